@@ -1,0 +1,79 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// What every Swift target is compiled with: Swift 6 mode, strict memory safety, and the upcoming
+/// features that make an import or an existential say what it costs.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "FrameSocket",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "TurboJPEG", targets: ["TurboJPEG"]),
+        .library(name: "FrameWire", targets: ["FrameWire"]),
+        .library(name: "FrameTransport", targets: ["FrameTransport"]),
+        .library(name: "FrameSocket", targets: ["FrameSocket"]),
+        .executable(name: "framesocket", targets: ["FrameSocketTool"]),
+        .executable(name: "framesocket-bench", targets: ["FrameSocketBenchmarks"]),
+    ],
+    targets: [
+        // C libraries of the system, each hidden behind one Swift target.
+        .systemLibrary(
+            name: "CTurboJPEG",
+            pkgConfig: "libturbojpeg",
+            providers: [.apt(["libturbojpeg0-dev"]), .brew(["jpeg-turbo"])]
+        ),
+        .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
+        .systemLibrary(
+            name: "CPNG",
+            pkgConfig: "libpng",
+            providers: [.apt(["libpng-dev"]), .brew(["libpng"])]
+        ),
+
+        // The library, from the bytes up.
+        .target(name: "TurboJPEG", dependencies: ["CTurboJPEG"], swiftSettings: settings),
+        .target(name: "FrameWire", swiftSettings: settings),
+        .target(name: "CFrameTransport"),
+        .target(
+            name: "FrameTransport",
+            dependencies: ["FrameWire", "CFrameTransport"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FrameSocket",
+            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "CYUV"],
+            swiftSettings: settings
+        ),
+
+        // The programs.
+        .executableTarget(
+            name: "FrameSocketTool",
+            dependencies: ["FrameSocket", "CPNG"],
+            swiftSettings: settings
+        ),
+        .target(name: "CBaseline", dependencies: ["CTurboJPEG"]),
+        .executableTarget(
+            name: "FrameSocketBenchmarks",
+            dependencies: ["FrameSocket", "CBaseline"],
+            swiftSettings: settings
+        ),
+
+        .testTarget(name: "TurboJPEGTests", dependencies: ["TurboJPEG"], swiftSettings: settings),
+        .testTarget(name: "FrameWireTests", dependencies: ["FrameWire"], swiftSettings: settings),
+        .testTarget(name: "FrameTransportTests", dependencies: ["FrameTransport"], swiftSettings: settings),
+        .testTarget(name: "FrameSocketTests", dependencies: ["FrameSocket"], swiftSettings: settings),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: ["FrameSocketTool", "FrameSocket"],
+            swiftSettings: settings
+        ),
+    ]
+)

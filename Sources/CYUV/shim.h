@@ -1,0 +1,5 @@
+// libyuv's scalers. Only the headers with a C interface are named: its umbrella header is C++.
+#include <libyuv/scale.h>
+#include <libyuv/scale_argb.h>
+#include <libyuv/scale_rgb.h>
+#include <libyuv/scale_uv.h>

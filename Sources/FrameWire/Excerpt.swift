@@ -1,0 +1,22 @@
+/// Bytes of a peer made safe to print.
+enum Excerpt {
+    /// Returns `line`, a mark where more was left out, and `byte`, all in printable ASCII and within double quotes.
+    static func text(of line: [UInt8], isCut: Bool, endingWith byte: UInt8) -> String {
+        var text = "\""
+        for byte in line { text += escape(byte) }
+        if isCut { text += "..." }
+        return text + escape(byte) + "\""
+    }
+
+    private static func escape(_ byte: UInt8) -> String {
+        switch byte {
+        case ASCII.carriageReturn: "\\r"
+        case ASCII.lineFeed: "\\n"
+        case ASCII.tab: "\\t"
+        case UInt8(ascii: "\\"): "\\\\"
+        case UInt8(ascii: "\""): "\\\""
+        case 0x20..<0x7F: String(UnicodeScalar(byte))
+        default: "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+/// Cuts a stream of bytes into messages: heads, and the ranges of bytes that are their bodies.
+///
+/// A pure state machine: it reads nothing and waits for nothing. Feed it what has arrived, in pieces of any size; the
+/// pieces make no difference to what comes out, nor to which error is thrown at which byte. Of a head it keeps at most
+/// a line's beginning, of a body nothing.
+///
+/// ```swift
+/// var decoder = FrameMessageDecoder()
+/// let step = try decoder.decode(bytes)
+/// switch step.event {
+/// case .incomplete: break                       // read more
+/// case .head(let head): prepare(head)           // go on behind step.consumed
+/// case .body(let isLast): append(bytes.extracting(..<step.consumed), isLast)
+/// }
+/// ```
+public struct FrameMessageDecoder: Sendable {
+    /// What the consumed bytes were.
+    public enum Event: Sendable, Hashable {
+        /// Part of a head; all bytes are consumed, and more are needed.
+        case incomplete
+        /// A head, or the rest of one. Where its content length is 0 the message has ended with it, and no body follows.
+        case head(FrameHead)
+        /// Bytes of the body, the body's last among them or not.
+        case body(isLast: Bool)
+    }
+
+    /// How far one call got.
+    public struct Step: Sendable, Hashable {
+        /// The bytes taken from the front of the span; for a body they are the body's bytes.
+        public var consumed: Int
+        /// What they were.
+        public var event: Event
+
+        /// Creates a step.
+        public init(consumed: Int, event: Event) {
+            self.consumed = consumed
+            self.event = event
+        }
+    }
+
+    /// The bytes of the current body that are still to come: over 0 only within a body.
+    public private(set) var bodyRemaining = 0
+
+    /// The bytes of the stream consumed so far; after an error, those before the wrong byte.
+    public private(set) var offset: UInt64 = 0
+
+    private var parser: FrameHeadParser
+    private var bodyLength = 0
+    private var failure: WireError?
+
+    /// Creates a decoder that stands at the first byte of a stream.
+    public init(limits: WireLimits = .init()) {
+        parser = FrameHeadParser(limits: limits)
+    }
+
+    /// Whether some bytes of a head have arrived, but not all.
+    public var isInHead: Bool { failure == nil && parser.byteCount > 0 }
+
+    /// Takes bytes from the front of `bytes`, up to the end of the head or body they belong to.
+    ///
+    /// An empty span is `.incomplete` with nothing consumed.
+    ///
+    /// - Throws: what is wrong with the stream, as soon as the first wrong byte is there. The decoder stays failed:
+    ///   every later call throws the same. The end of the stream is no concern of this method, see ``finish()``.
+    public mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
+        if let failure { throw failure }
+        guard bodyRemaining > 0 else { return try decodeHead(bytes) }
+        guard !bytes.isEmpty else { return Step(consumed: 0, event: .incomplete) }
+        let count = min(bytes.count, bodyRemaining)
+        return Step(consumed: count, event: .body(isLast: consumeBody(count)))
+    }
+
+    /// Notes that `count` bytes of the body were read elsewhere, such as straight into the frame's buffer.
+    ///
+    /// A count below 0 is taken as 0, one over ``bodyRemaining`` as that.
+    ///
+    /// - Returns: whether that ended the body; false where there was none.
+    public mutating func consumeBody(_ count: Int) -> Bool {
+        let count = min(max(count, 0), bodyRemaining)
+        guard count > 0 else { return false }
+        bodyRemaining -= count
+        offset &+= UInt64(count)
+        return bodyRemaining == 0
+    }
+
+    /// Notes the end of the stream.
+    ///
+    /// Between messages that is an orderly close, and nothing happens; so it is before the first one.
+    ///
+    /// - Throws: ``WireError/Code/headTruncated`` or ``WireError/Code/bodyTruncated`` within a message, or the error
+    ///   that the stream failed with before.
+    public mutating func finish() throws(WireError) {
+        if let failure { throw failure }
+        if bodyRemaining > 0 {
+            let detail = "got \(bodyLength - bodyRemaining), want \(bodyLength)"
+            throw fail(.bodyTruncated, detail: detail)
+        }
+        if isInHead { throw fail(.headTruncated, detail: "got \(parser.byteCount) bytes") }
+    }
+
+    private mutating func decodeHead(_ bytes: Span<UInt8>) throws(WireError) -> Step {
+        for index in 0..<bytes.count {
+            do {
+                guard let head = try parser.take(bytes[index]) else { continue }
+                bodyLength = head.contentLength
+                bodyRemaining = head.contentLength
+                offset &+= UInt64(index + 1)
+                return Step(consumed: index + 1, event: .head(head))
+            } catch {
+                offset &+= UInt64(index)
+                throw fail(error.code, detail: error.detail ?? parser.detail(endingWith: bytes[index]))
+            }
+        }
+        offset &+= UInt64(bytes.count)
+        return Step(consumed: bytes.count, event: .incomplete)
+    }
+
+    private mutating func fail(_ code: WireError.Code, detail: String) -> WireError {
+        let error = WireError(code: code, byteOffset: offset, detail: detail)
+        failure = error
+        bodyRemaining = 0
+        return error
+    }
+}

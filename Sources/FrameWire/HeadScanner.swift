@@ -1,0 +1,135 @@
+/// Finds the lines, names and values of a head, byte by byte, whatever its fields mean.
+///
+/// The cost is linear in the bytes, however they arrive. Of the head's bytes only the beginning of the current line is
+/// kept: enough for every name that has a meaning, and for the detail of an error.
+struct HeadScanner<Start: StartLine>: Sendable {
+    /// What a byte was.
+    enum Step {
+        /// Nothing that anybody but the scanner need know.
+        case more
+        /// The colon after a field's name, which is ``HeadScanner/line``.
+        case name
+        /// A byte of a value, white space within or after it included.
+        case value
+        /// The carriage return after a value.
+        case valueEnd
+        /// The line feed that ends the head.
+        case headEnd
+    }
+
+    private enum State: UInt8 {
+        case startLine, lineStart, name, valueStart, value, lineEnd, headEnd
+    }
+
+    /// The bytes of a line that are kept.
+    static var keptLineBytes: Int { 64 }
+
+    private let limits: WireLimits
+    private var state = State.startLine
+    private var start = Start()
+    private var fieldCount = 0
+
+    /// The bytes of the head taken so far.
+    private(set) var byteCount = 0
+
+    /// The beginning of the current line, at most ``keptLineBytes``, without the byte being judged.
+    private(set) var line: [UInt8] = []
+
+    /// Whether the current line is longer than ``line``.
+    private(set) var isLineCut = false
+
+    init(limits: WireLimits) {
+        self.limits = limits
+    }
+
+    /// Judges the next byte.
+    ///
+    /// The limits come before everything else, so that nothing is ever done for a byte over them.
+    mutating func take(_ byte: UInt8) throws(HeadFault) -> Step {
+        guard byteCount < limits.maximumHeadBytes else { throw HeadFault(.headTooLong) }
+        byteCount += 1
+        switch state {
+        case .startLine:
+            if try start.take(byte) { state = .lineEnd }
+            return .more
+        case .lineStart:
+            return try takeLineStart(byte)
+        case .name:
+            return try takeName(byte)
+        case .valueStart, .value:
+            return try takeValue(byte)
+        case .lineEnd:
+            guard byte == ASCII.lineFeed else { throw HeadFault(.lineBareCarriageReturn) }
+            state = .lineStart
+            return .more
+        case .headEnd:
+            guard byte == ASCII.lineFeed else { throw HeadFault(.lineBareCarriageReturn) }
+            return .headEnd
+        }
+    }
+
+    /// Keeps the byte just judged, if the line's beginning still grows.
+    mutating func keep(_ byte: UInt8) {
+        if byte == ASCII.lineFeed {
+            line.removeAll(keepingCapacity: true)
+            isLineCut = false
+        } else if line.count < Self.keptLineBytes {
+            line.append(byte)
+        } else {
+            isLineCut = true
+        }
+    }
+
+    /// Makes ready for the next head.
+    mutating func reset() {
+        state = .startLine
+        start = Start()
+        fieldCount = 0
+        byteCount = 0
+        if !line.isEmpty { line.removeAll(keepingCapacity: true) }
+        isLineCut = false
+    }
+
+    private mutating func takeLineStart(_ byte: UInt8) throws(HeadFault) -> Step {
+        if byte == ASCII.carriageReturn {
+            state = .headEnd
+            return .more
+        }
+        guard fieldCount < limits.maximumFields else { throw HeadFault(.headTooManyFields) }
+        fieldCount += 1
+        switch byte {
+        case ASCII.lineFeed: throw HeadFault(.lineBareLineFeed)
+        case ASCII.space, ASCII.tab: throw HeadFault(.fieldFolded)
+        case ASCII.colon: throw HeadFault(.fieldEmptyName)
+        default: break
+        }
+        guard ASCII.isToken(byte) else { throw HeadFault(.fieldInvalidName) }
+        state = .name
+        return .more
+    }
+
+    private mutating func takeName(_ byte: UInt8) throws(HeadFault) -> Step {
+        if ASCII.isToken(byte) { return .more }
+        switch byte {
+        case ASCII.colon:
+            state = .valueStart
+            return .name
+        case ASCII.space, ASCII.tab: throw HeadFault(.fieldSpaceBeforeColon)
+        case ASCII.carriageReturn, ASCII.lineFeed: throw HeadFault(.fieldNoColon)
+        default: throw HeadFault(.fieldInvalidName)
+        }
+    }
+
+    private mutating func takeValue(_ byte: UInt8) throws(HeadFault) -> Step {
+        if byte == ASCII.carriageReturn {
+            state = .lineEnd
+            return .valueEnd
+        }
+        guard ASCII.isValue(byte) else {
+            throw HeadFault(byte == ASCII.lineFeed ? .lineBareLineFeed : .fieldInvalidValue)
+        }
+        if state == .valueStart, ASCII.isWhiteSpace(byte) { return .more }
+        state = .value
+        return .value
+    }
+}

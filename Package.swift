@@ -39,17 +39,18 @@ let package = Package(
         ),
 
         // The library, from the bytes up.
-        .target(name: "TurboJPEG", dependencies: ["CTurboJPEG"], swiftSettings: settings),
+        .target(name: "Locking", swiftSettings: settings),
+        .target(name: "TurboJPEG", dependencies: ["CTurboJPEG", "Locking"], swiftSettings: settings),
         .target(name: "FrameWire", swiftSettings: settings),
         .target(name: "CFrameTransport"),
         .target(
             name: "FrameTransport",
-            dependencies: ["FrameWire", "CFrameTransport"],
+            dependencies: ["FrameWire", "CFrameTransport", "Locking"],
             swiftSettings: settings
         ),
         .target(
             name: "FrameSocket",
-            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "CYUV"],
+            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "Locking", "CYUV"],
             swiftSettings: settings
         ),
 

@@ -1,1 +1,63 @@
+// What FrameTransport needs of the system and Swift cannot import, or what Linux and Apple spell
+// differently. Everything that depends on the platform is in the one .c file behind this header.
+//
+// Every function returns -1 with errno set where it fails, as the call it wraps does.
 
+#ifndef CFRAMETRANSPORT_H
+#define CFRAMETRANSPORT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/// What a descriptor is ready for; bits of `frame_readiness.flags`.
+enum {
+    FRAME_READABLE = 1,
+    FRAME_WRITABLE = 2,
+    /// The peer has closed or shut down its sending side, or the connection failed: read to the end.
+    FRAME_HANGUP = 4,
+};
+
+/// One report of `frame_poller_wait`.
+struct frame_readiness {
+    uint64_t token;
+    uint32_t flags;
+};
+
+/// Makes a poller: epoll on Linux, kqueue on Apple. Edge-triggered: each change is reported once.
+int frame_poller_create(void);
+
+/// Watches `descriptor` in both directions; its reports carry `token`, which is not 0.
+int frame_poller_add(int poller, int descriptor, uint64_t token);
+
+/// Stops watching `descriptor`.
+int frame_poller_remove(int poller, int descriptor);
+
+/// Waits for reports, at most `timeout` ms (-1: for ever), and returns how many were written.
+/// A wake-up counts as a report with token 0.
+int frame_poller_wait(int poller, struct frame_readiness *reports, int capacity, int timeout);
+
+/// Makes the handle by which other threads wake a poller (an eventfd; on Apple the poller itself).
+int frame_wakeup_create(int poller);
+
+/// Wakes the poller that `wakeup` was made for.
+int frame_wakeup_signal(int wakeup);
+
+/// Makes a Unix-domain stream socket that is non-blocking, closed on exec, and raises no SIGPIPE.
+int frame_socket_create(void);
+
+/// Accepts a connection, with the same properties as `frame_socket_create` gives.
+int frame_socket_accept(int listener);
+
+/// The flags of every send: a closed peer is an error to handle, never a signal.
+extern const int frame_send_flags;
+
+/// Who is at the other end of a connected Unix-domain socket, as the kernel recorded it.
+int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid);
+
+/// Names the calling thread, for debuggers and `top -H`.
+void frame_thread_set_name(const char *name);
+
+/// Blocks every signal in the calling thread, so that signals reach the program's own threads.
+void frame_thread_block_signals(void);
+
+#endif

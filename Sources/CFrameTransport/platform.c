@@ -1,0 +1,188 @@
+// The Apple half of this file could not be compiled here: it is written from Apple's documentation.
+
+#if defined(__linux__)
+#define _GNU_SOURCE
+#endif
+
+#include "CFrameTransport.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void frame_thread_block_signals(void) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
+#if defined(__linux__)
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+const int frame_send_flags = MSG_NOSIGNAL;
+
+int frame_poller_create(void) {
+    return epoll_create1(EPOLL_CLOEXEC);
+}
+
+int frame_poller_add(int poller, int descriptor, uint64_t token) {
+    struct epoll_event event = {
+        .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+        .data = {.u64 = token},
+    };
+    return epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+int frame_poller_remove(int poller, int descriptor) {
+    return epoll_ctl(poller, EPOLL_CTL_DEL, descriptor, NULL);
+}
+
+int frame_poller_wait(int poller, struct frame_readiness *reports, int capacity, int timeout) {
+    enum { BATCH = 64 };
+    struct epoll_event events[BATCH];
+    int count = epoll_wait(poller, events, capacity < BATCH ? capacity : BATCH, timeout);
+    for (int i = 0; i < count; i++) {
+        uint32_t flags = 0;
+        if (events[i].events & EPOLLIN) flags |= FRAME_READABLE;
+        if (events[i].events & EPOLLOUT) flags |= FRAME_WRITABLE;
+        if (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) flags |= FRAME_READABLE | FRAME_HANGUP;
+        reports[i] = (struct frame_readiness){.token = events[i].data.u64, .flags = flags};
+    }
+    return count;
+}
+
+int frame_wakeup_create(int poller) {
+    int wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wakeup < 0) return -1;
+    // Edge-triggered, so that each write is a report and the counter never needs to be read.
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data = {.u64 = 0}};
+    if (epoll_ctl(poller, EPOLL_CTL_ADD, wakeup, &event) < 0) {
+        int error = errno;
+        close(wakeup);
+        errno = error;
+        return -1;
+    }
+    return wakeup;
+}
+
+int frame_wakeup_signal(int wakeup) {
+    return eventfd_write(wakeup, 1);
+}
+
+int frame_socket_create(void) {
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+int frame_socket_accept(int listener) {
+    return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
+    struct ucred credentials = {0};
+    socklen_t length = sizeof credentials;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0) return -1;
+    *pid = credentials.pid;
+    *uid = credentials.uid;
+    *gid = credentials.gid;
+    return 0;
+}
+
+void frame_thread_set_name(const char *name) {
+    pthread_setname_np(pthread_self(), name);
+}
+
+#elif defined(__APPLE__)
+
+#include <sys/event.h>
+#include <sys/un.h>
+#include <time.h>
+
+// SO_NOSIGPIPE, set on every socket, does it here.
+const int frame_send_flags = 0;
+
+int frame_poller_create(void) {
+    int poller = kqueue();
+    if (poller >= 0) fcntl(poller, F_SETFD, FD_CLOEXEC);
+    return poller;
+}
+
+int frame_poller_add(int poller, int descriptor, uint64_t token) {
+    struct kevent changes[2];
+    EV_SET(&changes[0], descriptor, EVFILT_READ, EV_ADD | EV_CLEAR, 0, 0, (void *)(uintptr_t)token);
+    EV_SET(&changes[1], descriptor, EVFILT_WRITE, EV_ADD | EV_CLEAR, 0, 0, (void *)(uintptr_t)token);
+    return kevent(poller, changes, 2, NULL, 0, NULL);
+}
+
+int frame_poller_remove(int poller, int descriptor) {
+    struct kevent changes[2];
+    EV_SET(&changes[0], descriptor, EVFILT_READ, EV_DELETE, 0, 0, NULL);
+    EV_SET(&changes[1], descriptor, EVFILT_WRITE, EV_DELETE, 0, 0, NULL);
+    return kevent(poller, changes, 2, NULL, 0, NULL);
+}
+
+int frame_poller_wait(int poller, struct frame_readiness *reports, int capacity, int timeout) {
+    enum { BATCH = 64 };
+    struct kevent events[BATCH];
+    struct timespec span = {.tv_sec = timeout / 1000, .tv_nsec = (timeout % 1000) * 1000000L};
+    int count = kevent(poller, NULL, 0, events, capacity < BATCH ? capacity : BATCH, timeout < 0 ? NULL : &span);
+    for (int i = 0; i < count; i++) {
+        uint32_t flags = 0;
+        if (events[i].filter == EVFILT_READ) flags |= FRAME_READABLE;
+        if (events[i].filter == EVFILT_WRITE) flags |= FRAME_WRITABLE;
+        if (events[i].flags & (EV_EOF | EV_ERROR)) flags |= FRAME_READABLE | FRAME_HANGUP;
+        reports[i] = (struct frame_readiness){.token = (uint64_t)(uintptr_t)events[i].udata, .flags = flags};
+    }
+    return count;
+}
+
+int frame_wakeup_create(int poller) {
+    struct kevent change;
+    EV_SET(&change, 0, EVFILT_USER, EV_ADD | EV_CLEAR, 0, 0, NULL);
+    if (kevent(poller, &change, 1, NULL, 0, NULL) < 0) return -1;
+    return fcntl(poller, F_DUPFD_CLOEXEC, 0);
+}
+
+int frame_wakeup_signal(int wakeup) {
+    struct kevent change;
+    EV_SET(&change, 0, EVFILT_USER, 0, NOTE_TRIGGER, 0, NULL);
+    return kevent(wakeup, &change, 1, NULL, 0, NULL);
+}
+
+static int prepared(int descriptor) {
+    if (descriptor < 0) return -1;
+    int on = 1;
+    if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0
+        || fcntl(descriptor, F_SETFL, O_NONBLOCK) < 0
+        || setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) < 0) {
+        int error = errno;
+        close(descriptor);
+        errno = error;
+        return -1;
+    }
+    return descriptor;
+}
+
+int frame_socket_create(void) {
+    return prepared(socket(AF_UNIX, SOCK_STREAM, 0));
+}
+
+int frame_socket_accept(int listener) {
+    return prepared(accept(listener, NULL, NULL));
+}
+
+int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
+    socklen_t length = sizeof *pid;
+    if (getsockopt(descriptor, SOL_LOCAL, LOCAL_PEERPID, pid, &length) < 0) return -1;
+    return getpeereid(descriptor, uid, gid);
+}
+
+void frame_thread_set_name(const char *name) {
+    pthread_setname_np(name);
+}
+
+#endif

@@ -1,0 +1,82 @@
+/// One sender that is connected to a ``FrameServer``, and the frames that it sends.
+///
+/// The connection lasts as long as somebody holds it, its peer stays, and nobody closes it.
+public final class FrameConnection: Sendable, Identifiable {
+    /// The connection's number among those of its server, from 1.
+    public let id: Int
+
+    /// Who sends, as the kernel recorded it.
+    public let peer: PeerCredentials
+
+    private let driver: ReceivingDriver
+
+    init(id: Int, peer: PeerCredentials, driver: ReceivingDriver) {
+        self.id = id
+        self.peer = peer
+        self.driver = driver
+    }
+
+    deinit {
+        close()
+    }
+
+    /// The frames, in the order in which they were sent; a sequence for one consumer.
+    ///
+    /// It ends when the sender ends in order or this side closes, and throws where the connection fails; every frame
+    /// that was complete by then comes first. While the consumer is busy one further frame is read ahead, and then no
+    /// more, so that the pressure reaches the sender; see ``FrameServer/Configuration/delivery``.
+    public var frames: Frames { Frames(connection: self) }
+
+    /// The thread that reads this connection: a consumer that runs on it receives without a change of thread.
+    public var thread: IOThread { driver.thread }
+
+    /// How the connection ended; nil while it lasts.
+    public var closeReason: CloseReason? { driver.closed.value }
+
+    /// How many frames gave way to newer ones, where ``FrameServer/Configuration/delivery`` is `newest`.
+    public var supersededFrames: Int { driver.mailbox.replaced }
+
+    /// Waits until the connection has ended.
+    public func closed() async -> CloseReason {
+        await driver.closed.wait()
+    }
+
+    /// Ends the connection in order. Frames that were received are still delivered; what is under way is not.
+    public func close() {
+        driver.thread.execute { [driver] in driver.close() }
+    }
+
+    /// The frames of one connection.
+    public struct Frames: AsyncSequence, Sendable {
+        fileprivate let connection: FrameConnection
+
+        /// Starts to receive.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(connection: connection)
+        }
+
+        /// Receives the frames of one connection.
+        public struct Iterator: AsyncIteratorProtocol {
+            fileprivate let connection: FrameConnection
+
+            /// The next frame; nil at the end, or where the caller's task is cancelled.
+            ///
+            /// On the connection's own thread a frame that has arrived is returned without suspending.
+            ///
+            /// - Throws: why the connection failed.
+            public func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
+                let driver = connection.driver
+                if let frame = driver.mailbox.take() { return frame }
+                if driver.thread.isCurrent, let frame = driver.receiveInline() { return frame }
+                return try await driver.mailbox.next(isolation: actor)
+            }
+
+            /// The next frame; nil at the end, or where the caller's task is cancelled.
+            ///
+            /// - Throws: why the connection failed.
+            public func next() async throws(TransportError) -> Frame? {
+                try await next(isolation: nil)
+            }
+        }
+    }
+}

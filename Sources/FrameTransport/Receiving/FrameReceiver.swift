@@ -1,0 +1,170 @@
+internal import FrameWire
+
+/// Turns the bytes of one socket into frames: the decoder, and the memory that bodies are read into.
+///
+/// A read goes straight into the frame's own memory, and past its end into a small staging area, so that one call
+/// brings the rest of a body and the next head together. Only what of a body arrives with its head is copied.
+@safe struct FrameReceiver: ~Copyable {
+    enum Progress {
+        case frame(Frame)
+        /// The socket has no more for now.
+        case wouldBlock
+        /// The peer will send no more, and stopped between two messages.
+        case endOfStream
+    }
+
+    /// Where in a message the stream stands; deadlines follow from it.
+    enum Phase: Equatable {
+        case betweenMessages
+        case head
+        case body(length: Int)
+    }
+
+    /// The first memory of a body whose like has not been seen: the rest is taken as the bytes arrive, never on a claim.
+    private static let firstCapacity = 64 << 10
+    private static let stagingCapacity = 2048
+
+    private(set) var phase = Phase.betweenMessages
+    private(set) var frames = 0
+
+    private var decoder: FrameMessageDecoder
+    private let pool: BytePool
+    private let staging: MemoryRun
+    private var staged = 0..<0
+    private var head: FrameHead?
+    private var body: FrameBytes?
+    private var largestBody = 0
+    private var startedAt: UInt64 = 0
+    private var mayHaveMore = false
+    private var hasHungUp = false
+    private var isAtEnd = false
+
+    init(limits: WireLimits, pool: BytePool) {
+        decoder = FrameMessageDecoder(limits: limits)
+        self.pool = pool
+        unsafe staging = .allocate(byteCount: Self.stagingCapacity, alignment: 16)
+    }
+
+    deinit {
+        unsafe staging.deallocate()
+    }
+
+    /// Notes that the socket has become readable; a report comes once for each change.
+    mutating func socketBecameReady(_ readiness: Readiness) {
+        if readiness.contains(.readable) { mayHaveMore = true }
+        if readiness.contains(.hangup) { hasHungUp = true }
+    }
+
+    /// Reads on to the end of the next frame, or of what there is.
+    mutating func receive(from socket: Int32) throws(TransportError) -> Progress {
+        while true {
+            if let frame = try decodeStaged() { return .frame(frame) }
+            guard mayHaveMore else { return .wouldBlock }
+            guard try read(from: socket) else {
+                guard isAtEnd else { return .wouldBlock }
+                try finish()
+                return .endOfStream
+            }
+            if let frame = finishedBody() { return .frame(frame) }
+        }
+    }
+
+    /// Sees to it that the stream has not ended within a message.
+    private mutating func finish() throws(TransportError) {
+        do {
+            try decoder.finish()
+        } catch {
+            throw TransportError(error)
+        }
+    }
+
+    // MARK: From the staging area
+
+    /// Decodes what is staged, up to the end of a frame.
+    private mutating func decodeStaged() throws(TransportError) -> Frame? {
+        while !staged.isEmpty {
+            let run = unsafe UnsafeRawBufferPointer(rebasing: staging[staged])
+            let step: FrameMessageDecoder.Step
+            do {
+                step = try unsafe decoder.decode(Span<UInt8>(_unsafeBytes: run))
+            } catch {
+                throw TransportError(error)
+            }
+            if phase == .betweenMessages {
+                phase = .head
+                startedAt = MonotonicClock.now()
+            }
+            staged = (staged.lowerBound + step.consumed)..<staged.upperBound
+            switch step.event {
+            case .incomplete:
+                break
+            case .head(let head):
+                begin(head)
+            case .body:
+                makeRoom(for: step.consumed)
+                unsafe body?.append(UnsafeRawBufferPointer(rebasing: run[..<step.consumed]))
+            }
+            if let frame = finishedBody() { return frame }
+        }
+        return nil
+    }
+
+    private mutating func begin(_ head: FrameHead) {
+        let length = head.contentLength
+        // What this connection has sent before, it may send again; a larger claim must first be made good.
+        let trusted = max(Self.firstCapacity, largestBody * 2)
+        self.head = head
+        body = FrameBytes(capacity: min(length, trusted), pool: pool)
+        phase = .body(length: length)
+    }
+
+    /// Takes the frame out where its body is whole.
+    private mutating func finishedBody() -> Frame? {
+        guard let head, decoder.bodyRemaining == 0, let jpeg = body.take() else { return nil }
+        self.head = nil
+        phase = .betweenMessages
+        defer { frames += 1 }
+        largestBody = max(largestBody, jpeg.count)
+        let now = MonotonicClock.now()
+        return Frame(jpeg: jpeg, head: head, index: frames, receivedAt: now, transferTime: now &- startedAt)
+    }
+
+    /// Sees to it that `count` more bytes, or some at least, have a place in the body.
+    private func makeRoom(for count: Int) {
+        guard let body, let head, body.capacity < body.count + count else { return }
+        body.grow(to: min(head.contentLength, max(body.capacity * 2, body.count + count)))
+    }
+
+    // MARK: From the socket
+
+    /// Reads once; false where the socket had nothing, or the stream has ended.
+    private mutating func read(from socket: Int32) throws(TransportError) -> Bool {
+        makeRoom(for: 1)
+        let rest = decoder.bodyRemaining
+        let target = unsafe body?.freeRun(limit: rest) ?? MemoryRun(start: nil, count: 0)
+        // While the body does not fit yet, what follows belongs to it and not to the staging area.
+        let spill = unsafe target.count < rest ? MemoryRun(start: nil, count: 0) : staging
+        let transfer: Transfer
+        do {
+            transfer = try unsafe Syscalls.receive(from: socket, into: target, spill)
+        } catch {
+            throw .lost(error)
+        }
+        guard case .bytes(let count) = transfer else {
+            mayHaveMore = false
+            return false
+        }
+        guard count > 0 else {
+            isAtEnd = true
+            return false
+        }
+        // A short read has emptied the socket, and the next bytes come with a report of their own; but an end that
+        // was reported together with these bytes will not be reported again.
+        mayHaveMore = count == target.count + spill.count || hasHungUp
+        let direct = min(count, target.count)
+        body?.advance(by: direct)
+        _ = decoder.consumeBody(direct)
+        staged = 0..<(count - direct)
+        return true
+    }
+}

@@ -1,0 +1,131 @@
+/// Listens at a path, and gives out the senders that connect and the frames that they send.
+///
+///     let server = try FrameServer(at: "/run/user/1000/rtc_SSFD")
+///     for try await connection in server.connections {
+///         Task {
+///             for try await frame in connection.frames { … }
+///         }
+///     }
+///
+/// The socket's file has mode 0600, and only this user and root may connect. A dead socket at the path is replaced; a
+/// live one, and anything that is not a socket, is left alone and refused. The file goes when the server is closed or
+/// its last holder lets go of it.
+public final class FrameServer: Sendable {
+    /// What becomes of frames that come faster than they are consumed.
+    public enum Delivery: Sendable, Hashable {
+        /// Every frame that crossed the socket is delivered; one is read ahead, then the sender has to wait.
+        case everyFrame
+        /// The latest frame takes the place of one that has not been consumed; see ``FrameConnection/supersededFrames``.
+        case newest
+    }
+
+    /// How a server receives.
+    public struct Configuration: Sendable {
+        /// What a sender may do.
+        public var limits = TransportLimits()
+
+        /// What becomes of frames that come faster than they are consumed. Default: every frame is delivered.
+        public var delivery = Delivery.everyFrame
+
+        /// The thread that accepts and reads.
+        public var thread = IOThread.shared
+
+        /// Where the memory of frames comes from.
+        public var pool = BytePool.shared
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// The path at which the server listens.
+    public let path: String
+
+    private let configuration: Configuration
+    private let driver: ListeningDriver
+
+    /// Starts to listen.
+    ///
+    /// - Parameters:
+    ///   - path: at most 107 bytes (103 on Apple systems), in a directory that exists.
+    ///   - configuration: how to receive.
+    ///   - delegate: takes connections and frames as they come, on the server's thread, in place of ``connections`` and
+    ///     ``FrameConnection/frames``. The server holds it until it is closed.
+    /// - Throws: `pathTooLong`, `invalidPath`, `notASocket`, `addressInUse`, `cannotCreate` or `system`.
+    public init(
+        at path: String,
+        configuration: Configuration = .init(),
+        delegate: (any FrameServerDelegate)? = nil
+    ) throws(TransportError) {
+        try configuration.thread.checkRunning()
+        let socket = try ListeningSocket(
+            claiming: SocketAddress(path: path),
+            backlog: configuration.limits.backlog
+        )
+        self.path = path
+        self.configuration = configuration
+        driver = ListeningDriver(socket, configuration: configuration, delegate: delegate)
+        configuration.thread.execute { [driver] in driver.start() }
+    }
+
+    deinit {
+        close()
+    }
+
+    /// The senders, as they connect; a sequence for one consumer. It ends when the server is closed.
+    ///
+    /// A connection that nobody takes from here stays open, and sends no more than is read ahead.
+    public var connections: Connections { Connections(server: self) }
+
+    /// Stops to listen, removes the socket's file, and ends every connection in order.
+    public func close() {
+        configuration.thread.execute { [driver] in driver.close() }
+    }
+
+    /// Waits until the server, after ``close()``, has ended, its connections included.
+    public func closed() async {
+        await driver.closed.wait()
+    }
+
+    /// The senders that connect to one server.
+    public struct Connections: AsyncSequence, Sendable {
+        fileprivate let server: FrameServer
+
+        /// Starts to take connections.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(server: server)
+        }
+
+        /// Takes the connections of one server.
+        public struct Iterator: AsyncIteratorProtocol {
+            fileprivate let server: FrameServer
+
+            /// The next connection; nil when the server is closed, or where the caller's task is cancelled.
+            ///
+            /// - Throws: why the server failed.
+            public func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> FrameConnection? {
+                try await server.driver.mailbox.next(isolation: actor)
+            }
+
+            /// The next connection; nil when the server is closed, or where the caller's task is cancelled.
+            ///
+            /// - Throws: why the server failed.
+            public func next() async throws(TransportError) -> FrameConnection? {
+                try await next(isolation: nil)
+            }
+        }
+    }
+}
+
+/// Takes what a ``FrameServer`` receives, as it comes, on the server's thread.
+///
+/// What these methods do delays every connection of that thread.
+public protocol FrameServerDelegate: AnyObject, Sendable {
+    /// A sender has connected.
+    func connectionDidOpen(_ connection: FrameConnection)
+
+    /// A frame has arrived.
+    func connection(_ connection: FrameConnection, didReceive frame: Frame)
+
+    /// A connection has ended; nothing more comes from it.
+    func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason)
+}

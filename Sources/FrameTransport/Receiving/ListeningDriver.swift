@@ -1,0 +1,122 @@
+/// The listening side of a ``FrameServer``, as the I/O thread drives it.
+///
+/// - Note: `@unchecked Sendable` holds because everything that changes is touched on the I/O thread alone; other threads
+///   reach it through ``IOThread/execute(_:)``.
+final class ListeningDriver: IOHandler, @unchecked Sendable {
+    let mailbox = Mailbox<FrameConnection>(capacity: .max, overflow: .refused)
+    let closed = Latch<Void>()
+
+    private let configuration: FrameServer.Configuration
+    private var delegate: (any FrameServerDelegate)?
+    private var socket: ListeningSocket?
+    private var registration: IORegistration?
+    private var connections: [Int: ReceivingDriver] = [:]
+    private var lastConnection = 0
+    private var pause = firstPause
+
+    /// How long accepting pauses where the system is short of descriptors; it doubles up to `longestPause`.
+    private static let firstPause = Duration.milliseconds(100)
+    private static let longestPause = Duration.seconds(1)
+
+    init(
+        _ socket: consuming ListeningSocket,
+        configuration: FrameServer.Configuration,
+        delegate: (any FrameServerDelegate)?
+    ) {
+        self.socket = consume socket
+        self.configuration = configuration
+        self.delegate = delegate
+    }
+
+    func start() {
+        guard let descriptor = socket?.rawValue else { return }
+        do {
+            registration = try configuration.thread.register(descriptor, self)
+        } catch {
+            end(TransportError(.system, systemError: error, "the listening socket cannot be watched"))
+        }
+    }
+
+    func close() {
+        end(nil)
+        for connection in connections.values { connection.close() }
+    }
+
+    // MARK: IOHandler
+
+    func becameReady(_ readiness: Readiness) {
+        acceptAll()
+    }
+
+    /// The pause after a shortage of descriptors is over.
+    func deadlinePassed() {
+        acceptAll()
+    }
+
+    // MARK: Accepting
+
+    private func acceptAll() {
+        while let listener = socket?.rawValue {
+            do {
+                admit(try Syscalls.accept(from: listener))
+                pause = Self.firstPause
+            } catch .again {
+                return
+            } catch .aborted {
+                continue
+            } catch where error.isExhaustion {
+                // The connection stays in the backlog; trying again at once would only spin.
+                registration?.deadline = MonotonicClock.deadline(in: pause)
+                pause = min(pause * 2, Self.longestPause)
+                return
+            } catch {
+                end(TransportError(.system, systemError: error, "no more connections can be accepted"))
+                return
+            }
+        }
+    }
+
+    private func admit(_ descriptor: consuming OwnedDescriptor) {
+        guard connections.count < configuration.limits.connections,
+            let peer = try? Syscalls.peer(of: descriptor.rawValue),
+            peer.userID == Syscalls.effectiveUserID || peer.userID == 0
+        else { return }
+        lastConnection += 1
+        let id = lastConnection
+        let driver = ReceivingDriver(descriptor, configuration: configuration)
+        connections[id] = driver
+        let connection = FrameConnection(id: id, peer: peer, driver: driver)
+        guard let delegate else {
+            mailbox.put(connection)
+            driver.start(sink: nil) { [weak self] _ in self?.ended(id) }
+            return
+        }
+        delegate.connectionDidOpen(connection)
+        driver.start { frame in
+            delegate.connection(connection, didReceive: frame)
+        } onClosed: { [weak self] reason in
+            delegate.connection(connection, didCloseFor: reason)
+            self?.ended(id)
+        }
+    }
+
+    // MARK: Ending
+
+    private func ended(_ id: Int) {
+        connections[id] = nil
+        settle()
+    }
+
+    private func end(_ error: TransportError?) {
+        registration?.cancel()
+        registration = nil
+        socket = nil
+        delegate = nil
+        mailbox.end(error)
+        settle()
+    }
+
+    private func settle() {
+        if socket == nil, connections.isEmpty { closed.set(()) }
+    }
+}

@@ -1,0 +1,44 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// What the system answered when a call failed.
+public struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The number, as `errno` held it.
+    public let rawValue: Int32
+
+    init(_ rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    static var current: Errno { Errno(errno) }
+
+    static let again = Errno(EAGAIN)
+    static let noEntry = Errno(ENOENT)
+    static let exists = Errno(EEXIST)
+    static let refused = Errno(ECONNREFUSED)
+    static let reset = Errno(ECONNRESET)
+    static let brokenPipe = Errno(EPIPE)
+    static let aborted = Errno(ECONNABORTED)
+    static let addressInUse = Errno(EADDRINUSE)
+    static let accessDenied = Errno(EACCES)
+    static let notPermitted = Errno(EPERM)
+    static let symlinkLoop = Errno(ELOOP)
+
+    /// Whether the system is short of descriptors or memory, which passes when others give some back.
+    var isExhaustion: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(rawValue) }
+
+    /// The system's own words, for example "Connection refused".
+    public var description: String {
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
+            guard let base = text.baseAddress, unsafe strerror_r(rawValue, base, text.count) == 0 else {
+                return "system error \(rawValue)"
+            }
+            return unsafe String(cString: base)
+        }
+    }
+}

@@ -1,0 +1,270 @@
+internal import CFrameTransport
+internal import Locking
+
+/// What a descriptor is ready for.
+struct Readiness: OptionSet {
+    let rawValue: UInt32
+
+    static let readable = Readiness(rawValue: UInt32(FRAME_READABLE))
+    static let writable = Readiness(rawValue: UInt32(FRAME_WRITABLE))
+    /// The peer has closed or shut down: what it sent is to be read to the end.
+    static let hangup = Readiness(rawValue: UInt32(FRAME_HANGUP))
+}
+
+/// Something that an ``IOThread`` calls, always on that thread.
+protocol IOHandler: AnyObject {
+    /// The descriptor has become ready. Reported once for each change, so go on until it would block.
+    func becameReady(_ readiness: Readiness)
+
+    /// The registration's deadline has passed.
+    func deadlinePassed()
+}
+
+/// The thread that waits on sockets and reads them, and an executor that a consumer may run on.
+///
+/// One thread serves every connection of a process unless told otherwise. A consumer that runs on it
+/// receives each frame without a change of thread:
+///
+///     Task(executorPreference: server.thread) {
+///         for try await frame in connection.frames { … }
+///     }
+///
+/// What runs on it delays every connection that it serves, so decode there only where that is meant.
+public final class IOThread: TaskExecutor, Sendable {
+    /// The thread that is used where none is named, started at its first use.
+    public static let shared = IOThread()
+
+    private let loop: IOLoop
+    private let thread: Result<SystemThread, Errno>
+
+    /// Starts a thread, which ends when its last user lets go of it.
+    ///
+    /// Where the system gives no thread or no descriptor for it, whoever wants to use this one is told.
+    public init() {
+        let loop = IOLoop()
+        self.loop = loop
+        thread = Result { () throws(Errno) in
+            if let failure = loop.failure { throw failure }
+            return try SystemThread(named: "framesocket.io") { loop.run() }
+        }
+    }
+
+    deinit {
+        loop.stop()
+    }
+
+    /// Whether the caller runs on this thread.
+    public var isCurrent: Bool {
+        if case .success(let thread) = thread { thread.isCurrent } else { false }
+    }
+
+    /// - Throws: `system` where the thread could not be started.
+    func checkRunning() throws(TransportError) {
+        if case .failure(let error) = thread {
+            throw TransportError(.system, systemError: error, "the I/O thread could not be started")
+        }
+    }
+
+    /// Runs a job of Swift's concurrency on this thread.
+    public func enqueue(_ job: consuming ExecutorJob) {
+        loop.submit(unsafe .job(UnownedJob(job), asUnownedTaskExecutor()))
+    }
+
+    /// Runs `work` on this thread, after what was submitted before it.
+    func execute(_ work: @escaping @Sendable () -> Void) {
+        loop.submit(.work(work))
+    }
+
+    /// Starts to watch a descriptor. Call it, and use what it returns, on this thread only.
+    func register(_ descriptor: Int32, _ handler: any IOHandler) throws(Errno) -> IORegistration {
+        try loop.register(descriptor, handler)
+    }
+
+    /// Makes a registration for deadlines alone. Call it, and use what it returns, on this thread only.
+    func registerTimer(_ handler: any IOHandler) -> IORegistration {
+        loop.registerTimer(handler)
+    }
+}
+
+/// A handler's place in an ``IOLoop``: its token there, and its one deadline. Used on the loop's thread only.
+final class IORegistration {
+    let token: UInt64
+    fileprivate unowned let loop: IOLoop
+    fileprivate let handler: any IOHandler
+    fileprivate let descriptor: Int32?
+
+    /// When `deadlinePassed` is called next, on the monotonic clock; nil for never.
+    var deadline: UInt64? {
+        didSet { loop.deadlineChanged(self) }
+    }
+
+    /// The time of this registration's earliest entry in the loop's heap.
+    ///
+    /// A deadline that moves later, as it does with every frame, leaves the entry where it is and is
+    /// looked at again when the entry is due; so moving it costs a store.
+    fileprivate var scheduled: UInt64?
+
+    fileprivate init(token: UInt64, loop: IOLoop, handler: any IOHandler, descriptor: Int32?) {
+        self.token = token
+        self.loop = loop
+        self.handler = handler
+        self.descriptor = descriptor
+    }
+
+    /// Stops the reports and lets go of the handler. Do this before the descriptor is closed.
+    func cancel() {
+        loop.cancel(self)
+    }
+}
+
+/// The loop that an ``IOThread`` runs: waits, reports, fires deadlines, runs jobs.
+///
+/// - Note: `@unchecked Sendable` holds because what other threads may touch is in `inbox`, behind its
+///   lock, or never changes; the rest is touched by the loop's own thread alone.
+private final class IOLoop: @unchecked Sendable {
+    @safe enum Task {
+        case job(UnownedJob, UnownedTaskExecutor)
+        case work(@Sendable () -> Void)
+    }
+
+    private struct Inbox {
+        var tasks: [Task] = []
+        var isAsleep = false
+        var isStopped = false
+    }
+
+    /// Why the loop cannot run, where it cannot.
+    let failure: Errno?
+
+    private let poller: OwnedDescriptor
+    private let wakeup: OwnedDescriptor
+    private let inbox = Locked(Inbox())
+
+    private var registrations: [UInt64: IORegistration] = [:]
+    private var lastToken: UInt64 = 0
+    private var deadlines = DeadlineHeap()
+    private var running: [Task] = []
+
+    init() {
+        poller = OwnedDescriptor(frame_poller_create())
+        wakeup = OwnedDescriptor(poller.rawValue >= 0 ? frame_wakeup_create(poller.rawValue) : -1)
+        failure = wakeup.rawValue >= 0 ? nil : .current
+    }
+
+    // MARK: From any thread
+
+    func submit(_ task: Task) {
+        let mustWake = inbox.withLock { inbox in
+            inbox.tasks.append(task)
+            defer { inbox.isAsleep = false }
+            return inbox.isAsleep
+        }
+        if mustWake { wake() }
+    }
+
+    func stop() {
+        inbox.withLock { $0.isStopped = true }
+        wake()
+    }
+
+    private func wake() {
+        _ = frame_wakeup_signal(wakeup.rawValue)
+    }
+
+    // MARK: On the loop's thread
+
+    func run() {
+        while runTasks() {
+            waitForReports()
+            fireDeadlines()
+        }
+    }
+
+    /// Runs what was submitted; false when the loop is to end.
+    private func runTasks() -> Bool {
+        let isStopped = inbox.withLock { inbox in
+            swap(&inbox.tasks, &running)
+            return inbox.isStopped
+        }
+        for task in running {
+            switch task {
+            case .job(let job, let executor): unsafe job.runSynchronously(on: executor)
+            case .work(let work): work()
+            }
+        }
+        // A stopped loop still runs what its last tasks submitted: a job dropped is a task that hangs.
+        defer { running.removeAll(keepingCapacity: true) }
+        return !(isStopped && running.isEmpty)
+    }
+
+    private func waitForReports() {
+        // Tasks that were submitted meanwhile are looked at only after the descriptors, so that a
+        // consumer that never suspends for long cannot starve the other connections.
+        let mayBlock = inbox.withLock { inbox in
+            inbox.isAsleep = inbox.tasks.isEmpty && !inbox.isStopped
+            return inbox.isAsleep
+        }
+        let capacity = 64
+        unsafe withUnsafeTemporaryAllocation(of: frame_readiness.self, capacity: capacity) { reports in
+            guard let base = reports.baseAddress else { return }
+            let timeout = mayBlock ? deadlines.milliseconds(until: MonotonicClock.now) : 0
+            let count = unsafe frame_poller_wait(poller.rawValue, base, Int32(capacity), timeout)
+            inbox.withLock { $0.isAsleep = false }
+            for index in 0..<max(0, Int(count)) {
+                let report = unsafe reports[index]
+                registrations[report.token]?.handler.becameReady(Readiness(rawValue: report.flags))
+            }
+        }
+    }
+
+    private func fireDeadlines() {
+        guard !deadlines.isEmpty else { return }
+        let now = MonotonicClock.now()
+        while let token = deadlines.popFirst(upTo: now) {
+            guard let registration = registrations[token] else { continue }
+            registration.scheduled = nil
+            guard let deadline = registration.deadline else { continue }
+            if deadline <= now {
+                registration.deadline = nil
+                registration.handler.deadlinePassed()
+            } else {
+                deadlineChanged(registration)
+            }
+        }
+    }
+
+    func register(_ descriptor: Int32, _ handler: any IOHandler) throws(Errno) -> IORegistration {
+        let registration = add(handler, descriptor)
+        guard frame_poller_add(poller.rawValue, descriptor, registration.token) == 0 else {
+            let error = Errno.current
+            registrations[registration.token] = nil
+            throw error
+        }
+        return registration
+    }
+
+    func registerTimer(_ handler: any IOHandler) -> IORegistration {
+        add(handler, nil)
+    }
+
+    private func add(_ handler: any IOHandler, _ descriptor: Int32?) -> IORegistration {
+        lastToken += 1
+        let registration = IORegistration(token: lastToken, loop: self, handler: handler, descriptor: descriptor)
+        registrations[lastToken] = registration
+        return registration
+    }
+
+    func cancel(_ registration: IORegistration) {
+        guard registrations.removeValue(forKey: registration.token) != nil else { return }
+        if let descriptor = registration.descriptor {
+            _ = frame_poller_remove(poller.rawValue, descriptor)
+        }
+    }
+
+    func deadlineChanged(_ registration: IORegistration) {
+        guard let deadline = registration.deadline else { return }
+        if let scheduled = registration.scheduled, scheduled <= deadline { return }
+        registration.scheduled = deadline
+        deadlines.insert(deadline, token: registration.token)
+    }
+}

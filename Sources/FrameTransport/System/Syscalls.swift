@@ -1,0 +1,185 @@
+// The files of this folder are the only ones of the module that import the C library.
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+internal import CFrameTransport
+
+/// What a read or write that must not wait came back with.
+enum Transfer {
+    case bytes(Int)
+    case wouldBlock
+}
+
+/// A run of memory for one read or write. The caller keeps it valid for the call.
+typealias MemoryRun = UnsafeMutableRawBufferPointer
+
+/// The system calls, each retried on `EINTR` and each with its failure thrown.
+enum Syscalls {
+    /// Runs `call` until a signal does not cut it short.
+    fileprivate static func retrying<Value: SignedInteger>(_ call: () -> Value) throws(Errno) -> Value {
+        while true {
+            let value = call()
+            if value != -1 { return value }
+            if errno != EINTR { throw .current }
+        }
+    }
+
+    static func closeDescriptor(_ descriptor: Int32) {
+        _ = close(descriptor)
+    }
+
+    static var effectiveUserID: UInt32 { geteuid() }
+}
+
+// MARK: - Transfers
+
+extension Syscalls {
+    /// Reads into `runs`, one after the other. 0 bytes: the peer will send no more.
+    static func receive(from socket: Int32, into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer {
+        try unsafe transfer(first, second, MemoryRun(start: nil, count: 0)) { unsafe recvmsg(socket, $0, 0) }
+    }
+
+    /// Writes `runs`, one after the other, as far as the socket takes them.
+    static func send(
+        to socket: Int32,
+        _ first: MemoryRun,
+        _ second: MemoryRun,
+        _ third: MemoryRun
+    ) throws(Errno) -> Transfer {
+        try unsafe transfer(first, second, third) { unsafe sendmsg(socket, $0, frame_send_flags) }
+    }
+
+    private static func transfer(
+        _ first: MemoryRun,
+        _ second: MemoryRun,
+        _ third: MemoryRun,
+        _ call: (UnsafeMutablePointer<msghdr>) -> Int
+    ) throws(Errno) -> Transfer {
+        try unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 3) { vectors throws(Errno) in
+            unsafe vectors[0] = iovec(iov_base: first.baseAddress, iov_len: first.count)
+            unsafe vectors[1] = iovec(iov_base: second.baseAddress, iov_len: second.count)
+            unsafe vectors[2] = iovec(iov_base: third.baseAddress, iov_len: third.count)
+            var message = unsafe msghdr()
+            unsafe message.msg_iov = vectors.baseAddress
+            unsafe message.msg_iovlen = 3
+            do throws(Errno) {
+                return .bytes(try retrying { unsafe call(&message) })
+            } catch .again {
+                return .wouldBlock
+            }
+        }
+    }
+}
+
+// MARK: - Sockets
+
+extension Syscalls {
+    static func makeSocket() throws(Errno) -> OwnedDescriptor {
+        OwnedDescriptor(try retrying { frame_socket_create() })
+    }
+
+    static func accept(from listener: Int32) throws(Errno) -> OwnedDescriptor {
+        OwnedDescriptor(try retrying { frame_socket_accept(listener) })
+    }
+
+    static func bindSocket(_ socket: Int32, to address: SocketAddress) throws(Errno) {
+        try unsafe address.withSockaddr { address, length throws(Errno) in
+            _ = try retrying { unsafe bind(socket, address, length) }
+        }
+    }
+
+    static func connectSocket(_ socket: Int32, to address: SocketAddress) throws(Errno) {
+        try unsafe address.withSockaddr { address, length throws(Errno) in
+            _ = try retrying { unsafe connect(socket, address, length) }
+        }
+    }
+
+    static func startListening(on socket: Int32, backlog: Int32) throws(Errno) {
+        _ = try retrying { listen(socket, backlog) }
+    }
+
+    /// Says that nothing more will be sent; the peer reads what is under way and then the end.
+    static func shutdownSending(_ socket: Int32) {
+        _ = shutdown(socket, Int32(SHUT_WR))
+    }
+
+    /// Asks for a send buffer of `bytes`; the system may give less, and says nothing.
+    static func setSendBuffer(of socket: Int32, bytes: Int) {
+        var bytes = Int32(clamping: bytes)
+        _ = unsafe setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// The size of a socket's send buffer, the system's own overhead included.
+    static func sendBuffer(of socket: Int32) -> Int {
+        var bytes: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        _ = unsafe getsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, &length)
+        return Int(bytes)
+    }
+
+    static func peer(of socket: Int32) throws(Errno) -> PeerCredentials {
+        var process: pid_t = 0
+        var user: uid_t = 0
+        var group: gid_t = 0
+        _ = try retrying { unsafe frame_socket_peer(socket, &process, &user, &group) }
+        return PeerCredentials(processID: process, userID: user, groupID: group)
+    }
+}
+
+// MARK: - Files
+
+extension Syscalls {
+    /// What stands at a path, itself and not what it may link to.
+    struct Entry: Equatable {
+        let device: UInt64
+        let inode: UInt64
+        let isSocket: Bool
+
+        fileprivate init(_ status: stat) {
+            device = UInt64(truncatingIfNeeded: status.st_dev)
+            inode = UInt64(truncatingIfNeeded: status.st_ino)
+            isSocket = status.st_mode & S_IFMT == S_IFSOCK
+        }
+    }
+
+    static func entry(at path: String) throws(Errno) -> Entry {
+        var status = stat()
+        _ = try retrying { unsafe lstat(path, &status) }
+        return Entry(status)
+    }
+
+    static func entry(of descriptor: Int32) throws(Errno) -> Entry {
+        var status = stat()
+        _ = try retrying { unsafe fstat(descriptor, &status) }
+        return Entry(status)
+    }
+
+    /// Sets the mode of a socket that is not bound yet, which Linux gives to the file that `bind` makes.
+    static func setMode(of descriptor: Int32, _ mode: UInt32) throws(Errno) {
+        _ = try retrying { fchmod(descriptor, mode_t(mode)) }
+    }
+
+    static func setMode(at path: String, _ mode: UInt32) throws(Errno) {
+        _ = try retrying { unsafe chmod(path, mode_t(mode)) }
+    }
+
+    static func removeEntry(_ path: String) throws(Errno) {
+        _ = try retrying { unsafe unlink(path) }
+    }
+
+    /// Opens or makes a file of mode 0600 that is not a symbolic link.
+    static func openLockFile(_ path: String) throws(Errno) -> OwnedDescriptor {
+        let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        return OwnedDescriptor(try retrying { unsafe open(path, flags, 0o600) })
+    }
+
+    /// Takes the lock of an open file, or throws `.again` where another process or descriptor has it.
+    static func lock(_ descriptor: Int32) throws(Errno) {
+        _ = try retrying { flock(descriptor, LOCK_EX | LOCK_NB) }
+    }
+}

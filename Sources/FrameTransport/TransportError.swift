@@ -1,0 +1,94 @@
+public import FrameWire
+
+/// What went wrong between two ends: a code for programs, and a sentence for a person.
+public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kind of failure. More kinds may come; compare with `==`.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// A stable name, for logs and scripts.
+        public let rawValue: String
+
+        private init(_ rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The stable name.
+        public var description: String { rawValue }
+
+        /// The path is longer than the system's `sun_path` holds.
+        public static let pathTooLong = Code("path.tooLong")
+        /// The path is empty or contains a NUL byte.
+        public static let invalidPath = Code("path.invalid")
+        /// Something that is not a socket stands at the path. It is left alone.
+        public static let notASocket = Code("path.notASocket")
+        /// A live server listens at the path.
+        public static let addressInUse = Code("path.inUse")
+        /// The directory is missing, or may not be written to.
+        public static let cannotCreate = Code("path.cannotCreate")
+        /// Nobody listens at the path.
+        public static let noServer = Code("connect.noServer")
+        /// The connection did not open before its deadline.
+        public static let openTimedOut = Code("connect.timedOut")
+        /// The other end belongs to a user who may not connect.
+        public static let peerRefused = Code("peer.refused")
+        /// The peer sent what is not a frame message; `wireError` says what and where.
+        public static let malformedMessage = Code("peer.malformed")
+        /// The peer took too long over a frame.
+        public static let receiveTimedOut = Code("peer.timedOut")
+        /// The peer took nothing for too long.
+        public static let sendTimedOut = Code("send.timedOut")
+        /// The connection broke.
+        public static let connectionLost = Code("connection.lost")
+        /// The connection is not open, or was closed on this side.
+        public static let closed = Code("connection.closed")
+        /// An earlier message is still being sent.
+        public static let busy = Code("send.busy")
+        /// The caller's task was cancelled.
+        public static let cancelled = Code("cancelled")
+        /// A system call failed in a way that has no code of its own; `systemError` says which.
+        public static let system = Code("system")
+    }
+
+    /// The kind of failure.
+    public let code: Code
+
+    /// The socket's path, where the failure has to do with one.
+    public let path: String?
+
+    /// What the system answered, where it was asked.
+    public let systemError: Errno?
+
+    /// What was wrong in the bytes received, where that was it.
+    public let wireError: WireError?
+
+    /// What happened and what to do, without the path.
+    public let message: String
+
+    /// The sentence for a person, with the path and the system's words.
+    public var description: String {
+        var text = message
+        if let path { text = "\(path): \(text)" }
+        if let systemError { text += " (\(systemError))" }
+        return text
+    }
+
+    init(_ code: Code, path: String? = nil, systemError: Errno? = nil, _ message: String) {
+        self.code = code
+        self.path = path
+        self.systemError = systemError
+        self.wireError = nil
+        self.message = message
+    }
+
+    init(_ error: WireError) {
+        code = .malformedMessage
+        path = nil
+        systemError = nil
+        wireError = error
+        message = error.description
+    }
+
+    /// The failure of a connection that was open.
+    static func lost(_ error: Errno) -> TransportError {
+        TransportError(.connectionLost, systemError: error, "the connection broke")
+    }
+}

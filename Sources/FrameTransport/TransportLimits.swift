@@ -1,0 +1,56 @@
+public import FrameWire
+
+/// What one end allows the other: sizes, counts and times. Times are absolute, on a clock that never jumps.
+public struct TransportLimits: Sendable, Hashable {
+    /// What a message may look like.
+    public var wire = WireLimits()
+
+    /// How long after a connection opens its first frame must begin. Default: 10 s; nil for ever.
+    public var firstFrame: Duration? = .seconds(10)
+
+    /// How long a head may take from its first byte. Default: 5 s.
+    public var head: Duration = .seconds(5)
+
+    /// How long a body may take, beside what ``bodyBytesPerSecond`` grants it. Default: 10 s.
+    public var body: Duration = .seconds(10)
+
+    /// The rate at which a body must arrive on average, once ``body`` is used up. Default: 1 MiB/s.
+    public var bodyBytesPerSecond = 1 << 20
+
+    /// How long a sender may be silent between two frames. Default: nil, for ever: a screen may stand still.
+    public var idle: Duration?
+
+    /// How many senders may be connected at once; one more is closed at once. Default: 64.
+    public var connections = 64
+
+    /// How many connections the system may hold that have not been accepted yet. Default: 128.
+    public var backlog = 128
+
+    /// How long an orderly close waits for the other side to close too. Default: 1 s.
+    public var linger: Duration = .seconds(1)
+
+    /// The defaults.
+    public init() {}
+
+    /// How long a body of `length` bytes may take.
+    func bodyDuration(length: Int) -> Duration {
+        body + .seconds(Double(length) / Double(max(1, bodyBytesPerSecond)))
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, within what a deadline can hold; 0 for a negative duration.
+    package var nanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds < 1 << 32 else { return 1 << 62 }
+        return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+    }
+}
+
+extension MonotonicClock {
+    /// The time that is `duration` from now.
+    static func deadline(in duration: Duration) -> UInt64 {
+        now() &+ duration.nanoseconds
+    }
+}

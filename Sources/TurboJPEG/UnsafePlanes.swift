@@ -19,9 +19,9 @@
     /// The arrangement of the bytes.
     package let format: PixelFormat
     /// The width of the picture in pixels.
-    package let width: Int
+    package private(set) var width: Int
     /// The height of the picture in pixels.
-    package let height: Int
+    package private(set) var height: Int
     private let storage: PixelStorage
 
     init(_ buffer: borrowing PixelBuffer) {
@@ -40,6 +40,14 @@
             bytesPerSample: format.bytesPerSample(plane: plane)
         )
         return unsafe UnsafePlane(base: storage.bases[plane], shape: shape)
+    }
+
+    /// The top left part of the picture.
+    func cropped(toWidth width: Int, height: Int) -> UnsafePlanes {
+        var part = unsafe self
+        unsafe part.width = width
+        unsafe part.height = height
+        return unsafe part
     }
 
     /// The chroma samples of a row of a planar picture, and the distance from one to the next.

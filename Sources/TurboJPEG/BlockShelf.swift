@@ -23,7 +23,7 @@
     }
 
     deinit {
-        for unsafe block in unsafe idle { unsafe freeMemory(block.base) }
+        for unsafeblock in unsafe idle { unsafe freeMemory(block.base) }
     }
 
     /// A block of just this size, recycled where there is one, or nil where the system has no memory.
@@ -63,7 +63,7 @@
             unsafe idle = []
             return unsafe blocks
         }
-        for unsafe block in unsafe blocks { unsafe freeMemory(block.base) }
+        for unsafeblock in unsafe blocks { unsafe freeMemory(block.base) }
     }
 
     /// How many blocks came from the system and from here, and how many wait.

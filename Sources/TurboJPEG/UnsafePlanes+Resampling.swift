@@ -67,7 +67,8 @@ private enum ChromaColumns {
     case .averaged:
         let pairs = sourceWidth / 2
         for x in 0..<pairs {
-            let sum = unsafe UInt16(upper[2 * x]) + UInt16(upper[2 * x + 1]) + UInt16(lower[2 * x])
+            let sum =
+                unsafe UInt16(upper[2 * x]) + UInt16(upper[2 * x + 1]) + UInt16(lower[2 * x])
                 + UInt16(lower[2 * x + 1])
             unsafe target[x * step] = UInt8(truncatingIfNeeded: (sum + 2) >> 2)
         }

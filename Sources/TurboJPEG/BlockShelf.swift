@@ -23,7 +23,7 @@
     }
 
     deinit {
-        for unsafeblock in unsafe idle { unsafe freeMemory(block.base) }
+        unsafe idle.forEach { unsafe freeMemory($0.base) }
     }
 
     /// A block of just this size, recycled where there is one, or nil where the system has no memory.
@@ -63,7 +63,7 @@
             unsafe idle = []
             return unsafe blocks
         }
-        for unsafeblock in unsafe blocks { unsafe freeMemory(block.base) }
+        unsafe blocks.forEach { unsafe freeMemory($0.base) }
     }
 
     /// How many blocks came from the system and from here, and how many wait.

@@ -30,37 +30,45 @@ internal import CTurboJPEG
         unsafe tjDestroy(raw)
     }
 
-    /// Whether the last call ended with a warning, or went on after one.
-    var hasWarning: Bool {
-        unsafe tjGetErrorCode(raw) == Int32(TJERR_WARNING.rawValue)
+    /// Whether the last call that failed did so by a warning alone, and wrote what it could.
+    ///
+    /// `tjGetErrorCode` also says `TJERR_WARNING` where an error came after a warning, and nothing was written. What
+    /// tells the two apart is the text, which is that of the error then.
+    var failedByWarning: Bool {
+        guard unsafe tjGetErrorCode(raw) == Int32(TJERR_WARNING.rawValue), let text = libraryMessage else {
+            return false
+        }
+        return Self.warnings.contains { text.hasPrefix($0) }
+    }
+
+    /// What the library said about the last call.
+    ///
+    /// It keeps its words for each thread, so this is to be asked right after the call, on the same one.
+    private var libraryMessage: String? {
+        unsafe tjGetErrorStr2(raw).map { unsafe String(cString: $0) }
     }
 
     /// What went wrong in the last call, with the library's words.
-    ///
-    /// The library keeps its words for each thread, so this is to be asked right after the call, on the same one.
     func error(_ code: TurboJPEGError.Code, _ message: String) -> TurboJPEGError {
-        let text = unsafe tjGetErrorStr2(raw).map { unsafe String(cString: $0) }
-        return TurboJPEGError(code, message, libraryMessage: text, isWarning: hasWarning)
+        TurboJPEGError(code, message, libraryMessage: libraryMessage, isWarning: failedByWarning)
     }
 
     /// What went wrong in the last call, which read a JPEG.
     func decodingError(byteCount: Int) -> TurboJPEGError {
-        let error = error(.decodeFailed, "The JPEG of \(byteCount) bytes cannot be decoded.")
-        guard error.isWarning else { return error }
-        // The library has no code for it: the text is what tells a JPEG that stops from one that is damaged.
-        if error.libraryMessage?.hasPrefix("Premature end") == true {
-            return TurboJPEGError(
-                .truncated,
-                "The JPEG of \(byteCount) bytes ends before its picture does.",
-                libraryMessage: error.libraryMessage,
-                isWarning: true
-            )
+        guard failedByWarning else {
+            return error(.decodeFailed, "The JPEG of \(byteCount) bytes cannot be decoded.")
         }
-        return TurboJPEGError(
-            .corrupt,
-            "The JPEG of \(byteCount) bytes is damaged.",
-            libraryMessage: error.libraryMessage,
-            isWarning: true
-        )
+        return libraryMessage?.hasPrefix(Self.endWarning) == true
+            ? error(.truncated, "The JPEG of \(byteCount) bytes ends before its picture does.")
+            : error(.corrupt, "The JPEG of \(byteCount) bytes is damaged.")
     }
+
+    /// How the library warns of an end that comes too early.
+    private static let endWarning = "Premature end of JPEG file"
+
+    /// How the library's warnings begin (`JWRN_` in its `jerror.h`); an unknown text is taken for an error.
+    private static let warnings = [
+        endWarning, "Corrupt JPEG data", "Inconsistent progression sequence", "Invalid SOS parameters", "Unknown Adobe",
+        "Warning: unknown JFIF",
+    ]
 }

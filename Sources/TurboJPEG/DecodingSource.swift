@@ -30,7 +30,9 @@ struct DecodingSource {
         }
     }
 
-    /// Refuses a size over the limits. Sides are at most 65,500 x 2, so that their product fits.
+    /// Refuses a size over the limits.
+    ///
+    /// Sides are at most 65,500 x 2, so that their product fits.
     static func check(
         _ size: (width: Int, height: Int),
         maximumDimension: Int,

@@ -3,8 +3,8 @@ internal import CTurboJPEG
 extension JPEGDecoder {
     /// Decodes to luma and chroma, straight into the target wherever the JPEG's planes have the target's shape.
     ///
-    /// - Parameter mayWritePadding: Whether the target's luma has room for whole chroma samples, and nobody minds them:
-    ///   the library writes odd widths and heights rounded up.
+    /// With `mayWritePadding`, the target's luma has room for whole chroma samples, and nobody minds them: the library
+    /// writes odd widths and heights rounded up.
     @unsafe func decodePlanar(
         _ jpeg: Span<UInt8>,
         _ source: DecodingSource,

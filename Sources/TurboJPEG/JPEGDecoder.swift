@@ -50,6 +50,7 @@ public struct JPEGDecoder: Sendable {
     ///   - format: The arrangement of the bytes.
     ///   - scale: The size, as a fraction of the JPEG's. Where a picture is so small that several fractions give the
     ///     same size, the library takes the largest of them.
+    /// - Returns: The picture, in memory that goes back to the pool.
     /// - Throws: `notJPEG`, `noPicture`, `truncated`, `corrupt`, `decodeFailed`, `unsupported`; `tooLarge` before any memory
     ///   for pixels is asked for; `allocationFailed`. After an error the memory is recycled.
     public func decode(
@@ -147,7 +148,7 @@ public struct JPEGDecoder: Sendable {
 
     /// Throws what the library reported, unless damage is tolerated.
     func check(_ status: Int32, _ handle: borrowing CodecHandle, byteCount: Int) throws(TurboJPEGError) {
-        guard status != 0, stopOnWarning || !handle.hasWarning else { return }
+        guard status != 0, stopOnWarning || !handle.failedByWarning else { return }
         throw handle.decodingError(byteCount: byteCount)
     }
 

@@ -6,7 +6,9 @@ internal import CTurboJPEG
 ///
 ///     let jpeg: [UInt8] = try JPEGEncoder(quality: 90).encode(picture)
 public struct JPEGEncoder: Sendable {
-    /// From 1, smallest, to 100, best; 80 by default. Checked when a picture is encoded.
+    /// The quality, from 1, smallest, to 100, best; 80 by default.
+    ///
+    /// It is checked when a picture is encoded.
     public var quality: Int
 
     /// How many pixels share a chroma sample; `4:2:0` by default.

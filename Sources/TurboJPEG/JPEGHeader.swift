@@ -41,11 +41,11 @@ public struct JPEGHeader: Sendable, Hashable {
                 &colorspace
             )
         }
-        guard status == 0 || (width > 0 && handle.hasWarning) else {
+        guard status == 0 || (width > 0 && handle.failedByWarning) else {
             throw handle.decodingError(byteCount: jpeg.count)
         }
         guard width > 0, height > 0 else {
-            if handle.hasWarning { throw handle.decodingError(byteCount: jpeg.count) }
+            if handle.failedByWarning { throw handle.decodingError(byteCount: jpeg.count) }
             throw TurboJPEGError(
                 .noPicture,
                 "The JPEG of \(jpeg.count) bytes has no picture in it, only tables or an end."

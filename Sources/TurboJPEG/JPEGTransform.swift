@@ -47,8 +47,9 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
     ///   - jpeg: A JPEG.
     ///   - edges: What becomes of partial blocks; `keep` by default.
     ///   - maximumPixels: The largest picture that is accepted; 2^25 by default. The library needs up to six bytes a pixel.
-    /// - Throws: `transformFailed` where the library refuses, as it does with `perfect` and partial blocks; `tooLarge` before
-    ///   any memory is asked for; what `JPEGHeader(inspecting:)` throws; `truncated` and `corrupt` for damaged data.
+    /// - Returns: The new JPEG.
+    /// - Throws: `transformFailed` where the library refuses, as it does with `perfect` and partial blocks; `unsupported`
+    ///   where a `4:1:1` picture should swap its sides; `tooLarge` before any memory is asked for; what `JPEGHeader(inspecting:)` throws; `truncated` and `corrupt` for damaged data.
     public func apply(
         to jpeg: Span<UInt8>,
         edges: Edges = .keep,
@@ -61,6 +62,12 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
             maximumDimension: PixelLayout.maximumDimension,
             maximumPixels: maximumPixels
         )
+        guard header.subsampling != .yuv411 || !swapsSides else {
+            throw TurboJPEGError(
+                .unsupported,
+                "A 4:1:1 JPEG turned on its side has a subsampling that few decoders know; decode, turn and encode it."
+            )
+        }
         var transform = unsafe tjtransform()
         unsafe transform.op = operation
         unsafe transform.options = edges.options
@@ -81,13 +88,21 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
             )
         }
         guard status == 0 else {
-            if handle.hasWarning { throw handle.decodingError(byteCount: jpeg.count) }
+            if handle.failedByWarning { throw handle.decodingError(byteCount: jpeg.count) }
             throw handle.error(
                 .transformFailed,
                 "The JPEG of \(header.width)x\(header.height) cannot be transformed (\(self), edges \(edges))."
             )
         }
         return unsafe Array(UnsafeBufferPointer(start: output, count: Int(byteCount)))
+    }
+
+    /// Whether width and height change places.
+    public var swapsSides: Bool {
+        switch self {
+        case .transpose, .transverse, .rotate90, .rotate270: true
+        case .none, .flipHorizontal, .flipVertical, .rotate180: false
+        }
     }
 
     /// The library's number for it.

@@ -75,6 +75,7 @@ extension PixelBuffer {
     ///   - preservingContents: False where the body writes every visible sample anyway: shared memory is then replaced
     ///     and not copied.
     ///   - body: Reads and writes.
+    /// - Returns: What the body returns.
     /// - Throws: `allocationFailed`, and what the body throws.
     package mutating func withUnsafeMutablePlanes<Result: ~Copyable>(
         preservingContents: Bool = true,

@@ -112,7 +112,7 @@ public struct PixelBuffer: Sendable {
 
     /// Makes the memory this value's own, with rows at the same distance.
     ///
-    /// - Parameter preservingContents: Whether the visible samples are copied where new memory is needed.
+    /// Where new memory is needed, the visible samples are copied only with `preservingContents`.
     mutating func makeUnique(preservingContents: Bool = true) throws(TurboJPEGError) {
         if isKnownUniquelyReferenced(&storage), storage.isWritable { return }
         let layout = try PixelLayout(width: width, height: height, format: format, strides: storage.strides)

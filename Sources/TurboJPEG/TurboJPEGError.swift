@@ -25,7 +25,7 @@ public struct TurboJPEGError: Error, Sendable, Hashable {
 
     /// Whether the library called this a warning: the data are corrupt, and pixels may have been written nevertheless.
     ///
-    /// It says `TJERR_WARNING` of `tjGetErrorCode`. False for everything that stopped the library, and for errors of this module.
+    /// False for everything that the library could not go on after, and for errors of this module.
     public let isWarning: Bool
 
     package init(_ code: Code, _ message: String, libraryMessage: String? = nil, isWarning: Bool = false) {

@@ -1,0 +1,121 @@
+internal import CTurboJPEG
+
+/// Compresses pictures to baseline JPEG.
+///
+/// It is a value with options and keeps no state between pictures; one encoder may be used from several threads at once.
+///
+///     let jpeg: [UInt8] = try JPEGEncoder(quality: 90).encode(picture)
+public struct JPEGEncoder: Sendable {
+    /// The quality, from 1, smallest, to 100, best; 80 by default.
+    ///
+    /// It is checked when a picture is encoded.
+    public var quality: Int
+
+    /// How many pixels share a chroma sample; `4:2:0` by default.
+    ///
+    /// Pictures without colour (`gray`) always become gray JPEGs. Planar pictures (`i420`, `nv12`) bring chroma of one sample
+    /// for 2x2 pixels along, and become `4:2:0` whatever is asked for, except `gray`, which leaves the chroma out.
+    public var subsampling: ChromaSubsampling
+
+    /// How the cosine transform is computed; accurate by default, as `fast` gains nothing when encoding.
+    public var dct: DCTMethod
+
+    /// Planes that the library wants in another shape, from one picture to the next.
+    let scratch = PixelBufferPool()
+
+    /// An encoder with the given options.
+    public init(quality: Int = 80, subsampling: ChromaSubsampling = .yuv420, dct: DCTMethod = .accurate) {
+        self.quality = quality
+        self.subsampling = subsampling
+        self.dct = dct
+    }
+
+    /// The room that an output must have for any picture of this size, in any format (`tjBufSize`).
+    ///
+    /// It is larger than nearly all JPEGs, about three bytes a pixel with `4:2:0`: memory that is not written costs nothing.
+    ///
+    /// - Throws: `invalidSize` outside 1 to 65,500.
+    public func maximumByteCount(width: Int, height: Int) throws(TurboJPEGError) -> Int {
+        try PixelLayout.check(width: width, height: height)
+        let planar = subsampling == .gray ? subsampling : .yuv420
+        return max(
+            Int(tjBufSize(Int32(width), Int32(height), subsampling.rawValue)),
+            Int(tjBufSize(Int32(width), Int32(height), planar.rawValue))
+        )
+    }
+
+    /// Appends the JPEG of a picture to an output of the caller's (`tjCompress2`, `tjCompressFromYUVPlanes`).
+    ///
+    /// - Throws: `invalidQuality`; `outputTooSmall` where the output's free capacity is less than `maximumByteCount`;
+    ///   `allocationFailed`, `encodeFailed`. The output is left as it was.
+    public func encode(_ image: PixelBuffer, into output: inout OutputSpan<UInt8>) throws(TurboJPEGError) {
+        let needed = try maximumByteCount(width: image.width, height: image.height)
+        guard output.freeCapacity >= needed else {
+            throw TurboJPEGError(
+                .outputTooSmall,
+                "A picture of \(image.width)x\(image.height) needs room for \(needed) bytes, and there are \(output.freeCapacity)."
+            )
+        }
+        try unsafe output.withUnsafeMutableBufferPointer { bytes, count throws(TurboJPEGError) in
+            guard let start = bytes.baseAddress else { return }
+            count += try unsafe encode(image, to: start + count, capacity: needed)
+        }
+    }
+
+    /// The JPEG of a picture.
+    ///
+    /// The compressed bytes are copied once, to an array of just their size; the other method needs no copy.
+    ///
+    /// - Throws: `invalidQuality`, `allocationFailed`, `encodeFailed`.
+    public func encode(_ image: PixelBuffer) throws(TurboJPEGError) -> [UInt8] {
+        let capacity = try maximumByteCount(width: image.width, height: image.height)
+        guard let memory = unsafe allocateMemory(byteCount: capacity, alignment: PixelLayout.alignment) else {
+            throw TurboJPEGError(.allocationFailed, "There is no memory for a JPEG of up to \(capacity) bytes.")
+        }
+        defer { unsafe freeMemory(memory) }
+        let bytes = unsafe memory.assumingMemoryBound(to: UInt8.self)
+        let count = try unsafe encode(image, to: bytes, capacity: capacity)
+        return unsafe Array(UnsafeBufferPointer(start: bytes, count: count))
+    }
+
+    /// Compresses to memory that is large enough, and tells how many bytes were written.
+    @unsafe private func encode(
+        _ image: PixelBuffer,
+        to output: UnsafeMutablePointer<UInt8>,
+        capacity: Int
+    ) throws(TurboJPEGError) -> Int {
+        guard 1...100 ~= quality else {
+            throw TurboJPEGError(.invalidQuality, "The JPEG quality \(quality) is not possible; it goes from 1 to 100.")
+        }
+        let handle = try CodecHandle(for: .compress)
+        var target: UnsafeMutablePointer<UInt8>? = unsafe output
+        var byteCount = UInt(capacity)
+        let status =
+            if image.format.isPlanar {
+                try unsafe compressPlanes(of: image, with: handle, to: &target, &byteCount)
+            } else {
+                unsafe image.withUnsafePlanes { planes in
+                    unsafe tjCompress2(
+                        handle.raw,
+                        planes[0].base,
+                        Int32(image.width),
+                        Int32(planes[0].shape.bytesPerRow),
+                        Int32(image.height),
+                        image.format.packedRawValue,
+                        &target,
+                        &byteCount,
+                        (image.format == .gray ? .gray : subsampling).rawValue,
+                        Int32(quality),
+                        flags
+                    )
+                }
+            }
+        guard status == 0 else {
+            throw handle.error(.encodeFailed, "The picture of \(image.width)x\(image.height) cannot be compressed.")
+        }
+        return Int(byteCount)
+    }
+
+    /// The library's flags: never to replace the output, and the cosine transform.
+    var flags: Int32 { TJFLAG_NOREALLOC | dct.flag }
+}

@@ -1,0 +1,94 @@
+extension PixelBuffer {
+    /// A picture copied from raw bytes, such as a raw video frame.
+    ///
+    /// - Parameters:
+    ///   - bytes: The planes, one right after the other, each with all its rows; the last row may end with its last
+    ///     sample. No more bytes than that.
+    ///   - width: 1 to 65,500 pixels.
+    ///   - height: 1 to 65,500 pixels.
+    ///   - format: The arrangement of the bytes.
+    ///   - bytesPerRow: The distance between rows of the first plane in `bytes`; nil where there is no padding. Chroma
+    ///     follows as in `init(width:height:format:bytesPerRow:zeroFilled:)`.
+    /// - Throws: `invalidSize`, `invalidStride`, `allocationFailed`; `byteCountMismatch` where the bytes are too few or
+    ///   too many.
+    public init(
+        copying bytes: Span<UInt8>,
+        width: Int,
+        height: Int,
+        format: PixelFormat,
+        bytesPerRow: Int? = nil
+    ) throws(TurboJPEGError) {
+        try PixelLayout.check(width: width, height: height)
+        let strides = try PixelLayout.strides(
+            width: width,
+            height: height,
+            format: format,
+            bytesPerRow: bytesPerRow ?? width * format.bytesPerPixel
+        )
+        try PixelLayout.check(width: width, height: height, format: format, strides: strides)
+        let full = Self.byteCount(height: height, format: format, strides: strides)
+        let last = format.planeCount - 1
+        let padding = strides[last] - format.planeWidth(last, width: width) * format.bytesPerSample(plane: last)
+        guard full - padding...full ~= bytes.count else {
+            throw TurboJPEGError(
+                .byteCountMismatch,
+                "\(width)x\(height) \(format.name) with these rows has \(full) bytes, and \(bytes.count) were given."
+            )
+        }
+        try self.init(width: width, height: height, format: format)
+        let target = unsafe UnsafePlanes(self)
+        unsafe bytes.withUnsafeBufferPointer { source in
+            guard var row = source.baseAddress else { return }
+            for plane in 0..<format.planeCount {
+                let shape = unsafe target[plane].shape
+                for y in 0..<shape.height {
+                    unsafe target[plane].row(y).update(from: row, count: shape.visibleBytesPerRow)
+                    unsafe row += strides[plane]
+                }
+            }
+        }
+    }
+
+    /// The bytes of all visible samples, without any padding: what `copyPacked(into:)` writes.
+    public var packedByteCount: Int {
+        var count = 0
+        for index in 0..<planeCount {
+            let shape = plane(index)
+            count += shape.visibleBytesPerRow * shape.height
+        }
+        return count
+    }
+
+    /// Appends the visible samples, row after row and plane after plane, without any padding.
+    ///
+    /// - Throws: `bufferTooSmall` where the output has room for fewer than `packedByteCount` bytes; it is left as it was.
+    public func copyPacked(into output: inout OutputSpan<UInt8>) throws(TurboJPEGError) {
+        guard output.freeCapacity >= packedByteCount else {
+            throw TurboJPEGError(
+                .bufferTooSmall,
+                "The picture has \(packedByteCount) bytes, and the output room for \(output.freeCapacity)."
+            )
+        }
+        unsafe withUnsafePlanes { planes in
+            unsafe output.withUnsafeMutableBufferPointer { target, count in
+                guard let start = target.baseAddress else { return }
+                for plane in 0..<planeCount {
+                    let source = unsafe planes[plane]
+                    for y in 0..<(unsafe source.shape.height) {
+                        unsafe (start + count).update(from: source.row(y), count: source.shape.visibleBytesPerRow)
+                        count += unsafe source.shape.visibleBytesPerRow
+                    }
+                }
+            }
+        }
+    }
+
+    /// The bytes of all planes with their padding; sizes and strides were checked, so nothing overflows.
+    private static func byteCount(height: Int, format: PixelFormat, strides: PerPlane<Int>) -> Int {
+        var count = 0
+        for plane in 0..<format.planeCount {
+            count += strides[plane] * format.planeHeight(plane, height: height)
+        }
+        return count
+    }
+}

@@ -1,0 +1,62 @@
+extension PixelBuffer {
+    /// A picture read from a portable graymap or pixmap (P2, P3, P5, P6).
+    ///
+    /// Comments are skipped. Samples of any largest value from 1 to 65,535 are scaled to 8 bits. Bytes after the picture are
+    /// ignored: a file may hold several. Memory is asked for only when there are bytes enough for all samples.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole file.
+    ///   - format: Any format; planar ones are converted as JFIF defines it, chroma by the average of four pixels.
+    /// - Throws: `invalidPPM`, `truncatedPPM`, `unsupportedPPM`, `allocationFailed`.
+    public init(ppm bytes: Span<UInt8>, as format: PixelFormat = .rgb) throws(TurboJPEGError) {
+        var reader = try PPMReader(head: bytes)
+        // Chroma needs two rows at a time, so a planar picture is made from a packed one.
+        var picture = try PixelBuffer(
+            width: reader.width,
+            height: reader.height,
+            format: format.isPlanar ? .rgb : format
+        )
+        var row = [UInt8](repeating: 0, count: 3 * reader.width)
+        unsafe try picture.withUnsafeMutablePlanes(preservingContents: false) { planes throws(TurboJPEGError) in
+            for y in 0..<reader.height {
+                try unsafe row.withUnsafeMutableBufferPointer { row throws(TurboJPEGError) in
+                    guard let row = row.baseAddress else { return }
+                    try unsafe reader.readRow(bytes, into: row)
+                    unsafe planes.writeRGB(row: y, from: row)
+                }
+            }
+        }
+        guard format.isPlanar else {
+            self = picture
+            return
+        }
+        self = try PixelBuffer(width: reader.width, height: reader.height, format: format)
+        unsafe try withUnsafeMutablePlanes(preservingContents: false) { target throws(TurboJPEGError) in
+            unsafe picture.withUnsafePlanes { unsafe $0.convert(into: target) }
+        }
+    }
+
+    /// The picture as a binary portable pixmap (P6), or a graymap (P5) where the format is `gray`.
+    ///
+    /// Alpha is left out. Planar pictures are converted as JFIF defines it, each chroma sample spread over its four pixels.
+    public func ppm() -> [UInt8] {
+        var file = Array("\(format == .gray ? "P5" : "P6")\n\(width) \(height)\n255\n".utf8)
+        let rowBytes = format == .gray ? width : 3 * width
+        file.reserveCapacity(file.count + rowBytes * height)
+        var row = [UInt8](repeating: 0, count: rowBytes)
+        for y in 0..<height {
+            unsafe withUnsafePlanes { planes in
+                unsafe row.withUnsafeMutableBufferPointer { row in
+                    guard let row = row.baseAddress else { return }
+                    if format == .gray {
+                        unsafe row.update(from: planes[0].row(y), count: width)
+                    } else {
+                        unsafe planes.readRGB(row: y, into: row)
+                    }
+                }
+            }
+            file += row
+        }
+        return file
+    }
+}

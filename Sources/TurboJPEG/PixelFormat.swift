@@ -1,0 +1,108 @@
+/// How the bytes of a picture in memory are arranged.
+///
+/// Packed formats keep all channels of a pixel together, in the order in which the name lists them, from the lowest to the
+/// highest address. Planar formats are full-range YCbCr as JFIF defines it, with chroma at half the size in both
+/// directions; odd sizes round up.
+///
+/// Decoding sets the fourth byte of every four-byte pixel to 255: alpha, and the unused byte of `bgrx` as well.
+/// Encoding ignores it.
+public enum PixelFormat: Sendable, Hashable, CaseIterable {
+    /// Blue, green, red, alpha; 4 bytes a pixel.
+    case bgra
+    /// Red, green, blue, alpha; 4 bytes a pixel.
+    case rgba
+    /// Alpha, red, green, blue; 4 bytes a pixel.
+    case argb
+    /// Alpha, blue, green, red; 4 bytes a pixel.
+    case abgr
+    /// Blue, green, red and an unused byte, which decoding sets to 255; 4 bytes a pixel.
+    case bgrx
+    /// Red, green, blue; 3 bytes a pixel.
+    case rgb
+    /// Blue, green, red; 3 bytes a pixel.
+    case bgr
+    /// Luma alone; 1 byte a pixel.
+    case gray
+    /// Three planes, Y, Cb and Cr, chroma at half the size.
+    case i420
+    /// Two planes, Y, and Cb and Cr in turns, chroma at half the size.
+    case nv12
+
+    /// The name that the command line uses, such as `bgra` or `i420`.
+    public var name: String {
+        switch self {
+        case .bgra: "bgra"
+        case .rgba: "rgba"
+        case .argb: "argb"
+        case .abgr: "abgr"
+        case .bgrx: "bgrx"
+        case .rgb: "rgb"
+        case .bgr: "bgr"
+        case .gray: "gray"
+        case .i420: "i420"
+        case .nv12: "nv12"
+        }
+    }
+
+    /// The format of that name, in lower case, or nil where there is none.
+    public init?(name: String) {
+        guard let format = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = format
+    }
+
+    /// Whether luma and chroma lie in planes of their own.
+    public var isPlanar: Bool { planeCount > 1 }
+
+    /// The number of planes: 1 for packed formats, 2 for `nv12`, 3 for `i420`.
+    public var planeCount: Int {
+        switch self {
+        case .i420: 3
+        case .nv12: 2
+        default: 1
+        }
+    }
+
+    /// The bytes of one sample of the first plane: those of a pixel in packed formats, 1 in planar ones.
+    public var bytesPerPixel: Int {
+        switch self {
+        case .bgra, .rgba, .argb, .abgr, .bgrx: 4
+        case .rgb, .bgr: 3
+        case .gray, .i420, .nv12: 1
+        }
+    }
+
+    /// The bytes of one sample of a plane; the chroma plane of `nv12` has pairs.
+    func bytesPerSample(plane: Int) -> Int {
+        self == .nv12 && plane == 1 ? 2 : bytesPerPixel
+    }
+
+    /// The width of a plane in samples, for a picture of this width.
+    func planeWidth(_ plane: Int, width: Int) -> Int {
+        plane == 0 ? width : (width + 1) / 2
+    }
+
+    /// The height of a plane in rows, for a picture of this height.
+    func planeHeight(_ plane: Int, height: Int) -> Int {
+        plane == 0 ? height : (height + 1) / 2
+    }
+
+    /// Where red, green and blue lie in a packed pixel; the same byte three times for gray and for luma planes.
+    var channelOffsets: (red: Int, green: Int, blue: Int) {
+        switch self {
+        case .bgra, .bgrx, .bgr: (2, 1, 0)
+        case .rgba, .rgb: (0, 1, 2)
+        case .argb: (1, 2, 3)
+        case .abgr: (3, 2, 1)
+        case .gray, .i420, .nv12: (0, 0, 0)
+        }
+    }
+
+    /// Where the byte lies that is 255 in an opaque pixel, or nil where there is none.
+    var opaqueOffset: Int? {
+        switch self {
+        case .bgra, .rgba, .bgrx: 3
+        case .argb, .abgr: 0
+        case .rgb, .bgr, .gray, .i420, .nv12: nil
+        }
+    }
+}

@@ -1,0 +1,117 @@
+/// Where the planes of a picture lie in one block of memory, with every size checked.
+struct PixelLayout: Sendable {
+    /// The largest width and height that a JPEG decoder accepts (`JPEG_MAX_DIMENSION`).
+    static let maximumDimension = 65_500
+
+    /// What the start of every plane, and by default of every row, is a multiple of.
+    static let alignment = 64
+
+    let strides: PerPlane<Int>
+    let offsets: PerPlane<Int>
+    /// The size of the block.
+    let byteCount: Int
+
+    /// A layout with rows `bytesPerRow` apart, or aligned where nil.
+    init(width: Int, height: Int, format: PixelFormat, bytesPerRow: Int?) throws(TurboJPEGError) {
+        let strides = try Self.strides(width: width, height: height, format: format, bytesPerRow: bytesPerRow)
+        try self.init(width: width, height: height, format: format, strides: strides)
+    }
+
+    /// A layout with the given distance between the rows of each plane.
+    init(width: Int, height: Int, format: PixelFormat, strides: PerPlane<Int>) throws(TurboJPEGError) {
+        try Self.check(width: width, height: height, format: format, strides: strides)
+        var offsets = PerPlane(0, 0, 0)
+        var end = 0
+        for plane in 0..<format.planeCount {
+            // libturbojpeg reads and writes luma in whole chroma samples: an even number of rows keeps a picture of
+            // odd height from needing a detour.
+            let rows = format.planeHeight(plane, height: height)
+            let capacity = format.isPlanar && plane == 0 ? (rows + 1) / 2 * 2 : rows
+            guard
+                let size = checkedProduct(strides[plane], capacity),
+                let start = roundedUp(end, to: Self.alignment),
+                let next = checkedSum(start, size)
+            else { throw .tooManyBytes(width: width, height: height) }
+            offsets[plane] = start
+            end = next
+        }
+        self.strides = strides
+        self.offsets = offsets
+        self.byteCount = end
+    }
+
+    /// The distances between rows that one number stands for: aligned where nil, else that of the first plane.
+    ///
+    /// Chroma follows luma as in raw video: half of it, rounded up, for each plane of `i420`, and the next even number
+    /// for `nv12`.
+    static func strides(
+        width: Int,
+        height: Int,
+        format: PixelFormat,
+        bytesPerRow: Int?
+    ) throws(TurboJPEGError) -> PerPlane<Int> {
+        try check(width: width, height: height)
+        guard let bytesPerRow else {
+            var strides = PerPlane(0, 0, 0)
+            for plane in 0..<format.planeCount {
+                let visible = format.planeWidth(plane, width: width) * format.bytesPerSample(plane: plane)
+                strides[plane] = (visible + alignment - 1) / alignment * alignment
+            }
+            return strides
+        }
+        guard bytesPerRow > 0, bytesPerRow < Int(Int32.max) else { throw .invalidStride(bytesPerRow, needed: width) }
+        let half = (bytesPerRow + 1) / 2
+        return format == .nv12 ? PerPlane(bytesPerRow, half * 2, 0) : PerPlane(bytesPerRow, half, half)
+    }
+
+    /// Refuses a size that no JPEG can have.
+    static func check(width: Int, height: Int) throws(TurboJPEGError) {
+        guard 1...maximumDimension ~= width, 1...maximumDimension ~= height else {
+            throw TurboJPEGError(
+                .invalidSize,
+                "The size \(width)x\(height) is not possible; width and height go from 1 to \(maximumDimension)."
+            )
+        }
+    }
+
+    /// Refuses a size that no JPEG can have, and rows that overlap.
+    static func check(width: Int, height: Int, format: PixelFormat, strides: PerPlane<Int>) throws(TurboJPEGError) {
+        try check(width: width, height: height)
+        for plane in 0..<format.planeCount {
+            let needed = format.planeWidth(plane, width: width) * format.bytesPerSample(plane: plane)
+            guard strides[plane] >= needed, strides[plane] <= Int(Int32.max) else {
+                throw .invalidStride(strides[plane], needed: needed)
+            }
+        }
+    }
+}
+
+/// The product, or nil where it does not fit.
+private func checkedProduct(_ first: Int, _ second: Int) -> Int? {
+    let (product, overflow) = first.multipliedReportingOverflow(by: second)
+    return overflow ? nil : product
+}
+
+/// The sum, or nil where it does not fit.
+private func checkedSum(_ first: Int, _ second: Int) -> Int? {
+    let (sum, overflow) = first.addingReportingOverflow(second)
+    return overflow ? nil : sum
+}
+
+/// The next multiple, or nil where it does not fit.
+private func roundedUp(_ value: Int, to multiple: Int) -> Int? {
+    checkedSum(value, multiple - 1).map { $0 / multiple * multiple }
+}
+
+extension TurboJPEGError {
+    fileprivate static func tooManyBytes(width: Int, height: Int) -> Self {
+        Self(.invalidSize, "A picture of \(width)x\(height) with these rows has more bytes than can be counted.")
+    }
+
+    fileprivate static func invalidStride(_ stride: Int, needed: Int) -> Self {
+        Self(
+            .invalidStride,
+            "\(stride) bytes per row cannot be; a row needs \(needed), and the library counts no more than \(Int32.max)."
+        )
+    }
+}

@@ -1,0 +1,71 @@
+/// The memory behind one or more `PixelBuffer` values.
+///
+/// Sendable: everything stored is constant, and the bytes are written only through a `PixelBuffer` that alone refers to
+/// this object.
+@safe final class PixelStorage: @unchecked Sendable {
+    @unsafe private enum Origin {
+        case own(MemoryBlock)
+        case foreign(release: @Sendable () -> Void)
+    }
+
+    /// Where each plane begins.
+    let bases: PerPlane<UnsafeMutablePointer<UInt8>>
+    /// The distance between the rows of each plane.
+    let strides: PerPlane<Int>
+    /// Where the memory goes afterwards, and where a copy takes its own from.
+    let shelf: BlockShelf?
+    private let origin: Origin
+
+    /// Memory of our own, not zero-filled.
+    init(layout: PixelLayout, shelf: BlockShelf?) throws(TurboJPEGError) {
+        let block: MemoryBlock?
+        if let shelf {
+            unsafe block = unsafe shelf.take(byteCount: layout.byteCount)
+        } else {
+            let base = unsafe allocateMemory(byteCount: layout.byteCount, alignment: PixelLayout.alignment)
+            unsafe block = unsafe base.map { unsafe MemoryBlock(base: $0, byteCount: layout.byteCount) }
+        }
+        guard let block = unsafe block else {
+            throw TurboJPEGError(.allocationFailed, "There is no memory for a picture of \(layout.byteCount) bytes.")
+        }
+        let bytes = unsafe block.base.assumingMemoryBound(to: UInt8.self)
+        unsafe bases = unsafe PerPlane(
+            bytes + layout.offsets[0],
+            bytes + layout.offsets[1],
+            bytes + layout.offsets[2]
+        )
+        strides = layout.strides
+        self.shelf = shelf
+        unsafe origin = unsafe .own(block)
+    }
+
+    /// Memory of somebody else, which is only read; `release` is called once, at the end.
+    @unsafe init(
+        adopting bases: PerPlane<UnsafeMutablePointer<UInt8>>,
+        strides: PerPlane<Int>,
+        release: @escaping @Sendable () -> Void
+    ) {
+        unsafe self.bases = unsafe bases
+        self.strides = strides
+        shelf = nil
+        unsafe origin = unsafe .foreign(release: release)
+    }
+
+    deinit {
+        switch unsafe origin {
+        case .own(let block):
+            if let shelf {
+                unsafe shelf.giveBack(block)
+            } else {
+                unsafe freeMemory(block.base)
+            }
+        case .foreign(let release):
+            release()
+        }
+    }
+
+    /// Whether the bytes may be written at all.
+    var isWritable: Bool {
+        if case .own = unsafe origin { true } else { false }
+    }
+}

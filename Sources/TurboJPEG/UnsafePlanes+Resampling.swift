@@ -1,0 +1,90 @@
+/// Bringing a JPEG's planes into the shape of a planar picture.
+extension UnsafePlanes {
+    /// Copies the visible part of a luma plane that is at least as large.
+    func copyLuma(from source: UnsafePlane) {
+        for y in 0..<(unsafe height) {
+            unsafe self[0].row(y).update(from: source.row(y), count: width)
+        }
+    }
+
+    /// Takes all colour away.
+    func clearChroma() {
+        for plane in 1..<(unsafe format.planeCount) {
+            for y in 0..<(unsafe self[plane].shape.height) {
+                unsafe self[plane].row(y).update(repeating: 128, count: self[plane].shape.visibleBytesPerRow)
+            }
+        }
+    }
+
+    /// Sets the chroma from planes with another subsampling: finer ones are averaged, coarser ones repeated.
+    func resampleChroma(blue: UnsafePlane, red: UnsafePlane, from subsampling: ChromaSubsampling) {
+        let shape = unsafe self[1].shape
+        let sourceHeight = unsafe blue.shape.height
+        let columns: ChromaColumns =
+            switch subsampling.pixelsPerChromaSample.width {
+            case 1: .averaged
+            case 2: .same
+            default: .repeated
+            }
+        for y in 0..<shape.height {
+            let isAveraged = subsampling.pixelsPerChromaSample.height == 1
+            let upper = isAveraged ? 2 * y : y
+            let lower = isAveraged ? min(2 * y + 1, sourceHeight - 1) : y
+            let target = unsafe chroma(row: y)
+            for (plane, samples) in unsafe [(blue, target.blue), (red, target.red)] {
+                unsafe resampleRow(
+                    plane.row(upper),
+                    plane.row(lower),
+                    sourceWidth: plane.shape.width,
+                    columns: columns,
+                    to: samples,
+                    step: target.step,
+                    count: shape.width
+                )
+            }
+        }
+    }
+}
+
+/// How the columns of one chroma plane become those of another.
+private enum ChromaColumns {
+    case averaged, same, repeated
+}
+
+/// Sets a row of chroma from two rows, which may be the same one.
+///
+/// The even case of each loop comes without a branch inside, for the compiler to use vector instructions.
+@unsafe private func resampleRow(
+    _ upper: UnsafeMutablePointer<UInt8>,
+    _ lower: UnsafeMutablePointer<UInt8>,
+    sourceWidth: Int,
+    columns: ChromaColumns,
+    to target: UnsafeMutablePointer<UInt8>,
+    step: Int,
+    count: Int
+) {
+    switch columns {
+    case .averaged:
+        let pairs = sourceWidth / 2
+        for x in 0..<pairs {
+            let sum =
+                unsafe UInt16(upper[2 * x]) + UInt16(upper[2 * x + 1]) + UInt16(lower[2 * x])
+                + UInt16(lower[2 * x + 1])
+            unsafe target[x * step] = UInt8(truncatingIfNeeded: (sum + 2) >> 2)
+        }
+        if pairs < count {
+            let sum = unsafe UInt16(upper[2 * pairs]) + UInt16(lower[2 * pairs])
+            unsafe target[pairs * step] = UInt8(truncatingIfNeeded: (sum + 1) >> 1)
+        }
+    case .same:
+        for x in 0..<count {
+            let sum = unsafe UInt16(upper[x]) + UInt16(lower[x])
+            unsafe target[x * step] = UInt8(truncatingIfNeeded: (sum + 1) >> 1)
+        }
+    case .repeated:
+        for x in 0..<count {
+            let sum = unsafe UInt16(upper[x / 2]) + UInt16(lower[x / 2])
+            unsafe target[x * step] = UInt8(truncatingIfNeeded: (sum + 1) >> 1)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Testing
+import TurboJPEG
+
+@Suite struct ComparisonTests {
+    @Test(arguments: packedFormats, packedFormats)
+    func equalColorsInAnyOrder(first: PixelFormat, second: PixelFormat) throws {
+        let source = try testPicture(19, 11, as: first == .gray || second == .gray ? .gray : .rgb).ppm()
+        let pictures = try (PixelBuffer(ppm: source.span, as: first), PixelBuffer(ppm: source.span, as: second))
+        #expect(try pictures.0.peakSignalToNoiseRatio(against: pictures.1) == .infinity)
+        #expect(pictures.0.hasSamePixels(as: pictures.1) == (first == second))
+    }
+
+    @Test(arguments: [(UInt8(1), 48.13), (2, 42.11), (16, 24.05)])
+    func decibelsOfAKnownDifference(distance: UInt8, decibels: Double) throws {
+        let first = try solidPicture(8, 8, red: 100, green: 100, blue: 100)
+        let second = try solidPicture(8, 8, red: 100 + distance, green: 100 - distance, blue: 100 + distance)
+        #expect(abs(try first.peakSignalToNoiseRatio(against: second) - decibels) < 0.01)
+        #expect(try first.peakSignalToNoiseRatio(against: second) == second.peakSignalToNoiseRatio(against: first))
+    }
+
+    @Test func alphaIsNotCompared() throws {
+        let opaque = try testPicture(8, 8, as: .bgra)
+        var clear = opaque
+        for y in 0..<8 { try clear.withMutableRow(y) { row in for x in 0..<8 { row[4 * x + 3] = 0 } } }
+        #expect(try clear.peakSignalToNoiseRatio(against: opaque) == .infinity)
+        #expect(!clear.hasSamePixels(as: opaque))
+    }
+
+    @Test(arguments: planarFormats)
+    func chromaCounts(format: PixelFormat) throws {
+        let picture = try testPicture(9, 9, as: format)
+        var changed = picture
+        let last = picture.plane(picture.planeCount - 1).visibleBytesPerRow - 1
+        try changed.withMutableRow(4, ofPlane: picture.planeCount - 1) { $0[last] ^= 0x40 }
+        #expect(try changed.peakSignalToNoiseRatio(against: picture) < 100)
+        #expect(!changed.hasSamePixels(as: picture))
+    }
+
+    @Test func sizesMustAgree() throws {
+        let code = errorCode { () throws(TurboJPEGError) in
+            let (first, second) = try (
+                PixelBuffer(width: 2, height: 3, format: .rgb), PixelBuffer(width: 3, height: 2, format: .rgb)
+            )
+            _ = try first.peakSignalToNoiseRatio(against: second)
+        }
+        #expect(code == .sizeMismatch)
+    }
+}

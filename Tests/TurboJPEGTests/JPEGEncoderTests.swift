@@ -1,0 +1,171 @@
+import Testing
+import TurboJPEG
+
+@Suite struct JPEGEncoderTests {
+    @Test(arguments: packedFormats, ChromaSubsampling.allCases)
+    func roundTrip(format: PixelFormat, subsampling: ChromaSubsampling) throws {
+        for (width, height) in [(1, 1), (17, 33), (128, 96)] {
+            let picture = try testPicture(width, height, as: format)
+            let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(picture)
+            let header = try JPEGHeader(inspecting: jpeg.span)
+            #expect((header.width, header.height) == (width, height))
+            let isGray = format == .gray || subsampling == .gray
+            #expect(header.subsampling == (isGray ? .gray : subsampling))
+            #expect(header.colorspace == (isGray ? .gray : .ycbcr))
+
+            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
+            #expect(decoded.format == format)
+            // Without chroma, the luma is what has to be kept.
+            let expected = isGray ? try PixelBuffer(ppm: picture.ppm().span, as: .gray) : picture
+            let actual = isGray ? try PixelBuffer(ppm: decoded.ppm().span, as: .gray) : decoded
+            let quality = try actual.peakSignalToNoiseRatio(against: expected)
+            // Chroma that four pixels share cannot follow the hard edges of the picture's coloured patches.
+            #expect(quality > (isGray || subsampling == .yuv444 ? 36 : 24), "\(width)x\(height): \(quality) dB")
+        }
+    }
+
+    @Test(arguments: [PixelFormat.bgra, .rgba, .argb, .abgr, .bgrx, .rgb, .bgr])
+    func channelsKeepTheirOrder(format: PixelFormat) throws {
+        let expected: [PixelFormat: [UInt8]] = [
+            .bgra: [30, 100, 200, 255], .rgba: [200, 100, 30, 255], .argb: [255, 200, 100, 30],
+            .abgr: [255, 30, 100, 200], .bgrx: [30, 100, 200, 255], .rgb: [200, 100, 30], .bgr: [30, 100, 200],
+        ]
+        let pixel = try #require(expected[format])
+        let bytes = (0..<16 * 16).flatMap { _ in pixel }
+        let picture = try PixelBuffer(copying: bytes.span, width: 16, height: 16, format: format)
+        let jpeg = try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(picture)
+        // The reference program says which byte was taken for which channel, and our decoder has to put it back there.
+        let reference = try ReferenceTool.djpeg.run(["-pnm"], on: jpeg).suffix(3)
+        #expect(zip(reference, [200, 100, 30]).allSatisfy { abs(Int($0) - $1) <= 2 })
+        let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format).row(15).suffix(pixel.count)
+        #expect(zip(decoded, pixel).allSatisfy { abs(Int($0) - Int($1)) <= 2 })
+    }
+
+    @Test(arguments: [PixelFormat.bgra, .rgba, .argb, .abgr, .bgrx])
+    func fourthByteIsIgnored(format: PixelFormat) throws {
+        var picture = try testPicture(24, 24, as: format)
+        let jpeg = try JPEGEncoder().encode(picture)
+        let alpha = [.argb, .abgr].contains(format) ? 0 : 3
+        for y in 0..<24 {
+            try picture.withMutableRow(y) { row in
+                for x in 0..<24 { row[4 * x + alpha] = UInt8(x * 7) }
+            }
+        }
+        #expect(try JPEGEncoder().encode(picture) == jpeg)
+    }
+
+    @Test(arguments: PixelFormat.allCases, [ChromaSubsampling.yuv420, .gray])
+    func paddingIsNotEncoded(format: PixelFormat, subsampling: ChromaSubsampling) throws {
+        let encoder = JPEGEncoder(subsampling: subsampling)
+        for (width, height) in [(17, 33), (16, 16), (1, 1)] {
+            let tight = try testPicture(width, height, as: format)
+            let stride = width * format.bytesPerPixel
+            let jpeg = try encoder.encode(tight)
+            for padding in [0, 1, 13] {
+                let padded = try testPicture(width, height, as: format, bytesPerRow: stride + padding)
+                #expect(try encoder.encode(padded) == jpeg, "\(width)x\(height), \(padding) bytes")
+            }
+            let larger = try testPicture(width + 9, height + 9, as: format)
+            var part = try larger.cropped(toWidth: width, height: height)
+            try part.copySamples(of: tight)
+            #expect(try encoder.encode(part) == jpeg)
+        }
+    }
+
+    @Test(arguments: [0, -1, 101, .max, .min])
+    func impossibleQuality(quality: Int) throws {
+        for format in PixelFormat.allCases {
+            let picture = try testPicture(4, 4, as: format)
+            let code = errorCode { () throws(TurboJPEGError) in _ = try JPEGEncoder(quality: quality).encode(picture) }
+            #expect(code == .invalidQuality)
+        }
+    }
+
+    @Test func qualityCostsBytes() throws {
+        let picture = try testPicture(160, 120)
+        let counts = try [1, 50, 80, 100].map { try JPEGEncoder(quality: $0).encode(picture).count }
+        #expect(counts == counts.sorted() && Set(counts).count == 4)
+    }
+
+    @Test(arguments: ChromaSubsampling.allCases)
+    func outputIsAppendedTo(subsampling: ChromaSubsampling) throws {
+        let encoder = JPEGEncoder(quality: 100, subsampling: subsampling)
+        for format in PixelFormat.allCases {
+            let picture = try testPicture(17, 9, as: format)
+            let room = try encoder.maximumByteCount(width: 17, height: 9)
+            let bytes = try [UInt8](capacity: room + 1) { output in
+                output.append(42)
+                try encoder.encode(picture, into: &output)
+            }
+            #expect(try bytes == [42] + encoder.encode(picture))
+        }
+    }
+
+    @Test func outputWithTooLittleRoomIsLeftAlone() throws {
+        let encoder = JPEGEncoder()
+        let picture = try testPicture(17, 9)
+        let room = try encoder.maximumByteCount(width: 17, height: 9)
+        let bytes = [UInt8](capacity: 3) { output in
+            output.append(42)
+            let code = errorCode { () throws(TurboJPEGError) in try encoder.encode(picture, into: &output) }
+            #expect(code == .outputTooSmall)
+        }
+        #expect(bytes == [42])
+        #expect(room > 3)
+    }
+
+    @Test(arguments: [(0, 1), (1, 0), (-5, 1), (65_501, 1), (1, 65_501), (.max, .max)])
+    func noRoomForImpossibleSizes(width: Int, height: Int) {
+        let code = errorCode { () throws(TurboJPEGError) in
+            _ = try JPEGEncoder().maximumByteCount(width: width, height: height)
+        }
+        #expect(code == .invalidSize)
+    }
+
+    @Test func noiseFitsIntoTheRoom() throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var generator = SplitMix(state: seed)
+        for subsampling in ChromaSubsampling.allCases {
+            for format in [PixelFormat.rgb, .i420, .nv12, .gray] {
+                var picture = try PixelBuffer(width: 65, height: 33, format: format)
+                for plane in 0..<picture.planeCount {
+                    try picture.withMutablePlane(plane) { span in
+                        for index in 0..<span.count { span[index] = UInt8.random(in: 0...255, using: &generator) }
+                    }
+                }
+                let encoder = JPEGEncoder(quality: 100, subsampling: subsampling)
+                let room = try encoder.maximumByteCount(width: 65, height: 33)
+                #expect(try encoder.encode(picture).count <= room, "seed \(seed)")
+            }
+        }
+    }
+
+    @Test(arguments: planarFormats)
+    func planesKeepTheirSubsampling(format: PixelFormat) throws {
+        let picture = try testPicture(40, 30, as: format)
+        for subsampling in ChromaSubsampling.allCases {
+            let jpeg = try JPEGEncoder(subsampling: subsampling).encode(picture)
+            let header = try JPEGHeader(inspecting: jpeg.span)
+            #expect(header.subsampling == (subsampling == .gray ? .gray : .yuv420))
+        }
+    }
+
+    @Test(arguments: sizes)
+    func planesAreEncodedWithoutLossOfTheirOwn(width: Int, height: Int) throws {
+        let picture = try testPicture(width, height, as: .i420)
+        let interleaved = try testPicture(width, height, as: .nv12)
+        #expect(try picture.peakSignalToNoiseRatio(against: interleaved) == .infinity)
+        let jpeg = try JPEGEncoder(quality: 100).encode(picture)
+        #expect(try JPEGEncoder(quality: 100).encode(interleaved) == jpeg)
+        let decoded = try JPEGDecoder().decode(bytes: jpeg, as: .i420)
+        #expect(try decoded.peakSignalToNoiseRatio(against: picture) > 48)
+        let gray = try JPEGEncoder(quality: 90, subsampling: .gray).encode(picture)
+        let luma = try PixelBuffer(copying: picture.packedLuma.span, width: width, height: height, format: .gray)
+        #expect(try JPEGEncoder(quality: 90).encode(luma) == gray)
+    }
+}
+
+extension PixelBuffer {
+    /// The visible bytes of the first plane.
+    fileprivate var packedLuma: [UInt8] { (0..<height).flatMap { row($0) } }
+}

@@ -1,0 +1,97 @@
+import Testing
+import TurboJPEG
+
+@Suite struct JPEGTransformTests {
+    /// Sizes of whole blocks in every subsampling.
+    private static let jpegs: [[UInt8]] = ChromaSubsampling.allCases.compactMap { subsampling in
+        // Turned on its side, 4:1:1 becomes something that the library cannot name.
+        subsampling == .yuv411
+            ? nil : try? JPEGEncoder(quality: 90, subsampling: subsampling).encode(testPicture(96, 64))
+    }
+
+    @Test(arguments: jpegs)
+    func aQuarterTurnMovesThePixels(jpeg: [UInt8]) throws {
+        var decoder = JPEGDecoder()
+        decoder.fastUpsampling = true
+        let turned = try decoder.decode(bytes: JPEGTransform.rotate90.apply(to: jpeg.span, edges: .keep), as: .rgb)
+        let expected = try decoder.decode(bytes: jpeg, as: .rgb).rotatedClockwise()
+        #expect((turned.width, turned.height) == (64, 96))
+        // The cosine transform rounds rows before columns, so that a turned block may differ by one.
+        #expect(try turned.peakSignalToNoiseRatio(against: expected) > 50)
+    }
+
+    @Test(
+        arguments: jpegs,
+        [
+            [JPEGTransform.rotate90, .rotate90, .rotate90, .rotate90], [.rotate90, .rotate270],
+            [.rotate180, .rotate180],
+            [.flipHorizontal, .flipHorizontal], [.flipVertical, .flipVertical], [.transpose, .transpose],
+            [.transverse, .transverse], [.flipHorizontal, .flipVertical, .rotate180],
+            [.transpose, .flipHorizontal, .rotate270], [.transverse, .flipHorizontal, .rotate90],
+        ]
+    )
+    func turnsThatUndoEachOther(jpeg: [UInt8], transforms: [JPEGTransform]) throws {
+        var result = jpeg
+        for transform in transforms { result = try transform.apply(to: result.span, edges: .keep) }
+        #expect(try result == JPEGTransform.none.apply(to: jpeg.span))
+        let pixels = try JPEGDecoder().decode(bytes: jpeg, as: .rgb)
+        #expect(try JPEGDecoder().decode(bytes: result, as: .rgb).hasSamePixels(as: pixels))
+    }
+
+    @Test func theTurnsGoTheirNamedWay() throws {
+        // A bright upper left corner tells where it goes.
+        var picture = try PixelBuffer(width: 32, height: 32, format: .gray, zeroFilled: true)
+        for y in 0..<16 { try picture.withMutableRow(y) { row in for x in 0..<16 { row[x] = 255 } } }
+        let jpeg = try JPEGEncoder(quality: 100).encode(picture)
+        let corners: [JPEGTransform: (Int, Int)] = [
+            .none: (0, 0), .flipHorizontal: (31, 0), .flipVertical: (0, 31), .transpose: (0, 0), .transverse: (31, 31),
+            .rotate90: (31, 0), .rotate180: (31, 31), .rotate270: (0, 31),
+        ]
+        for transform in JPEGTransform.allCases {
+            let turned = try JPEGDecoder().decode(bytes: transform.apply(to: jpeg.span), as: .gray)
+            let bright = [(0, 0), (31, 0), (0, 31), (31, 31)].filter { turned.row($0.1)[$0.0] > 128 }
+            let corner = try #require(corners[transform])
+            #expect(bright.count == 1 && bright.allSatisfy { $0 == corner }, "\(transform)")
+        }
+    }
+
+    @Test func partialBlocks() throws {
+        let jpeg = try JPEGEncoder(subsampling: .yuv420).encode(testPicture(33, 17))
+        var thrown: TurboJPEGError?
+        do throws(TurboJPEGError) {
+            _ = try JPEGTransform.rotate90.apply(to: jpeg.span, edges: .perfect)
+        } catch {
+            thrown = error
+        }
+        #expect(thrown?.code == .transformFailed)
+        #expect(thrown?.libraryMessage?.isEmpty == false)
+        let trimmed = try JPEGTransform.rotate90.apply(to: jpeg.span, edges: .trim)
+        let kept = try JPEGTransform.rotate90.apply(to: jpeg.span, edges: .keep)
+        #expect(try JPEGHeader(inspecting: trimmed.span).width == 16)
+        #expect(try JPEGHeader(inspecting: kept.span).width == 17)
+        #expect(try JPEGHeader(inspecting: kept.span).height == 33)
+    }
+
+    @Test(arguments: JPEGTransform.allCases)
+    func oneSampleForFourPixelsDoesNotSwapSides(transform: JPEGTransform) throws {
+        let jpeg = try JPEGEncoder(subsampling: .yuv411).encode(testPicture(64, 64))
+        let code = errorCode { () throws(TurboJPEGError) in
+            let turned = try transform.apply(to: jpeg.span)
+            _ = try JPEGHeader(inspecting: turned.span)
+        }
+        #expect(code == (transform.swapsSides ? .unsupported : nil))
+    }
+
+    @Test func damagedAndOversized() throws {
+        let jpeg = try JPEGEncoder().encode(testPicture(64, 64))
+        let cases: [([UInt8], TurboJPEGError.Code)] = [
+            ([], .notJPEG), ([0xFF, 0xD8, 0xFF, 0xD9], .noPicture), (Array(jpeg.prefix(jpeg.count / 2)), .truncated),
+            (HandmadeJPEG.header(width: 65_500, height: 65_500), .tooLarge),
+        ]
+        for (bytes, code) in cases {
+            for transform in JPEGTransform.allCases {
+                #expect(errorCode { () throws(TurboJPEGError) in _ = try transform.apply(to: bytes.span) } == code)
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Testing
+import TurboJPEG
+
+@Suite struct PixelBufferPoolTests {
+    @Test(arguments: PixelFormat.allCases)
+    func memoryComesBack(format: PixelFormat) throws {
+        let pool = PixelBufferPool()
+        for _ in 0..<20 {
+            _ = try pool.buffer(width: 33, height: 21, format: format)
+        }
+        #expect(pool.allocatedCount == 1)
+        #expect(pool.recycledCount == 19)
+        #expect(pool.idleCount == 1)
+    }
+
+    @Test func memoryInUseIsNotGivenTwice() throws {
+        let pool = PixelBufferPool()
+        let first = try pool.buffer(width: 8, height: 8, format: .gray)
+        var copy: PixelBuffer? = first.withPlane(0) { _ in first }
+        let second = try pool.buffer(width: 8, height: 8, format: .gray)
+        #expect(pool.allocatedCount == 2)
+        #expect(first.address != second.address)
+        #expect(pool.idleCount == 0)
+        copy = nil
+        #expect(copy == nil && pool.idleCount == 0)
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test(arguments: [-1, 0, 1, 3])
+    func idleMemoryIsBounded(maximum: Int) throws {
+        let pool = PixelBufferPool(maximumIdle: maximum)
+        do {
+            let buffers = try (0..<5).map { _ in try pool.buffer(width: 8, height: 8, format: .gray) }
+            withExtendedLifetime(buffers) {}
+        }
+        #expect(pool.idleCount == max(0, maximum))
+    }
+
+    @Test func aNewSizeDrivesOutTheOld() throws {
+        let pool = PixelBufferPool(maximumIdle: 2)
+        for size in [8, 16, 24] { _ = try pool.buffer(width: 100 * size, height: size, format: .gray) }
+        #expect(pool.idleCount == 2)
+        for size in [24, 16, 8] { _ = try pool.buffer(width: 100 * size, height: size, format: .gray) }
+        #expect(pool.allocatedCount == 4, "the oldest, 8, was gone")
+        #expect(pool.recycledCount == 2)
+    }
+
+    @Test func buffersOutliveTheirPool() throws {
+        var pool: PixelBufferPool? = PixelBufferPool()
+        weak let observed = pool
+        var buffer = try #require(try pool?.buffer(width: 8, height: 8, format: .bgra))
+        pool = nil
+        #expect(observed == nil)
+        try buffer.fill(3)
+        #expect(buffer.row(7).allSatisfy { $0 == 3 })
+    }
+
+    @Test func aCopyForWritingComesFromThePool() throws {
+        let pool = PixelBufferPool()
+        for _ in 0..<4 {
+            let first = try pool.buffer(width: 8, height: 8, format: .bgra)
+            var second = first
+            try second.fill(1)
+            withExtendedLifetime((first, second)) {}
+        }
+        #expect(pool.allocatedCount == 2)
+        #expect(pool.recycledCount == 6)
+    }
+
+    @Test func severalThreadsAtOnce() async throws {
+        let pool = PixelBufferPool()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for round in 0..<500 {
+                        var buffer = try pool.buffer(width: 8, height: 1 + round % 3, format: .gray)
+                        try buffer.fill(UInt8(round % 256))
+                        #expect(buffer.row(0).allSatisfy { $0 == UInt8(round % 256) })
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(pool.allocatedCount + pool.recycledCount == 2_000)
+        #expect(pool.idleCount <= 3)
+    }
+}

@@ -1,0 +1,178 @@
+import Testing
+import TurboJPEG
+
+@Suite struct PixelBufferTests {
+    @Test(arguments: PixelFormat.allCases, sizes)
+    func planesHaveTheirShape(format: PixelFormat, size: (Int, Int)) throws {
+        let buffer = try PixelBuffer(width: size.0, height: size.1, format: format, zeroFilled: true)
+        #expect(buffer.planeCount == format.planeCount)
+        for index in 0..<buffer.planeCount {
+            let plane = buffer.plane(index)
+            #expect(plane.width == (index == 0 ? size.0 : (size.0 + 1) / 2))
+            #expect(plane.height == (index == 0 ? size.1 : (size.1 + 1) / 2))
+            #expect(plane.bytesPerRow.isMultiple(of: 64))
+            #expect(plane.bytesPerRow >= plane.visibleBytesPerRow)
+            let bytes = buffer.bytes(ofPlane: index)
+            #expect(bytes.count == plane.byteCount)
+            #expect(bytes.allSatisfy { $0 == 0 })
+        }
+    }
+
+    @Test(arguments: [
+        (0, 5, TurboJPEGError.Code.invalidSize), (5, 0, .invalidSize), (-1, 5, .invalidSize), (65_501, 1, .invalidSize),
+        (1, 65_501, .invalidSize), (.max, .max, .invalidSize), (.min, 1, .invalidSize),
+    ])
+    func impossibleSize(width: Int, height: Int, code: TurboJPEGError.Code) {
+        for format in PixelFormat.allCases {
+            let made = errorCode { () throws(TurboJPEGError) in
+                _ = try PixelBuffer(width: width, height: height, format: format)
+            }
+            #expect(made == code)
+            let pooled = errorCode { () throws(TurboJPEGError) in
+                _ = try PixelBufferPool().buffer(width: width, height: height, format: format)
+            }
+            #expect(pooled == code)
+            let copied = errorCode { () throws(TurboJPEGError) in
+                _ = try PixelBuffer(copying: [UInt8]().span, width: width, height: height, format: format)
+            }
+            #expect(copied == code)
+        }
+    }
+
+    @Test(arguments: [Int.min, -1, 0, 39, Int(Int32.max) + 1, .max])
+    func impossibleStride(bytesPerRow: Int) {
+        let made = errorCode { () throws(TurboJPEGError) in
+            _ = try PixelBuffer(width: 10, height: 2, format: .bgra, bytesPerRow: bytesPerRow)
+        }
+        #expect(made == .invalidStride)
+        let copied = errorCode { () throws(TurboJPEGError) in
+            let bytes = [UInt8](repeating: 0, count: 80)
+            _ = try PixelBuffer(copying: bytes.span, width: 10, height: 2, format: .bgra, bytesPerRow: bytesPerRow)
+        }
+        #expect(copied == .invalidStride)
+    }
+
+    @Test func memoryThatNobodyHasIsAnError() {
+        let code = errorCode { () throws(TurboJPEGError) in
+            _ = try PixelBuffer(width: 1, height: 65_500, format: .gray, bytesPerRow: Int(Int32.max) - 1)
+        }
+        #expect(code == .allocationFailed)
+    }
+
+    @Test func changingACopyLeavesTheOriginal() throws {
+        let original = try testPicture(20, 10, as: .bgra)
+        let before = original.bytes()
+        var copy = original
+        try copy.withMutableRow(3) { $0[5] = 77 }
+        #expect(copy.row(3)[5] == 77)
+        #expect(original.bytes() == before)
+        #expect(!copy.hasSamePixels(as: original))
+        let address = copy.address
+        try copy.withMutableRow(3) { $0[5] = 78 }
+        #expect(copy.address == address, "not shared: changed in place")
+        #expect(address.isMultiple(of: 64))
+    }
+
+    @Test(arguments: PixelFormat.allCases)
+    func croppingSharesMemory(format: PixelFormat) throws {
+        let whole = try testPicture(21, 13, as: format)
+        let part = try whole.cropped(toWidth: 9, height: 5)
+        #expect((part.width, part.height) == (9, 5))
+        for plane in 0..<part.planeCount {
+            #expect(part.plane(plane).bytesPerRow == whole.plane(plane).bytesPerRow)
+            let visible = part.plane(plane).visibleBytesPerRow
+            for y in 0..<part.plane(plane).height {
+                #expect(part.row(y, ofPlane: plane) == Array(whole.row(y, ofPlane: plane).prefix(visible)))
+            }
+        }
+        let address = whole.address
+        #expect(part.address == address)
+
+        var changed = part
+        try changed.fill(1)
+        #expect(whole.hasSamePixels(as: try testPicture(21, 13, as: format)))
+    }
+
+    @Test(arguments: [(0, 5), (5, 0), (22, 5), (5, 14), (.max, .max)])
+    func croppingOutside(width: Int, height: Int) throws {
+        let whole = try testPicture(21, 13)
+        let code = errorCode { () throws(TurboJPEGError) in _ = try whole.cropped(toWidth: width, height: height) }
+        #expect(code == .invalidSize)
+    }
+
+    @Test(arguments: PixelFormat.allCases, sizes.dropLast())
+    func rawBytesGoInAndOut(format: PixelFormat, size: (Int, Int)) throws {
+        let picture = try testPicture(size.0, size.1, as: format)
+        let chroma = (size.0 + 1) / 2 * ((size.1 + 1) / 2) * 2
+        #expect(picture.packedByteCount == size.0 * size.1 * format.bytesPerPixel + (format.isPlanar ? chroma : 0))
+        let bytes = try packed(picture)
+        let again = try PixelBuffer(copying: bytes.span, width: size.0, height: size.1, format: format)
+        #expect(again.hasSamePixels(as: picture))
+        for wrong in [Array(bytes.dropLast()), bytes + [0]] {
+            let code = errorCode { () throws(TurboJPEGError) in
+                _ = try PixelBuffer(copying: wrong.span, width: size.0, height: size.1, format: format)
+            }
+            #expect(code == .byteCountMismatch)
+        }
+    }
+
+    @Test(arguments: PixelFormat.allCases)
+    func rawBytesWithPadding(format: PixelFormat) throws {
+        let stride = 23 * format.bytesPerPixel + 5
+        let picture = try testPicture(23, 11, as: format, bytesPerRow: stride)
+        let tight = try testPicture(23, 11, as: format)
+        #expect(picture.plane(0).bytesPerRow == stride)
+        var bytes: [UInt8] = []
+        for plane in 0..<picture.planeCount {
+            let shape = picture.plane(plane)
+            for y in 0..<shape.height {
+                let padding = [UInt8](repeating: 0xA5, count: shape.bytesPerRow - shape.visibleBytesPerRow)
+                bytes += picture.row(y, ofPlane: plane) + padding
+            }
+        }
+        let last = picture.plane(picture.planeCount - 1)
+        for cut in [0, last.bytesPerRow - last.visibleBytesPerRow] {
+            let given = Array(bytes.dropLast(cut))
+            let copy = try PixelBuffer(copying: given.span, width: 23, height: 11, format: format, bytesPerRow: stride)
+            #expect(copy.hasSamePixels(as: tight))
+        }
+        #expect(try packed(picture) == packed(tight))
+    }
+
+    @Test func outputWithTooLittleRoomIsLeftAlone() throws {
+        let picture = try testPicture(4, 4)
+        let bytes = [UInt8](capacity: picture.packedByteCount) { output in
+            output.append(9)
+            let code = errorCode { () throws(TurboJPEGError) in try picture.copyPacked(into: &output) }
+            #expect(code == .bufferTooSmall)
+        }
+        #expect(bytes == [9])
+    }
+
+    @Test func adoptedMemoryIsReadInPlaceNeverWrittenAndReleasedOnce() throws {
+        let releases = Counter()
+        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: 24)
+        unsafe memory.initialize(repeating: 7, count: 24)
+        do {
+            var picture = try unsafe PixelBuffer(
+                adopting: [(UnsafePointer(memory), 12)],
+                width: 3,
+                height: 2,
+                format: .bgra
+            ) { releases.increment() }
+            #expect(picture.address == UInt(bitPattern: memory))
+            let copy = picture
+            try picture.withMutableRow(0) { $0[0] = 1 }
+            #expect(unsafe memory[0] == 7)
+            #expect(picture.row(0)[0] == 1)
+            #expect(copy.row(0)[0] == 7)
+            #expect(releases.value == 0)
+        }
+        #expect(releases.value == 1)
+        unsafe memory.deallocate()
+    }
+
+    private func packed(_ picture: PixelBuffer) throws -> [UInt8] {
+        try [UInt8](capacity: picture.packedByteCount) { output in try picture.copyPacked(into: &output) }
+    }
+}

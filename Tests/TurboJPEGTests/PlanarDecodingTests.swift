@@ -1,0 +1,94 @@
+import Testing
+import TurboJPEG
+
+@Suite struct PlanarDecodingTests {
+    @Test(arguments: ChromaSubsampling.allCases, sizes.dropLast())
+    func lumaEqualsThatOfDjpeg(subsampling: ChromaSubsampling, size: (Int, Int)) throws {
+        let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testPicture(size.0, size.1))
+        let gray = try ReferenceTool.djpeg.run(["-pnm", "-grayscale"], on: jpeg)
+        let expected = try PixelBuffer(ppm: gray.span, as: .gray)
+        for format in planarFormats {
+            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
+            for y in 0..<size.1 { #expect(decoded.row(y) == expected.row(y)) }
+        }
+    }
+
+    @Test(arguments: sizes)
+    func colorsEqualThoseOfDjpegWithRepeatedChroma(width: Int, height: Int) throws {
+        let jpeg = try JPEGEncoder().encode(testPicture(width, height))
+        let expected = try ReferenceTool.djpeg.run(["-pnm", "-nosmooth"], on: jpeg)
+        for format in planarFormats {
+            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
+            #expect(decoded.ppm() == expected, "\(format.name)")
+        }
+    }
+
+    @Test(arguments: ChromaSubsampling.allCases, sizes)
+    func bothPlanarFormatsHoldTheSameSamples(subsampling: ChromaSubsampling, size: (Int, Int)) throws {
+        let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testPicture(size.0, size.1))
+        let planes = try JPEGDecoder().decode(bytes: jpeg, as: .i420)
+        let pairs = try JPEGDecoder().decode(bytes: jpeg, as: .nv12)
+        for y in 0..<size.1 { #expect(planes.row(y) == pairs.row(y)) }
+        for y in 0..<(size.1 + 1) / 2 {
+            let interleaved = zip(planes.row(y, ofPlane: 1), planes.row(y, ofPlane: 2)).flatMap { [$0, $1] }
+            #expect(pairs.row(y, ofPlane: 1) == interleaved)
+        }
+        #expect(try planes.peakSignalToNoiseRatio(against: pairs) == .infinity)
+    }
+
+    @Test(arguments: ChromaSubsampling.allCases)
+    func resampledChromaIsNearThatOfTheColors(subsampling: ChromaSubsampling) throws {
+        for (width, height) in [(64, 48), (63, 47)] {
+            let jpeg = try JPEGEncoder(quality: 100, subsampling: subsampling).encode(smoothPicture(width, height))
+            let colors = try JPEGDecoder().decode(bytes: jpeg, as: .rgb)
+            let expected = try PixelBuffer(ppm: colors.ppm().span, as: .i420)
+            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: .i420)
+            let quality = try decoded.peakSignalToNoiseRatio(against: expected)
+            #expect(quality > 45, "\(width)x\(height): \(quality) dB")
+        }
+    }
+
+    @Test func grayHasNoColor() throws {
+        let jpeg = try JPEGEncoder(subsampling: .gray).encode(testPicture(17, 33))
+        for format in planarFormats {
+            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
+            for plane in 1..<format.planeCount {
+                for y in 0..<17 { #expect(decoded.row(y, ofPlane: plane).allSatisfy { $0 == 128 }) }
+            }
+        }
+    }
+
+    @Test func redGreenBlueIsConverted() throws {
+        let jpeg = try ReferenceTool.cjpeg.run(["-rgb", "-quality", "100"], on: smoothPicture(31, 21).ppm())
+        #expect(try JPEGHeader(inspecting: jpeg.span).colorspace == .rgb)
+        let expected = try PixelBuffer(ppm: JPEGDecoder().decode(bytes: jpeg, as: .rgb).ppm().span, as: .nv12)
+        #expect(try JPEGDecoder().decode(bytes: jpeg, as: .nv12).hasSamePixels(as: expected))
+    }
+
+    @Test(arguments: ChromaSubsampling.allCases, ScalingFactor.allSupported)
+    func scaled(subsampling: ChromaSubsampling, scale: ScalingFactor) throws {
+        let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(smoothPicture(145, 99))
+        let decoded = try JPEGDecoder().decode(bytes: jpeg, as: .i420, scale: scale)
+        let gray = try ReferenceTool.djpeg.run(["-pnm", "-grayscale", "-scale", scale.description], on: jpeg)
+        let luma = try PixelBuffer(ppm: gray.span, as: .gray)
+        #expect((decoded.width, decoded.height) == (luma.width, luma.height))
+        for y in 0..<luma.height { #expect(decoded.row(y) == luma.row(y)) }
+        let colors = try JPEGDecoder().decode(bytes: jpeg, as: .rgb, scale: scale)
+        let quality = try decoded.peakSignalToNoiseRatio(against: colors)
+        #expect(quality > 30, "\(quality) dB")
+    }
+
+    /// A picture whose colours change slowly, so that the way in which chroma is resampled hardly matters.
+    private func smoothPicture(_ width: Int, _ height: Int) throws -> PixelBuffer {
+        var ppm = Array("P6\n\(width) \(height)\n255\n".utf8)
+        for y in 0..<height {
+            for x in 0..<width {
+                ppm += [
+                    UInt8(60 + 100 * x / width), UInt8(70 + 90 * y / height),
+                    UInt8(180 - 60 * (x + y) / (width + height)),
+                ]
+            }
+        }
+        return try PixelBuffer(ppm: ppm.span)
+    }
+}

@@ -1,0 +1,47 @@
+/// JPEGs put together marker by marker, most of them wrong.
+enum HandmadeJPEG {
+    /// A header without any compressed data, up to and with the start of the scan.
+    static func header(
+        width: Int,
+        height: Int,
+        components: [(id: UInt8, sampling: UInt8)] = [(1, 0x22), (2, 0x11), (3, 0x11)],
+        precision: UInt8 = 8,
+        frame: UInt8 = 0xC0,
+        quantization: Bool = true,
+        adobeTransform: UInt8? = nil
+    ) -> [UInt8] {
+        var bytes: [UInt8] = [0xFF, 0xD8]
+        if let adobeTransform {
+            bytes += segment(0xEE, Array("Adobe".utf8) + [0, 100, 0, 0, 0, 0, adobeTransform])
+        }
+        if quantization {
+            bytes += segment(0xDB, [0] + [UInt8](repeating: 1, count: 64))
+        }
+        let size = [UInt8(height >> 8), UInt8(height & 255), UInt8(width >> 8), UInt8(width & 255)]
+        bytes += segment(
+            frame,
+            [precision] + size + [UInt8(components.count)] + components.flatMap { [$0.id, $0.sampling, 0] }
+        )
+        bytes += segment(0xDA, [UInt8(components.count)] + components.flatMap { [$0.id, 0] } + [0, 63, 0])
+        return bytes
+    }
+
+    /// A marker with its length and content.
+    static func segment(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {
+        let length = content.count + 2
+        return [0xFF, marker, UInt8(length >> 8), UInt8(length & 255)] + content
+    }
+
+    /// The same JPEG with its segments of one kind written several times, or not at all.
+    static func repeating(_ marker: UInt8, times: Int, in jpeg: [UInt8]) -> [UInt8] {
+        var result = Array(jpeg.prefix(2))
+        var position = 2
+        while position + 3 < jpeg.count, jpeg[position] == 0xFF, jpeg[position + 1] != 0xDA {
+            let end = position + 2 + Int(jpeg[position + 2]) << 8 + Int(jpeg[position + 3])
+            let isMeant = jpeg[position + 1] == marker
+            for _ in 0..<(isMeant ? times : 1) { result += jpeg[position..<end] }
+            position = end
+        }
+        return result + jpeg[position...]
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// libjpeg-turbo's own programs, which say what is right.
+enum ReferenceTool: String {
+    case djpeg, cjpeg
+
+    /// Runs the program on a file of these bytes, and gives what it writes.
+    func run(_ arguments: [String], on input: [UInt8]) throws -> [UInt8] {
+        let directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("turbojpeg-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let (source, target) = (directory.appendingPathComponent("in"), directory.appendingPathComponent("out"))
+        try Data(input).write(to: source)
+
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [rawValue] + arguments + ["-outfile", target.path, source.path]
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(tool: rawValue, status: process.terminationStatus) }
+        return try [UInt8](Data(contentsOf: target))
+    }
+
+    /// The program ended with a status other than 0.
+    struct Failure: Error {
+        let tool: String
+        let status: Int32
+    }
+}

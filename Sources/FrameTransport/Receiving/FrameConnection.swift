@@ -64,7 +64,7 @@ public final class FrameConnection: Sendable, Identifiable {
             /// On the connection's own thread a frame that has arrived is returned without suspending.
             ///
             /// - Throws: why the connection failed.
-            public func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
+            public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
                 let driver = connection.driver
                 if let frame = driver.mailbox.take() { return frame }
                 if driver.thread.isCurrent, let frame = driver.receiveInline() { return frame }
@@ -74,7 +74,7 @@ public final class FrameConnection: Sendable, Identifiable {
             /// The next frame; nil at the end, or where the caller's task is cancelled.
             ///
             /// - Throws: why the connection failed.
-            public func next() async throws(TransportError) -> Frame? {
+            public mutating func next() async throws(TransportError) -> Frame? {
                 try await next(isolation: nil)
             }
         }

@@ -102,14 +102,14 @@ public final class FrameServer: Sendable {
             /// The next connection; nil when the server is closed, or where the caller's task is cancelled.
             ///
             /// - Throws: why the server failed.
-            public func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> FrameConnection? {
+            public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> FrameConnection? {
                 try await server.driver.mailbox.next(isolation: actor)
             }
 
             /// The next connection; nil when the server is closed, or where the caller's task is cancelled.
             ///
             /// - Throws: why the server failed.
-            public func next() async throws(TransportError) -> FrameConnection? {
+            public mutating func next() async throws(TransportError) -> FrameConnection? {
                 try await next(isolation: nil)
             }
         }

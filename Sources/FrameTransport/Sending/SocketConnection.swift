@@ -146,13 +146,13 @@ public final class SocketConnection: Sendable {
             fileprivate let connection: SocketConnection
 
             /// The next event; nil at the end, or where the caller's task is cancelled.
-            public func next(isolation actor: isolated (any Actor)?) async -> Event? {
+            public mutating func next(isolation actor: isolated (any Actor)?) async -> Event? {
                 // A mailbox of events ends without an error.
                 try? await connection.driver.events.next(isolation: actor)
             }
 
             /// The next event; nil at the end, or where the caller's task is cancelled.
-            public func next() async -> Event? {
+            public mutating func next() async -> Event? {
                 await next(isolation: nil)
             }
         }

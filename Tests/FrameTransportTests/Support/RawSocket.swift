@@ -1,0 +1,119 @@
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A socket that is handled by plain blocking calls: a peer that shares no code with what is tested.
+///
+/// Its calls run on threads of Dispatch, so that they never hold up the tests' own tasks.
+final class RawSocket: @unchecked Sendable {
+    let descriptor: Int32
+
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+        let call: String
+        let code: Int32
+        var description: String { "\(call): \(unsafe String(cString: strerror(code)))" }
+    }
+
+    private static func make() throws -> RawSocket {
+        #if canImport(Glibc)
+        let type = Int32(SOCK_STREAM.rawValue)
+        #else
+        let type = SOCK_STREAM
+        #endif
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
+        return RawSocket(descriptor: descriptor)
+    }
+
+    private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+        return unsafe withUnsafePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
+    /// Connects to a server.
+    static func connected(to path: String) throws -> RawSocket {
+        let socket = try make()
+        guard unsafe withAddress(path, { unsafe connect(socket.descriptor, $0, $1) }) == 0 else {
+            throw Failure(call: "connect", code: errno)
+        }
+        return socket
+    }
+
+    /// Binds to a path, and listens unless told not to.
+    static func bound(to path: String, listening: Bool = true) throws -> RawSocket {
+        let socket = try make()
+        guard unsafe withAddress(path, { unsafe bind(socket.descriptor, $0, $1) }) == 0 else {
+            throw Failure(call: "bind", code: errno)
+        }
+        if listening { _ = listen(socket.descriptor, 16) }
+        return socket
+    }
+
+    /// Waits for a client.
+    func accepted() async throws -> RawSocket {
+        try await blocking {
+            let descriptor = accept(self.descriptor, nil, nil)
+            guard descriptor >= 0 else { throw Failure(call: "accept", code: errno) }
+            return RawSocket(descriptor: descriptor)
+        }
+    }
+
+    /// Writes all of `bytes`, at most `chunk` in one call.
+    func write(_ bytes: [UInt8], chunk: Int = .max) async throws {
+        try await blocking {
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = unsafe rest.prefix(chunk).withUnsafeBytes {
+                    unsafe send(self.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard count > 0 else { throw Failure(call: "send", code: errno) }
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+
+    /// Reads `count` bytes, or fewer where the peer ends before.
+    func read(_ count: Int) async throws -> [UInt8] {
+        try await blocking {
+            var bytes: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: min(count, 1 << 16))
+            while bytes.count < count {
+                let wanted = min(buffer.count, count - bytes.count)
+                let got = unsafe buffer.withUnsafeMutableBytes { unsafe recv(self.descriptor, $0.baseAddress, wanted, 0) }
+                if got == 0 { break }
+                guard got > 0 else { throw Failure(call: "recv", code: errno) }
+                bytes += buffer[..<got]
+            }
+            return bytes
+        }
+    }
+
+    /// Says that nothing more will be sent.
+    func finishWriting() {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    private func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+        }
+    }
+}

@@ -23,10 +23,10 @@ enum ASCII {
     /// Whether `byte` may stand in a field's value: `field-vchar` of RFC 9110, a space or a tab.
     static func isValue(_ byte: UInt8) -> Bool { byte == tab || (byte >= space && byte != 0x7F) }
 
-    /// Whether two names are the same without regard to case.
+    /// Whether a name is `other` without regard to case.
     ///
-    /// Setting bit 5 folds the letters; among token bytes it also makes one of `^` and `~`, which no name here has.
-    static func areSameName(_ name: some Collection<UInt8>, _ other: some Collection<UInt8>) -> Bool {
-        name.count == other.count && zip(name, other).allSatisfy { $0 | 0x20 == $1 | 0x20 }
+    /// Setting bit 5 folds the letters; of other token bytes it makes only `^` and `~` one, which no name here has.
+    static func isSameName(_ name: [UInt8], _ other: String) -> Bool {
+        name.count == other.utf8.count && zip(name, other.utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
     }
 }

@@ -18,10 +18,40 @@ enum FrameField: UInt8, CaseIterable {
         }
     }
 
+    /// The bits of those.
+    static var requiredBits: UInt8 {
+        contentLength.bit | width.bit | height.bit | orientation.bit
+    }
+
     /// Returns nil for a name without a meaning here.
     init?(name: [UInt8]) {
-        guard let field = Self.allCases.first(where: { ASCII.areSameName($0.name.utf8, name) }) else { return nil }
-        self = field
+        let candidate: FrameField
+        switch name.count {
+        case 14: candidate = .contentLength
+        case 12: candidate = .width
+        case 13: candidate = .height
+        case 18: candidate = .orientation
+        case 24: candidate = .presentationTime
+        case 15: candidate = .sequence
+        case 17: candidate = .transferEncoding
+        default: return nil
+        }
+        guard ASCII.isSameName(name, candidate.name) else { return nil }
+        self = candidate
+    }
+
+    /// The least number that the field may have.
+    @inline(__always)
+    var minimum: UInt64 { self == .width || self == .height ? 1 : 0 }
+
+    /// What is wrong with a number that is too much for the field.
+    var excessCode: WireError.Code {
+        switch self {
+        case .contentLength: .contentLengthTooLarge
+        case .width, .height: .dimensionTooLarge
+        case .orientation: .orientationOutOfRange
+        case .presentationTime, .sequence, .transferEncoding: .numberOverflow
+        }
     }
 
     /// A bit of its own, for a set of fields.

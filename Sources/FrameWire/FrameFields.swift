@@ -1,9 +1,12 @@
 /// Collects what the fields of one head say, digit by digit, and holds it to the limits.
 struct FrameFields: Sendable {
-    /// The digits of a number that deployed peers know; our own fields may use all of 64 bits.
-    static var maximumDigits: Int { 10 }
+    /// The largest number of 10 digits, which no limit lifts; only our own fields use all of 64 bits.
+    static var largestNumber: UInt64 { 9_999_999_999 }
 
-    private let limits: WireLimits
+    private let maximumContentLength: UInt64
+    private let maximumDimension: UInt64
+    private let maximumPixels: UInt64
+
     private var seen: UInt8 = 0
     private var contentLength: UInt64 = 0
     private var width: UInt64 = 0
@@ -19,7 +22,9 @@ struct FrameFields: Sendable {
     private var isAfterDigits = false
 
     init(limits: WireLimits) {
-        self.limits = limits
+        maximumContentLength = min(UInt64(clamping: limits.maximumContentLength), Self.largestNumber)
+        maximumDimension = min(UInt64(clamping: limits.maximumDimension), Self.largestNumber)
+        maximumPixels = UInt64(clamping: limits.maximumPixels)
     }
 
     /// Begins the field of this name, at its colon.
@@ -49,7 +54,7 @@ struct FrameFields: Sendable {
         guard !overflowsTens, !overflowsSum else { throw HeadFault(.numberOverflow) }
         value = sum
         digitCount += 1
-        if let code = excess(of: value, digits: digitCount, in: current) { throw HeadFault(code) }
+        guard value <= maximum(of: current) else { throw HeadFault(current.excessCode) }
     }
 
     /// Ends the value, at the carriage return.
@@ -60,19 +65,32 @@ struct FrameFields: Sendable {
         store(value, in: current)
     }
 
-    /// What the head as a whole lacks or has too much of, once it ended.
+    /// Takes a field whose value is known to be a number; false, with nothing changed, where it may not stand here.
+    @inline(__always)
+    mutating func takeWhole(_ value: UInt64, in field: FrameField) -> Bool {
+        guard !has(field), value >= field.minimum, value <= maximum(of: field) else { return false }
+        store(value, in: field)
+        return true
+    }
+
+    /// Whether the head as a whole has what it needs, and no more pixels than it may.
+    var isComplete: Bool { seen & FrameField.requiredBits == FrameField.requiredBits && hasFewEnoughPixels }
+
+    /// What the head as a whole lacks or has too much of, once it ended; nil where it ``isComplete``.
     var fault: HeadFault? {
         if let missing = FrameField.required.first(where: { !has($0) }) {
             return HeadFault(.fieldMissing, detail: missing.name)
         }
+        return hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(width) x \(height)")
+    }
+
+    private var hasFewEnoughPixels: Bool {
         let (pixels, overflows) = width.multipliedReportingOverflow(by: height)
-        guard !overflows, pixels <= UInt64(clamping: limits.maximumPixels) else {
-            return HeadFault(.pixelsTooMany, detail: "\(width) x \(height)")
-        }
-        return nil
+        return !overflows && pixels <= maximumPixels
     }
 
     /// The head that the fields make; of use only without a ``fault``.
+    @inline(__always)
     var head: FrameHead {
         FrameHead(
             contentLength: Int(clamping: contentLength),
@@ -88,24 +106,21 @@ struct FrameFields: Sendable {
         seen = 0
     }
 
-    func has(_ field: FrameField) -> Bool { seen & field.bit != 0 }
+    @inline(__always)
+    private func has(_ field: FrameField) -> Bool { seen & field.bit != 0 }
 
-    /// Why a value that has come to `value` is too much for its field, whatever may follow; nil where it is not.
-    func excess(of value: UInt64, digits: Int, in field: FrameField) -> WireError.Code? {
+    @inline(__always)
+    private func maximum(of field: FrameField) -> UInt64 {
         switch field {
-        case .contentLength:
-            if value > UInt64(clamping: limits.maximumContentLength) { return .contentLengthTooLarge }
-        case .width, .height:
-            if value > UInt64(clamping: limits.maximumDimension) { return .dimensionTooLarge }
-        case .orientation:
-            if value > 8 { return .orientationOutOfRange }
-        case .presentationTime, .sequence, .transferEncoding:
-            return nil
+        case .contentLength: maximumContentLength
+        case .width, .height: maximumDimension
+        case .orientation: 8
+        case .presentationTime, .sequence, .transferEncoding: .max
         }
-        return digits > Self.maximumDigits ? .numberTooLong : nil
     }
 
-    mutating func store(_ value: UInt64, in field: FrameField) {
+    @inline(__always)
+    private mutating func store(_ value: UInt64, in field: FrameField) {
         seen |= field.bit
         switch field {
         case .contentLength: contentLength = value
@@ -119,6 +134,6 @@ struct FrameFields: Sendable {
     }
 
     private func judgeEnd(of field: FrameField) throws(HeadFault) {
-        if value == 0, field == .width || field == .height { throw HeadFault(.dimensionZero) }
+        if value < field.minimum { throw HeadFault(.dimensionZero) }
     }
 }

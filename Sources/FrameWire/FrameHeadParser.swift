@@ -1,7 +1,7 @@
 /// Takes the bytes of a frame's head, in pieces of any size, and says what they mean.
 struct FrameHeadParser: Sendable {
-    private var scanner: HeadScanner<StatusLine>
-    private var fields: FrameFields
+    var scanner: HeadScanner<StatusLine>
+    var fields: FrameFields
 
     init(limits: WireLimits) {
         scanner = HeadScanner(limits: limits)
@@ -11,21 +11,28 @@ struct FrameHeadParser: Sendable {
     /// The bytes taken of a head that has not ended; 0 between heads.
     var byteCount: Int { scanner.byteCount }
 
-    /// Takes one byte; returns the head when that ended it.
-    mutating func take(_ byte: UInt8) throws(HeadFault) -> FrameHead? {
-        switch try scanner.take(byte) {
-        case .more: break
-        case .name: try fields.begin(name: scanner.line)
-        case .value: try fields.take(byte)
-        case .valueEnd: try fields.endValue()
-        case .headEnd:
-            if let fault = fields.fault { throw fault }
-            let head = fields.head
-            reset()
-            return head
+    /// Takes bytes from `index` on, one by one, to the end of their line; true when that ended the head.
+    ///
+    /// A byte that is wrong is where `index` then stands.
+    @inline(never)
+    mutating func takeLine(_ bytes: Span<UInt8>, from index: inout Int) throws(HeadFault) -> Bool {
+        while index < bytes.count {
+            let byte = bytes[index]
+            switch try scanner.take(byte) {
+            case .more: break
+            case .name: try fields.begin(name: scanner.line)
+            case .value: try fields.take(byte)
+            case .valueEnd: try fields.endValue()
+            case .headEnd:
+                if let fault = fields.fault { throw fault }
+                index += 1
+                return true
+            }
+            scanner.keep(byte)
+            index += 1
+            if byte == ASCII.lineFeed { break }
         }
-        scanner.keep(byte)
-        return nil
+        return false
     }
 
     /// What a person should see of the current line, which `byte` made wrong.
@@ -33,8 +40,12 @@ struct FrameHeadParser: Sendable {
         Excerpt.text(of: scanner.line, isCut: scanner.isLineCut, endingWith: byte)
     }
 
-    private mutating func reset() {
+    /// Returns the head that ended and makes ready for the next head.
+    @inline(__always)
+    mutating func end() -> FrameHead {
+        let head = fields.head
         scanner.reset()
         fields.reset()
+        return head
     }
 }

@@ -68,6 +68,34 @@ struct HeadScanner<Start: StartLine>: Sendable {
         }
     }
 
+    /// Whether the next byte is the head's first.
+    var isAtStart: Bool { byteCount == 0 }
+
+    /// Whether the next byte begins a field or the blank line.
+    var isAtLineStart: Bool { state == .lineStart }
+
+    /// Whether a line of so many bytes that is no field is within the limits.
+    @inline(__always)
+    func hasRoom(forLineOf count: Int) -> Bool { byteCount + count <= limits.maximumHeadBytes }
+
+    /// Whether a field's line of so many bytes is within the limits.
+    @inline(__always)
+    func hasRoom(forFieldOf count: Int) -> Bool { hasRoom(forLineOf: count) && fieldCount < limits.maximumFields }
+
+    /// Notes a whole start line, within the limits, that somebody else has judged.
+    @inline(__always)
+    mutating func skipStartLine(byteCount count: Int) {
+        byteCount += count
+        state = .lineStart
+    }
+
+    /// Notes a whole field, within the limits, that somebody else has judged.
+    @inline(__always)
+    mutating func skipField(byteCount count: Int) {
+        byteCount += count
+        fieldCount += 1
+    }
+
     /// Keeps the byte just judged, if the line's beginning still grows.
     mutating func keep(_ byte: UInt8) {
         if byte == ASCII.lineFeed {
@@ -81,6 +109,7 @@ struct HeadScanner<Start: StartLine>: Sendable {
     }
 
     /// Makes ready for the next head.
+    @inline(__always)
     mutating func reset() {
         state = .startLine
         start = Start()

@@ -1,0 +1,136 @@
+// The short way through a head. A line that has arrived whole and stands as deployed peers write it, which is nearly
+// every line there is, is recognised eight bytes at a time; every other one, and everything wrong, is left to the
+// byte-by-byte way, which alone decides what is an error and where. So the short way may refuse anything, but must
+// never accept what the other would not: the tests compare the two by splitting heads.
+
+extension FrameHeadParser {
+    /// Takes whole lines from `index` on for as long as they have the usual form; true if that ended the head.
+    @inline(__always)
+    mutating func takeWholeLines(_ bytes: Span<UInt8>, from index: inout Int) -> Bool {
+        if scanner.isAtStart {
+            let byteCount = 17
+            guard word(bytes, at: index) == word("H", "T", "T", "P", "/", "1", ".", "1"),
+                word(bytes, at: index + 8) == word(" ", "2", "0", "0", " ", "O", "K", "\r"),
+                isLineEnd(bytes, at: index + 15), scanner.hasRoom(forLineOf: byteCount)
+            else { return false }
+            scanner.skipStartLine(byteCount: byteCount)
+            index += byteCount
+        }
+        while takeWholeField(bytes, at: &index) {}
+        guard isLineEnd(bytes, at: index), fields.isComplete, scanner.hasRoom(forLineOf: 2) else { return false }
+        index += 2
+        return true
+    }
+
+    /// Takes the field at `index` if it is one of ours, with exactly one colon and one space behind its name.
+    @inline(__always)
+    private mutating func takeWholeField(_ bytes: Span<UInt8>, at index: inout Int) -> Bool {
+        switch word(bytes, at: index) {
+        case word("C", "o", "n", "t", "e", "n", "t", "-"):
+            word(bytes, at: index + 8) == word("L", "e", "n", "g", "t", "h", ":", " ")
+                && takeWholeField(.contentLength, bytes, at: &index, nameCount: 16)
+        case word("B", "u", "f", "f", "e", "r", "-", "W"):
+            word(bytes, at: index + 6) == word("-", "W", "i", "d", "t", "h", ":", " ")
+                && takeWholeField(.width, bytes, at: &index, nameCount: 14)
+        case word("B", "u", "f", "f", "e", "r", "-", "H"):
+            word(bytes, at: index + 7) == word("H", "e", "i", "g", "h", "t", ":", " ")
+                && takeWholeField(.height, bytes, at: &index, nameCount: 15)
+        case word("B", "u", "f", "f", "e", "r", "-", "O"):
+            word(bytes, at: index + 8) == word("r", "i", "e", "n", "t", "a", "t", "i")
+                && word(bytes, at: index + 12) == word("t", "a", "t", "i", "o", "n", ":", " ")
+                && takeWholeField(.orientation, bytes, at: &index, nameCount: 20)
+        case word("B", "u", "f", "f", "e", "r", "-", "P"):
+            word(bytes, at: index + 8) == word("r", "e", "s", "e", "n", "t", "a", "t")
+                && word(bytes, at: index + 16) == word("i", "o", "n", "-", "T", "i", "m", "e")
+                && word(bytes, at: index + 18) == word("n", "-", "T", "i", "m", "e", ":", " ")
+                && takeWholeField(.presentationTime, bytes, at: &index, nameCount: 26)
+        case word("B", "u", "f", "f", "e", "r", "-", "S"):
+            word(bytes, at: index + 8) == word("e", "q", "u", "e", "n", "c", "e", ":")
+                && word(bytes, at: index + 9) == word("q", "u", "e", "n", "c", "e", ":", " ")
+                && takeWholeField(.sequence, bytes, at: &index, nameCount: 17)
+        default:
+            false
+        }
+    }
+
+    @inline(__always)
+    private mutating func takeWholeField(
+        _ field: FrameField,
+        _ bytes: Span<UInt8>,
+        at index: inout Int,
+        nameCount: Int
+    ) -> Bool {
+        guard let (value, end) = number(bytes, at: index + nameCount), isLineEnd(bytes, at: end) else { return false }
+        let byteCount = end + 2 - index
+        guard scanner.hasRoom(forFieldOf: byteCount), fields.takeWhole(value, in: field) else { return false }
+        scanner.skipField(byteCount: byteCount)
+        index += byteCount
+        return true
+    }
+
+    /// The number of 1 to 19 digits, without a leading zero, that stands at `start`, and the index behind it.
+    ///
+    /// So many digits fit into 64 bits.
+    @inline(__always)
+    private func number(_ bytes: Span<UInt8>, at start: Int) -> (UInt64, Int)? {
+        var (value, digitCount) = leadingNumber(word(bytes, at: start))
+        var index = start + digitCount
+        if digitCount == 0 || digitCount == 8 {
+            let end = min(bytes.count, start + 19)
+            while index < end {
+                let digit = bytes[index] &- ASCII.zero
+                guard digit < 10 else { break }
+                value = value &* 10 &+ UInt64(digit)
+                index += 1
+            }
+        }
+        guard index == start + 1 || (index > start && bytes[start] != ASCII.zero) else { return nil }
+        return (value, index)
+    }
+}
+
+/// The eight bytes at `index`, the first one lowest; 0, which no text here has, where there are not eight.
+@inline(__always)
+private func word(_ bytes: Span<UInt8>, at index: Int) -> UInt64 {
+    guard bytes.count - index >= 8 else { return 0 }
+    // Safe: the load is within bounds, of which the span makes sure again, and every bit pattern is a number.
+    return UInt64(littleEndian: unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+}
+
+/// The eight bytes of a text, the first one lowest; a constant once optimised.
+@inline(__always)
+private func word(
+    _ a: Unicode.Scalar,
+    _ b: Unicode.Scalar,
+    _ c: Unicode.Scalar,
+    _ d: Unicode.Scalar,
+    _ e: Unicode.Scalar,
+    _ f: Unicode.Scalar,
+    _ g: Unicode.Scalar,
+    _ h: Unicode.Scalar
+) -> UInt64 {
+    let low = a.value | b.value << 8 | c.value << 16 | d.value << 24
+    let high = e.value | f.value << 8 | g.value << 16 | h.value << 24
+    return UInt64(high) << 32 | UInt64(low)
+}
+
+/// The number that the digits at the front of eight bytes make, and how many there are.
+@inline(__always)
+private func leadingNumber(_ word: UInt64) -> (UInt64, Int) {
+    // A byte is a digit if its high half is 3 and stays 3 when 6 is added.
+    let notDigits =
+        ((word & 0xF0F0_F0F0_F0F0_F0F0) | ((word &+ 0x0606_0606_0606_0606) & 0xF0F0_F0F0_F0F0_F0F0) >> 4)
+        ^ 0x3333_3333_3333_3333
+    let digitCount = notDigits.trailingZeroBitCount >> 3
+    guard digitCount > 0 else { return (0, 0) }
+    // Moved to the end, so that zeros take the place of the digits in front; then pairs, fours and all are joined.
+    let digits = (word &- 0x3030_3030_3030_3030) << UInt64(64 - 8 * digitCount)
+    let pairs = (digits &* 10 &+ digits >> 8) & 0x00FF_00FF_00FF_00FF
+    let fours = (pairs &* 100 &+ pairs >> 16) & 0x0000_FFFF_0000_FFFF
+    return ((fours &* 10_000 &+ fours >> 32) & 0xFFFF_FFFF, digitCount)
+}
+
+@inline(__always)
+private func isLineEnd(_ bytes: Span<UInt8>, at index: Int) -> Bool {
+    bytes.count - index >= 2 && bytes[index] == ASCII.carriageReturn && bytes[index + 1] == ASCII.lineFeed
+}

@@ -16,8 +16,24 @@ extension UnsafePlanes {
         }
     }
 
+    /// Puts chroma of the right size in turns.
+    private func interleaveChroma(_ blue: UnsafePlane, _ red: UnsafePlane) {
+        let shape = unsafe self[1].shape
+        for y in 0..<shape.height {
+            let (blueRow, redRow, pairs) = unsafe (blue.row(y), red.row(y), self[1].row(y))
+            for x in 0..<shape.width {
+                unsafe pairs[2 * x] = blueRow[x]
+                unsafe pairs[2 * x + 1] = redRow[x]
+            }
+        }
+    }
+
     /// Sets the chroma from planes with another subsampling: finer ones are averaged, coarser ones repeated.
     func resampleChroma(blue: UnsafePlane, red: UnsafePlane, from subsampling: ChromaSubsampling) {
+        guard subsampling != .yuv420 else {
+            // Only a format that keeps both kinds in turns asks for this.
+            return unsafe interleaveChroma(blue, red)
+        }
         let shape = unsafe self[1].shape
         let sourceHeight = unsafe blue.shape.height
         let columns: ChromaColumns =
@@ -31,7 +47,7 @@ extension UnsafePlanes {
             let upper = isAveraged ? 2 * y : y
             let lower = isAveraged ? min(2 * y + 1, sourceHeight - 1) : y
             let target = unsafe chroma(row: y)
-            for (plane, samples) in unsafe [(blue, target.blue), (red, target.red)] {
+            func resample(_ plane: UnsafePlane, to samples: UnsafeMutablePointer<UInt8>) {
                 unsafe resampleRow(
                     plane.row(upper),
                     plane.row(lower),
@@ -42,6 +58,8 @@ extension UnsafePlanes {
                     count: shape.width
                 )
             }
+            unsafe resample(blue, to: target.blue)
+            unsafe resample(red, to: target.red)
         }
     }
 }

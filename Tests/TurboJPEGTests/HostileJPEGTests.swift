@@ -112,23 +112,23 @@ import TurboJPEG
         #expect(try JPEGDecoder().decode(bytes: bare, as: .bgra).hasSamePixels(as: expected))
     }
 
-    @Test func anErrorAfterAWarningIsNotTolerated() throws {
+    @Test(arguments: [false, true])
+    func anErrorAfterAWarningIsNotTolerated(isInHeader: Bool) throws {
         var decoder = JPEGDecoder()
         decoder.stopOnWarning = false
+        let jpeg = try ReferenceTool.cjpeg.run(["-progressive"], on: testPicture(75, 51).ppm())
+        let scan = try #require(jpeg.firstIndex(ofMarker: 0xDA, from: 2))
+        let place = try isInHeader ? scan : #require(jpeg.firstIndex(ofMarker: 0xDA, from: scan + 2))
         // Bytes between two segments are a warning; the marker that follows them is an error. The library's code says
         // warning for both, and no pixel was written.
-        let start = try #require(
-            Self.good.indices.dropFirst(2).first { Self.good[$0] == 0xFF && Self.good[$0 + 1] == 0xDA }
-        )
-        let arithmetic: [UInt8] = [0, 0, 0] + HandmadeJPEG.segment(0xCC, [0x55, 1, 2])
-        let bytes = Self.good[..<start] + arithmetic + Self.good[start...]
-        let good = Self.good[..<start] + [0, 0, 0] + Self.good[start...]
-        for format in [PixelFormat.bgra, .i420] {
-            _ = try decoder.decode(bytes: Array(good), as: format)
+        let warned = Array(jpeg[..<place]) + [0, 0, 0] + jpeg[place...]
+        let failing = Array(jpeg[..<place]) + [0, 0, 0] + HandmadeJPEG.segment(0xCC, [0x55, 1, 2]) + jpeg[place...]
+        let strict = errorCode { () throws(TurboJPEGError) in _ = try JPEGDecoder().decode(bytes: warned, as: .bgra) }
+        #expect(strict == .corrupt)
+        for format in PixelFormat.allCases {
+            _ = try decoder.decode(bytes: warned, as: format)
             var thrown: TurboJPEGError?
-            do throws(TurboJPEGError) { _ = try decoder.decode(bytes: Array(bytes), as: format) } catch {
-                thrown = error
-            }
+            do throws(TurboJPEGError) { _ = try decoder.decode(bytes: failing, as: format) } catch { thrown = error }
             #expect(thrown?.code == .decodeFailed)
             #expect(thrown?.isWarning == false)
         }

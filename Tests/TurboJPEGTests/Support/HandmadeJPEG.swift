@@ -45,3 +45,10 @@ enum HandmadeJPEG {
         return result + jpeg[position...]
     }
 }
+
+extension [UInt8] {
+    /// Where the next marker of a kind begins, or nil where there is none.
+    func firstIndex(ofMarker marker: UInt8, from start: Int) -> Int? {
+        (start..<Swift.max(start, count - 1)).first { self[$0] == 0xFF && self[$0 + 1] == marker }
+    }
+}

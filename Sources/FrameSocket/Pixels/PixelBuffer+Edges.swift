@@ -1,0 +1,30 @@
+internal import TurboJPEG
+
+extension PixelBuffer {
+    /// Repeats the last column and the last row of a part at the top left to the right and downwards.
+    ///
+    /// - Parameters:
+    ///   - partWidth: the width of the part in pixels, from 1 to the buffer's.
+    ///   - partHeight: the height of the part in pixels, from 1 to the buffer's.
+    mutating func extendEdges(ofWidth partWidth: Int, height partHeight: Int) throws(TurboJPEGError) {
+        let part = try cropped(toWidth: partWidth, height: partHeight)
+        let shapes = (0..<planeCount).map { part.plane($0) }
+        // The crop shares this buffer's memory; it must be let go of, or the write below would copy everything.
+        _ = consume part
+        try unsafe withUnsafeMutablePlanes { planes in
+            for (index, inner) in shapes.enumerated() {
+                let outer = unsafe planes[index]
+                for row in 0..<inner.height {
+                    let end = unsafe outer.base + row * inner.bytesPerRow + inner.visibleBytesPerRow
+                    for byte in unsafe 0..<(outer.shape.visibleBytesPerRow - inner.visibleBytesPerRow) {
+                        unsafe end[byte] = end[byte - inner.bytesPerSample]
+                    }
+                }
+                let last = unsafe outer.base + (inner.height - 1) * inner.bytesPerRow
+                for row in unsafe inner.height..<outer.shape.height {
+                    unsafe (outer.base + row * inner.bytesPerRow).update(from: last, count: outer.shape.visibleBytesPerRow)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+public import FrameWire
+public import TurboJPEG
+
+extension PixelBuffer {
+    /// The picture as a person is to see it, given how it lies in this buffer.
+    ///
+    /// It is flipped where the orientation is mirrored, then turned clockwise by ``FrameOrientation/rotation`` degrees;
+    /// a quarter turn exchanges width and height. Planar formats are turned plane by plane, without a detour through
+    /// RGB. An upright picture is returned as it is, without a copy.
+    ///
+    /// - Parameters:
+    ///   - orientation: how the picture lies.
+    ///   - pool: where the memory of the result comes from.
+    /// - Throws: `allocationFailed`.
+    public func upright(
+        from orientation: FrameOrientation,
+        pool: PixelBufferPool = PixelBufferPool()
+    ) throws(TurboJPEGError) -> PixelBuffer {
+        guard orientation.isMirrored || orientation.rotation != 0 else { return self }
+        let size = orientation.swapsAxes ? (width: height, height: width) : (width: width, height: height)
+        var result = try pool.buffer(width: size.width, height: size.height, format: format)
+        try unsafe result.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
+            unsafe withUnsafePlanes { sources in
+                for plane in 0..<planeCount {
+                    unsafe turn(sources[plane], into: targets[plane], orientation)
+                }
+            }
+        }
+        return result
+    }
+}
+
+private func turn(_ source: UnsafePlane, into target: UnsafePlane, _ orientation: FrameOrientation) {
+    switch unsafe source.shape.bytesPerSample {
+    case 1: unsafe turnSamples(of: UInt8.self, source, into: target, orientation)
+    case 2: unsafe turnSamples(of: UInt16.self, source, into: target, orientation)
+    case 3: unsafe turnSamples(of: (UInt8, UInt8, UInt8).self, source, into: target, orientation)
+    default: unsafe turnSamples(of: UInt32.self, source, into: target, orientation)
+    }
+}
+
+/// Copies each sample of `source` to its place in `target`, in tiles that fit the cache whichever way they are walked.
+@inline(__always)
+private func turnSamples<Sample: BitwiseCopyable>(
+    of type: Sample.Type,
+    _ source: UnsafePlane,
+    into target: UnsafePlane,
+    _ orientation: FrameOrientation
+) {
+    let walk = unsafe SourceWalk(source.shape, orientation)
+    let sampleSize = unsafe source.shape.bytesPerSample
+    let tile = 32
+    for tileY in unsafe stride(from: 0, to: target.shape.height, by: tile) {
+        for tileX in unsafe stride(from: 0, to: target.shape.width, by: tile) {
+            for y in unsafe tileY..<min(tileY + tile, target.shape.height) {
+                var from = unsafe UnsafeRawPointer(source.base) + walk.offset(x: tileX, y: y)
+                var to = unsafe UnsafeMutableRawPointer(target.base) + y * target.shape.bytesPerRow + tileX * sampleSize
+                for _ in unsafe tileX..<min(tileX + tile, target.shape.width) {
+                    unsafe to.storeBytes(of: from.loadUnaligned(as: Sample.self), as: Sample.self)
+                    unsafe from += walk.perColumn
+                    unsafe to += sampleSize
+                }
+            }
+        }
+    }
+}
+
+/// Where in the source, in bytes from its first sample, the sample for a place in the target lies.
+private struct SourceWalk {
+    private let start: Int
+    private let perRow: Int
+    /// From one sample of a target's row to the next.
+    let perColumn: Int
+
+    init(_ source: PixelPlane, _ orientation: FrameOrientation) {
+        // A step to the right in the picture before it is turned: backwards in memory where it is flipped first.
+        let across = orientation.isMirrored ? -source.bytesPerSample : source.bytesPerSample
+        let down = source.bytesPerRow
+        let left = orientation.isMirrored ? (source.width - 1) * source.bytesPerSample : 0
+        let right = left + (source.width - 1) * across
+        let bottom = (source.height - 1) * down
+        switch orientation.rotation {
+        case 90: (start, perColumn, perRow) = (left + bottom, -down, across)
+        case 180: (start, perColumn, perRow) = (right + bottom, -across, -down)
+        case 270: (start, perColumn, perRow) = (right, down, -across)
+        default: (start, perColumn, perRow) = (left, across, down)
+        }
+    }
+
+    func offset(x: Int, y: Int) -> Int {
+        start + x * perColumn + y * perRow
+    }
+}

@@ -1,0 +1,99 @@
+public import FrameTransport
+internal import FrameWire
+internal import Locking
+public import TurboJPEG
+
+/// Turns frames that were received into pixels.
+///
+///     let decoder = FrameDecoder()
+///     let picture = try decoder.decode(frame, as: .bgra)
+///
+/// One decoder may be used from several tasks at once, and for the frames of several connections; its pictures share a
+/// pool of memory.
+public final class FrameDecoder: Sendable {
+    /// How frames become pictures.
+    public struct Configuration: Sendable {
+        /// Whether pictures are flipped and turned so that a person sees them upright. Default: no.
+        public var isUpright = false
+
+        /// How the JPEG is decoded, and what it may be.
+        public var jpeg = JPEGDecoder()
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// How many pixels the JPEG may be wider or higher than its message's head says, or less wide or high.
+    ///
+    /// Jitsi's senders halve an odd side, state it rounded down, and encode it rounded up.
+    public static let sizeTolerance = 1
+
+    private let configuration: Configuration
+    private let times = Locked(TimeSummary())
+
+    /// A decoder.
+    public init(configuration: Configuration = .init()) {
+        self.configuration = configuration
+    }
+
+    /// How long decoding took so far, turning included.
+    public var decoding: TimeSummary { times.withLock { $0 } }
+
+    /// Decodes a frame.
+    ///
+    /// The picture has the size that the message's head states. Where the JPEG is a pixel wider or higher its last
+    /// column or row is cut off, as deployed receivers do; where it is a pixel less, the last one is repeated.
+    ///
+    /// - Parameters:
+    ///   - frame: the frame; zero bytes behind its JPEG are ignored.
+    ///   - format: the arrangement of the bytes.
+    ///   - scale: decodes to a fraction of the size, which is faster than scaling afterwards.
+    /// - Throws: `sizeMismatch` before any pixels are decoded, or what `JPEGDecoder` throws. The connection is not
+    ///   affected: the next frame may be good.
+    public func decode(
+        _ frame: Frame,
+        as format: PixelFormat = .bgra,
+        scale: ScalingFactor = .full
+    ) throws(TurboJPEGError) -> PixelBuffer {
+        let startedAt = MonotonicClock.now()
+        let picture = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in
+            try decode(jpeg, bufferSize: frame.bufferSize, as: format, scale: scale)
+        }
+        let result = configuration.isUpright
+            ? try picture.upright(from: frame.orientation, pool: configuration.jpeg.pool) : picture
+        let took = MonotonicClock.now() &- startedAt
+        times.withLock { $0.add(nanoseconds: took) }
+        return result
+    }
+
+    private func decode(
+        _ jpeg: Span<UInt8>,
+        bufferSize: BufferSize,
+        as format: PixelFormat,
+        scale: ScalingFactor
+    ) throws(TurboJPEGError) -> PixelBuffer {
+        let header = try JPEGHeader(inspecting: jpeg)
+        guard abs(header.width - bufferSize.width) <= Self.sizeTolerance,
+            abs(header.height - bufferSize.height) <= Self.sizeTolerance
+        else {
+            throw TurboJPEGError(
+                .sizeMismatch,
+                """
+                The message says \(bufferSize.width)x\(bufferSize.height), its JPEG is \
+                \(header.width)x\(header.height); at most one pixel may be between them.
+                """
+            )
+        }
+        let wanted = scale.scaled(width: bufferSize.width, height: bufferSize.height)
+        let coded = scale.scaled(width: header.width, height: header.height)
+        if coded == wanted { return try configuration.jpeg.decode(jpeg, as: format, scale: scale) }
+        var picture = try configuration.jpeg.pool.buffer(
+            width: max(coded.width, wanted.width),
+            height: max(coded.height, wanted.height),
+            format: format
+        )
+        try configuration.jpeg.decode(jpeg, into: &picture, scale: scale)
+        try picture.extendEdges(ofWidth: coded.width, height: coded.height)
+        return try picture.cropped(toWidth: wanted.width, height: wanted.height)
+    }
+}

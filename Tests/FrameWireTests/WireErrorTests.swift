@@ -1,3 +1,4 @@
+import Foundation
 import FrameWire
 import Testing
 
@@ -37,7 +38,7 @@ struct WireErrorTests {
     }
 
     @Test("Every code has a text and an explanation of its own")
-    func codes() {
+    func codes() throws {
         let codes: [WireError.Code] = [
             .startLineMalformed, .startLineVersion, .startLineStatus, .startLineReason, .headTooLong,
             .headTooManyFields,
@@ -54,5 +55,9 @@ struct WireErrorTests {
         )
         #expect(sentences.count == codes.count)
         #expect(!sentences.contains("The stream is wrong"))
+
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let document = try String(contentsOf: root.appending(path: "docs/wire-format.md"), encoding: .utf8)
+        for code in codes { #expect(document.contains("| `\(code)` |"), "docs/wire-format.md has every code") }
     }
 }

@@ -15,6 +15,8 @@ extension FrameHeadParser {
             else { return false }
             scanner.skipStartLine(byteCount: byteCount)
             index += byteCount
+        } else if !scanner.isAtLineStart {
+            return false
         }
         while takeWholeField(bytes, at: &index) {}
         guard isLineEnd(bytes, at: index), fields.isComplete, scanner.hasRoom(forLineOf: 2) else { return false }

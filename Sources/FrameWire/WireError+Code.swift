@@ -63,8 +63,6 @@ extension WireError.Code {
     public static let numberInvalid = Self(rawValue: "number.invalid")
     /// `number.leadingZero`: a number of several digits begins with 0.
     public static let numberLeadingZero = Self(rawValue: "number.leadingZero")
-    /// `number.tooLong`: a number has more than 10 digits.
-    public static let numberTooLong = Self(rawValue: "number.tooLong")
     /// `number.overflow`: a time or sequence number is over 2^64 - 1.
     public static let numberOverflow = Self(rawValue: "number.overflow")
 

@@ -23,7 +23,6 @@ extension WireError.Code {
         case .numberEmpty: "A number without digits"
         case .numberInvalid: "A number with something else than decimal digits"
         case .numberLeadingZero: "A number with a leading zero"
-        case .numberTooLong: "A number of more than 10 digits"
         case .numberOverflow: "A number over 18446744073709551615"
         case .contentLengthTooLarge: "A body longer than the limit"
         case .dimensionZero: "A width or height of 0"

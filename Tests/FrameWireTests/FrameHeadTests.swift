@@ -3,26 +3,93 @@ import Testing
 
 @Suite("Frame heads: what is written and what comes back")
 struct FrameHeadTests {
-    @Test("is written as deployed senders write it")
-    func encodesDeployedForm() {
-        let head = FrameHead(contentLength: 54_321, bufferSize: BufferSize(width: 562, height: 1_218))
-        let text =
-            "HTTP/1.1 200 OK\r\nContent-Length: 54321\r\nBuffer-Width: 562\r\nBuffer-Height: 1218\r\nBuffer-Orientation: 1\r\n\r\n"
-        #expect(String(decoding: head.encoded(), as: UTF8.self) == text)
-    }
+    private static let size = BufferSize(width: 562, height: 1_218)
 
-    @Test("comes back as it went")
-    func roundTrip() throws {
-        let head = FrameHead(
-            contentLength: 9,
-            bufferSize: BufferSize(width: 1, height: 16_384),
-            orientation: .left,
-            presentationTime: .max,
+    @Test("Is written as deployed senders write it, our fields behind theirs")
+    func deployedForm() {
+        let deployed =
+            "HTTP/1.1 200 OK\r\nContent-Length: 54321\r\nBuffer-Width: 562\r\nBuffer-Height: 1218\r\nBuffer-Orientation: 1\r\n"
+        let plain = FrameHead(contentLength: 54_321, bufferSize: Self.size)
+        #expect(String(decoding: plain.encoded(), as: UTF8.self) == deployed + "\r\n")
+        let timed = FrameHead(
+            contentLength: 54_321,
+            bufferSize: Self.size,
+            presentationTime: 1_700_000_000,
             sequence: 0
         )
+        let ours = "Buffer-Presentation-Time: 1700000000\r\nBuffer-Sequence: 0\r\n"
+        #expect(String(decoding: timed.encoded(), as: UTF8.self) == deployed + ours + "\r\n")
+    }
+
+    @Test("Comes back as it went", arguments: [UInt64(42)])
+    func roundTrip(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        var heads: [FrameHead] = []
+        var stream: [UInt8] = []
+        for _ in 0..<500 {
+            let width = Int.random(in: 1...16_384, using: &random)
+            let head = FrameHead(
+                contentLength: Int.random(in: 0...(1 << Int.random(in: 0...25, using: &random)), using: &random),
+                bufferSize: BufferSize(
+                    width: width,
+                    height: Int.random(in: 1...min(16_384, (1 << 25) / width), using: &random)
+                ),
+                orientation: FrameOrientation.allCases.randomElement(using: &random) ?? .up,
+                presentationTime: Bool.random(using: &random)
+                    ? random.next() >> UInt64.random(in: 0..<64, using: &random) : nil,
+                sequence: Bool.random(using: &random) ? random.next() >> UInt64.random(in: 0..<64, using: &random) : nil
+            )
+            heads.append(head)
+            let bytes = head.encoded()
+            #expect(bytes.count == head.encodedByteCount)
+            stream += bytes
+        }
         var decoder = FrameMessageDecoder()
-        let bytes = head.encoded()
-        let step = try decoder.decode(bytes.span)
-        #expect(step == .init(consumed: bytes.count, event: .head(head)))
+        var decoded: [FrameHead] = []
+        var index = 0
+        while index < stream.count {
+            let step = try decoder.decode(stream.span.extracting(index...))
+            guard case .head(let head) = step.event else { break }
+            decoded.append(head)
+            index += step.consumed
+            // The bodies are left out of the stream.
+            _ = decoder.consumeBody(.max)
+        }
+        #expect(decoded == heads, "seed \(seed)")
+    }
+
+    @Test("The longest head has as many bytes as the type says")
+    func longest() {
+        let head = FrameHead(
+            contentLength: .max,
+            bufferSize: BufferSize(width: .max, height: .max),
+            orientation: .left,
+            presentationTime: .max,
+            sequence: .max
+        )
+        #expect(head.encoded().count == FrameHead.maximumEncodedByteCount)
+        #expect(String(decoding: head.encoded(), as: UTF8.self).contains("Buffer-Sequence: 18446744073709551615\r\n"))
+    }
+
+    @Test("Negative numbers are written as 0")
+    func negative() {
+        let head = FrameHead(contentLength: .min, bufferSize: BufferSize(width: -1, height: -562))
+        let zero = FrameHead(contentLength: 0, bufferSize: BufferSize(width: 0, height: 0))
+        #expect(head.encoded() == zero.encoded())
+    }
+
+    @Test("Is appended behind what is there, if there is room for all of it", arguments: [-1, 0, 1, 300])
+    func room(beyond: Int) {
+        let head = FrameHead(contentLength: 10_240, bufferSize: Self.size, sequence: 99)
+        var isWritten = false
+        let bytes = [UInt8](capacity: 3 + head.encodedByteCount + beyond) { output in
+            for byte in [1, 2, 3] as [UInt8] { output.append(byte) }
+            // A capacity is a lower bound: what the array has beyond it must not count here.
+            while output.freeCapacity > head.encodedByteCount + beyond { output.append(0) }
+            isWritten = head.encode(into: &output)
+        }
+        #expect(isWritten == (beyond >= 0))
+        #expect(bytes.prefix(3) == [1, 2, 3])
+        #expect(bytes.suffix(head.encodedByteCount).elementsEqual(head.encoded()) == (beyond >= 0))
     }
 }

@@ -1,0 +1,126 @@
+import FrameWire
+import Testing
+
+@Suite("The form of fields, whatever they mean")
+struct FieldSyntaxTests {
+    @Test(
+        "W13: NUL",
+        arguments: [
+            WireCase(.fieldInvalidName, "X-¦\u{00}: 1"),
+            WireCase(.fieldInvalidName, "¦\u{00}X: 1"),
+            WireCase(.fieldInvalidValue, "X-Other: a¦\u{00}b"),
+            WireCase(.fieldInvalidValue, "Buffer-Width: 5¦\u{00}", insteadOf: "Buffer-Width"),
+            WireCase(.fieldInvalidValue, "Buffer-Width: ¦\u{00}5", insteadOf: "Buffer-Width"),
+        ]
+    )
+    func nul(_ wireCase: WireCase) { wireCase.check() }
+
+    @Test(
+        "W14: line ends that are not CR LF",
+        arguments: [
+            WireCase(.lineBareLineFeed, "X-Other: a¦\n"),
+            WireCase(.lineBareLineFeed, "X-Other:¦\n"),
+            WireCase(.lineBareLineFeed, "¦\n"),
+            WireCase(.lineBareLineFeed, "Buffer-Width: 562¦\nX: y", insteadOf: "Buffer-Width"),
+            WireCase(.lineBareCarriageReturn, "X-Other: a\r¦b"),
+            WireCase(.lineBareCarriageReturn, "X-Other: a\r¦\r"),
+            WireCase(.lineBareCarriageReturn, "Content-Length: 4\r¦\r", insteadOf: "Content-Length"),
+            WireCase(.lineBareCarriageReturn, "\r¦\r"),
+            WireCase(.lineBareCarriageReturn, "\r¦X: y"),
+        ]
+    )
+    func lineEnds(_ wireCase: WireCase) { wireCase.check() }
+
+    @Test(
+        "W15: folded lines, and space before the first name",
+        arguments: [
+            WireCase(.fieldFolded, "X-Other: a\r\n¦ b"),
+            WireCase(.fieldFolded, "X-Other: a\r\n¦\tb"),
+            WireCase(.fieldFolded, "¦ Content-Length: 4", insteadOf: "Content-Length"),
+            WireCase(.fieldFolded, "¦\tContent-Length: 4", insteadOf: "Content-Length"),
+        ]
+    )
+    func folding(_ wireCase: WireCase) { wireCase.check() }
+
+    @Test(
+        "W16: space before the colon, no colon, no name",
+        arguments: [
+            WireCase(.fieldSpaceBeforeColon, "Content-Length¦ : 4", insteadOf: "Content-Length"),
+            WireCase(.fieldSpaceBeforeColon, "Content-Length¦\t: 4", insteadOf: "Content-Length"),
+            WireCase(.fieldSpaceBeforeColon, "no¦ colon here"),
+            WireCase(.fieldNoColon, "nocolon¦"),
+            WireCase(.fieldNoColon, "nocolon¦\n"),
+            WireCase(.fieldEmptyName, "¦: 4"),
+        ]
+    )
+    func colons(_ wireCase: WireCase) { wireCase.check() }
+
+    @Test("W17: every byte that a name may not have, at its first place and its second", arguments: 0...255)
+    func nameBytes(value: Int) {
+        let byte = UInt8(value)
+        let visible = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+        if visible.utf8.contains(byte) {
+            let result = Transcript(of: Self.stream(line: [byte, byte] + Array(": x".utf8)))
+            #expect(result.error == nil && result.messages.count == 1)
+            return
+        }
+        // Colon, white space and line ends have errors of their own, above.
+        guard ![0x3A, 0x20, 0x09, 0x0D, 0x0A].contains(byte) else { return }
+        for place in 0...1 {
+            let line = Array("X".utf8.prefix(place)) + [byte] + Array("X: y".utf8)
+            let result = Transcript(of: Self.stream(line: line))
+            #expect(result.error?.code == .fieldInvalidName)
+            #expect(result.error?.byteOffset == UInt64(Self.lineOffset + place))
+        }
+    }
+
+    @Test("W17: every byte that a value may not have, and every one that it may", arguments: 0...255)
+    func valueBytes(value: Int) {
+        let byte = UInt8(value)
+        guard byte != 0x0D else { return }
+        let result = Transcript(of: Self.stream(line: Array("X: a".utf8) + [byte] + Array("b".utf8)))
+        if byte == 0x09 || (byte >= 0x20 && byte != 0x7F) {
+            #expect(result.error == nil && result.messages.count == 1)
+        } else {
+            #expect(result.error?.code == (byte == 0x0A ? .lineBareLineFeed : .fieldInvalidValue))
+            #expect(result.error?.byteOffset == UInt64(Self.lineOffset + 4))
+        }
+    }
+
+    @Test(
+        "W18: any case, order and optional white space, and unknown fields, are taken",
+        arguments: [
+            ["content-length: 4", "buffer-width: 562", "buffer-height: 1218", "buffer-orientation: 1"],
+            ["CONTENT-LENGTH: 4", "BUFFER-WIDTH: 562", "BUFFER-HEIGHT: 1218", "BUFFER-ORIENTATION: 1"],
+            ["Content-Length:4", "Buffer-Width:562", "Buffer-Height:1218", "Buffer-Orientation:1"],
+            ["Content-Length: \t 4 \t", "Buffer-Width:  562", "Buffer-Height: 1218 ", "Buffer-Orientation:\t1\t"],
+            ["Buffer-Orientation: 1", "Buffer-Height: 1218", "Content-Length: 4", "Buffer-Width: 562"],
+            ["Buffer-Width: 562", "Content-Length: 4", "Buffer-Orientation: 1", "Buffer-Height: 1218"],
+            [
+                "Server: \u{FF}?", "Buffer-Width: 562", "X:", "Content-Length: 4", "Content-Type: image/jpeg",
+                "Buffer-Orientation: 1", "Buffer-Height: 1218", "X:", "Content-Lengthy: 9", "Content-Lengt: 8",
+                "Buffer-Widths: 0", "buffer_width: 7", String(repeating: "n", count: 200) + ": 5",
+            ],
+        ]
+    )
+    func accepted(lines: [String]) {
+        let text = Streams.head(lines) + "BODY"
+        let result = transcript(ofEverySplitOf: text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
+        #expect(result.error == nil)
+        #expect(result.messages == Transcript(of: Streams.good).messages)
+        #expect(result.messages.count == 1)
+    }
+
+    @Test("W25: Transfer-Encoding, which would frame the body otherwise")
+    func transferEncoding() {
+        WireCase(.fieldUnsupported, "Transfer-Encoding¦: chunked").check()
+        WireCase(.fieldUnsupported, "transfer-encoding¦:identity", insteadOf: "Content-Length").check()
+    }
+
+    /// Where an added line begins in the stream.
+    private static var lineOffset: Int { Streams.good.count - 4 - 2 }
+
+    private static func stream(line: [UInt8]) -> [UInt8] {
+        Array(Streams.good.prefix(lineOffset)) + line + Array("\r\n\r\nBODY".utf8)
+    }
+}

@@ -1,0 +1,140 @@
+import FrameWire
+import Testing
+
+@Suite("The decoder's own state")
+struct FrameMessageDecoderTests {
+    private static let head = FrameHead(contentLength: 4, bufferSize: BufferSize(width: 562, height: 1_218))
+
+    @Test("An empty span takes nothing, wherever the decoder stands")
+    func emptySpan() throws {
+        var decoder = FrameMessageDecoder()
+        let good = Streams.good
+        let nothing = FrameMessageDecoder.Step(consumed: 0, event: .incomplete)
+        for count in [0, 5, 40, good.count - 4, good.count - 1, good.count] {
+            let from = Int(decoder.offset)
+            var index = from
+            while index < count { index += try decoder.decode(good.span.extracting(index..<count)).consumed }
+            let step = try decoder.decode(good.span.extracting(count..<count))
+            #expect(step == nothing)
+            #expect(decoder.offset == UInt64(count))
+        }
+    }
+
+    @Test("A body is a range of the span, never more than is there nor more than is due")
+    func bodyRanges() throws {
+        var decoder = FrameMessageDecoder()
+        let stream = Streams.good + Streams.good
+        let headCount = Streams.good.count - 4
+        let first = try decoder.decode(stream.span)
+        #expect(first == .init(consumed: headCount, event: .head(Self.head)))
+        #expect(decoder.bodyRemaining == 4)
+        let part = try decoder.decode(stream.span.extracting(headCount..<(headCount + 3)))
+        #expect(part == .init(consumed: 3, event: .body(isLast: false)))
+        #expect(decoder.bodyRemaining == 1)
+        let rest = try decoder.decode(stream.span.extracting((headCount + 3)...))
+        #expect(rest == .init(consumed: 1, event: .body(isLast: true)))
+        #expect(decoder.bodyRemaining == 0)
+        let second = try decoder.decode(stream.span.extracting((headCount + 4)...))
+        #expect(second == first)
+    }
+
+    @Test("A body may be read elsewhere, in part or whole; counts out of range are clamped")
+    func consumedElsewhere() throws {
+        var decoder = FrameMessageDecoder()
+        let good = Streams.good
+        let early = decoder.consumeBody(1)
+        #expect(!early && decoder.offset == 0)
+        _ = try decoder.decode(good.span)
+        for (count, remaining) in [(0, 4), (-1, 4), (Int.min, 4), (1, 3)] {
+            let isLast = decoder.consumeBody(count)
+            #expect(!isLast)
+            #expect(decoder.bodyRemaining == remaining)
+        }
+        let isLast = decoder.consumeBody(.max)
+        #expect(isLast)
+        #expect(decoder.offset == UInt64(good.count))
+        let isLastAgain = decoder.consumeBody(1)
+        #expect(!isLastAgain && decoder.offset == UInt64(good.count))
+        try decoder.finish()
+        let next = try decoder.decode(good.span)
+        #expect(next.event == .head(Self.head))
+    }
+
+    @Test("Being in a head begins with its first byte and ends with its last")
+    func isInHead() throws {
+        var decoder = FrameMessageDecoder()
+        #expect(!decoder.isInHead)
+        let good = Streams.good
+        for index in good.indices {
+            _ = try decoder.decode(good.span.extracting(index...index))
+            #expect(decoder.isInHead == (index < good.count - 5))
+        }
+    }
+
+    @Test(
+        "A failed decoder stays failed, with the same error, and consumes nothing more",
+        arguments: ["GET", "HTTP/1.1 2\r"]
+    )
+    func staysFailed(text: String) {
+        var decoder = FrameMessageDecoder()
+        let bytes = Streams.good + Array(text.utf8)
+        var errors: [WireError] = []
+        var index = 0
+        for _ in 0..<5 {
+            do {
+                index += try decoder.decode(bytes.span.extracting(index...)).consumed
+            } catch {
+                errors.append(error)
+            }
+        }
+        #expect(errors.count == 3)
+        #expect(Set(errors).count == 1)
+        let offset = decoder.offset
+        let consumed = decoder.consumeBody(3)
+        #expect(!consumed && !decoder.isInHead && decoder.bodyRemaining == 0)
+        let finished = Self.failureAtEnd(of: &decoder)
+        #expect(finished == errors.first)
+        #expect(decoder.offset == offset && offset == errors.first?.byteOffset)
+    }
+
+    @Test("The end of the stream in a body is an error for good")
+    func staysTruncated() throws {
+        var decoder = FrameMessageDecoder()
+        let good = Streams.good
+        _ = try decoder.decode(good.span)
+        let first = Self.failureAtEnd(of: &decoder)
+        let second = Self.failure(of: &decoder, in: good)
+        #expect(first?.code == .bodyTruncated)
+        #expect(second == first)
+    }
+
+    @Test("Copies of a decoder go their own ways")
+    func copies() throws {
+        let good = Streams.good
+        var one = FrameMessageDecoder()
+        _ = try one.decode(good.span.extracting(..<30))
+        var other = one
+        let failure = Self.failure(of: &other, in: [0])
+        #expect(failure?.code == .fieldInvalidName)
+        let step = try one.decode(good.span.extracting(30...))
+        #expect(step.event == .head(Self.head))
+    }
+
+    private static func failure(of decoder: inout FrameMessageDecoder, in bytes: [UInt8]) -> WireError? {
+        do {
+            _ = try decoder.decode(bytes.span)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private static func failureAtEnd(of decoder: inout FrameMessageDecoder) -> WireError? {
+        do {
+            try decoder.finish()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

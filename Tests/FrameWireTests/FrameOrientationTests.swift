@@ -1,0 +1,109 @@
+import FrameWire
+import Testing
+
+@Suite("Orientations")
+struct FrameOrientationTests {
+    struct Row: Sendable {
+        var orientation: FrameOrientation
+        var number: UInt8
+        var isMirrored: Bool
+        var rotation: Int
+        var deployedRotation: Int
+        /// What becomes of the picture abc / def.
+        var upright: [String]
+    }
+
+    static let table: [Row] = [
+        Row(
+            orientation: .unknown,
+            number: 0,
+            isMirrored: false,
+            rotation: 0,
+            deployedRotation: 0,
+            upright: ["abc", "def"]
+        ),
+        Row(orientation: .up, number: 1, isMirrored: false, rotation: 0, deployedRotation: 0, upright: ["abc", "def"]),
+        Row(
+            orientation: .upMirrored,
+            number: 2,
+            isMirrored: true,
+            rotation: 0,
+            deployedRotation: 0,
+            upright: ["cba", "fed"]
+        ),
+        Row(
+            orientation: .down,
+            number: 3,
+            isMirrored: false,
+            rotation: 180,
+            deployedRotation: 180,
+            upright: ["fed", "cba"]
+        ),
+        Row(
+            orientation: .downMirrored,
+            number: 4,
+            isMirrored: true,
+            rotation: 180,
+            deployedRotation: 0,
+            upright: ["def", "abc"]
+        ),
+        // The transpose.
+        Row(
+            orientation: .leftMirrored,
+            number: 5,
+            isMirrored: true,
+            rotation: 270,
+            deployedRotation: 0,
+            upright: ["ad", "be", "cf"]
+        ),
+        Row(
+            orientation: .right,
+            number: 6,
+            isMirrored: false,
+            rotation: 270,
+            deployedRotation: 270,
+            upright: ["cf", "be", "ad"]
+        ),
+        // The transverse.
+        Row(
+            orientation: .rightMirrored,
+            number: 7,
+            isMirrored: true,
+            rotation: 90,
+            deployedRotation: 0,
+            upright: ["fc", "eb", "da"]
+        ),
+        Row(
+            orientation: .left,
+            number: 8,
+            isMirrored: false,
+            rotation: 90,
+            deployedRotation: 90,
+            upright: ["da", "eb", "fc"]
+        ),
+    ]
+
+    @Test("Each value flips and turns a picture as the table says", arguments: table)
+    func uprightPicture(row: Row) {
+        let orientation = row.orientation
+        #expect(FrameOrientation(rawValue: row.number) == orientation)
+        #expect(orientation.isMirrored == row.isMirrored)
+        #expect(orientation.rotation == row.rotation)
+        #expect(orientation.deployedRotation == row.deployedRotation)
+        var picture = ["abc", "def"].map(Array.init)
+        if orientation.isMirrored { picture = picture.map { $0.reversed() } }
+        for _ in 0..<(orientation.rotation / 90) { picture = Self.turnedClockwise(picture) }
+        #expect(picture.map { String($0) } == row.upright)
+        #expect(orientation.swapsAxes == (row.upright.count == 3))
+    }
+
+    @Test("The table has every value, and none is beyond it")
+    func complete() {
+        #expect(Self.table.map(\.orientation) == FrameOrientation.allCases)
+        #expect(FrameOrientation(rawValue: 9) == nil)
+    }
+
+    private static func turnedClockwise(_ picture: [[Character]]) -> [[Character]] {
+        picture[0].indices.map { column in picture.reversed().map { $0[column] } }
+    }
+}

@@ -1,0 +1,140 @@
+import FrameWire
+import Testing
+
+@Suite("Where messages begin and end")
+struct FramingTests {
+    private static func message(body: [UInt8], sequence: UInt64? = nil) -> [UInt8] {
+        let size = BufferSize(width: 562, height: 1_218)
+        return FrameHead(contentLength: body.count, bufferSize: size, sequence: sequence).encoded() + body
+    }
+
+    @Test("W6: a body of length 0 ends its message with the head")
+    func emptyBody() {
+        let result = transcript(ofEverySplitOf: Self.message(body: []) + Streams.good)
+        #expect(result.error == nil)
+        #expect(result.messages.map(\.body) == [[], Array("BODY".utf8)])
+        #expect(result.areAllComplete)
+    }
+
+    @Test(
+        "W7: a missing field is named, at the end of the head",
+        arguments: ["Content-Length", "Buffer-Width", "Buffer-Height", "Buffer-Orientation"]
+    )
+    func missingField(name: String) {
+        let stream = Array(Streams.text(replacing: name, with: nil).utf8)
+        let result = transcript(ofEverySplitOf: stream)
+        #expect(result.messages.isEmpty)
+        #expect(result.error == WireError(code: .fieldMissing, byteOffset: UInt64(stream.count - 5), detail: name))
+        let after = transcript(ofEverySplitOf: Streams.good + stream)
+        #expect(after.messages.count == 1)
+        #expect(after.error?.code == .fieldMissing && after.error?.detail == name)
+    }
+
+    @Test("W7: a head without fields, and one field that came with the message before")
+    func noField() {
+        let stream = Array("HTTP/1.1 200 OK\r\n\r\n".utf8)
+        #expect(transcript(ofEverySplitOf: stream).error?.detail == "Content-Length")
+        #expect(transcript(ofEverySplitOf: Streams.good + stream).error?.detail == "Content-Length")
+    }
+
+    @Test("W19: messages back to back, bodies that contain heads")
+    func pipelined() {
+        let bodies: [[UInt8]] = [Streams.good, [0], Array("\r\n\r\n".utf8), Streams.good + Streams.good, [0xFF, 0xD8]]
+        let stream = bodies.enumerated().flatMap { Self.message(body: $1, sequence: UInt64($0)) }
+        let result = transcript(ofEverySplitOf: stream)
+        #expect(result.error == nil)
+        #expect(result.messages.map(\.body) == bodies)
+        #expect(result.messages.map(\.head.sequence) == [0, 1, 2, 3, 4])
+    }
+
+    @Test(
+        "W20: both orders of fields that deployed peers write, split at every byte",
+        arguments: [
+            ["Content-Length: 4", "Buffer-Width: 562", "Buffer-Height: 1218", "Buffer-Orientation: 6"],
+            ["Buffer-Orientation: 6", "Buffer-Height: 1218", "Content-Length: 4", "Buffer-Width: 562"],
+        ]
+    )
+    func deployedOrders(lines: [String]) {
+        let message = Array((Streams.head(lines) + "BODY").utf8)
+        let result = transcript(ofEverySplitOf: message + message)
+        let head = FrameHead(contentLength: 4, bufferSize: BufferSize(width: 562, height: 1_218), orientation: .right)
+        #expect(result.error == nil)
+        #expect(result.messages.map(\.head) == [head, head])
+        #expect(result.messages.map(\.body) == [Array("BODY".utf8), Array("BODY".utf8)])
+    }
+
+    @Test("W26: the end of the stream in a body says what came and what was due", arguments: 0..<4)
+    func endInBody(got: Int) {
+        let stream = Array(Streams.good.dropLast(4 - got))
+        let result = transcript(ofEverySplitOf: stream)
+        #expect(result.messages.map(\.isComplete) == [false])
+        let error = WireError(code: .bodyTruncated, byteOffset: UInt64(stream.count), detail: "got \(got), want 4")
+        #expect(result.error == error)
+    }
+
+    @Test("W27: the end of the stream anywhere in a head is an error, between messages it is not")
+    func endInHead() {
+        #expect(Transcript(of: []) == Transcript(of: [], isOpen: true))
+        #expect(Transcript(of: Streams.good).error == nil)
+        let good = Streams.good
+        for got in 1..<(good.count - 4) {
+            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "got \(got) bytes")
+            #expect(Transcript(of: Array(good.prefix(got))).error == error)
+            let after = Transcript(of: good + good.prefix(got))
+            #expect(after.error?.code == .headTruncated)
+            #expect(after.error?.byteOffset == UInt64(good.count + got))
+            #expect(after.messages.count == 1)
+        }
+    }
+
+    @Test("W28: good messages, then a bad one: the good ones are delivered, nothing behind the bad one is")
+    func goodThenBad() {
+        let stream = Streams.good + Streams.good + Array("BAD".utf8) + Streams.good
+        let result = transcript(ofEverySplitOf: stream)
+        #expect(result.messages.count == 2)
+        #expect(result.areAllComplete)
+        let detail = "\"B\""
+        let error = WireError(code: .startLineMalformed, byteOffset: UInt64(2 * Streams.good.count), detail: detail)
+        #expect(result.error == error)
+    }
+
+    @Test("W29: a body padded with zeros is a body like any other")
+    func padded() {
+        let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xD9]
+        let padding = FramePadding.byteCount(forBodyOf: jpeg.count)
+        let body = jpeg + [UInt8](repeating: 0, count: padding)
+        let result = transcript(ofEverySplitOf: Self.message(body: body) + Streams.good)
+        #expect(result.error == nil)
+        #expect(result.messages.map(\.body) == [body, Array("BODY".utf8)])
+        #expect(result.messages.first?.head.contentLength == 10_240)
+    }
+
+    @Test("A thousand messages of 200 to 9,000 bytes in one span, and byte by byte", arguments: [UInt64(7)])
+    func thousandMessages(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var stream: [UInt8] = []
+        var expected: [Transcript.Message] = []
+        for index in 0..<1_000 {
+            let count = Int.random(in: 200...9_000, using: &random)
+            let head = FrameHead(
+                contentLength: count,
+                bufferSize: BufferSize(width: count, height: 1 + index),
+                orientation: FrameOrientation.allCases[index % 9],
+                sequence: UInt64(index)
+            )
+            let first = UInt8(truncatingIfNeeded: index)
+            let body = [first] + [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: count - 1)
+            expected.append(.init(head: head, body: body, isComplete: true))
+            stream += head.encoded() + body
+        }
+        let whole = Transcript(of: stream)
+        #expect(whole.error == nil)
+        #expect(whole.offset == UInt64(stream.count))
+        // Compared as Booleans: a failure must not print nine megabytes.
+        let isWholeRight = whole.messages == expected
+        #expect(isWholeRight, "in one span, seed \(seed)")
+        let bytewise = Transcript(of: stream, cutBefore: Array(stream.indices))
+        let isBytewiseRight = bytewise == whole
+        #expect(isBytewiseRight, "byte by byte, seed \(seed)")
+    }
+}

@@ -1,0 +1,131 @@
+import FrameWire
+import Testing
+
+@Suite("Limits: taken at the limit, refused one above it, at the exact byte")
+struct LimitTests {
+    private static func stream(_ name: String, _ value: Int) -> [UInt8] {
+        Array(Streams.text(replacing: name, with: "\(name): \(value)").utf8)
+    }
+
+    @Test("W5: the length of a body", arguments: [32 << 20, 1_000, 9, 99])
+    func contentLength(limit: Int) {
+        var limits = WireLimits()
+        if limit == 32 << 20 { #expect(limits.maximumContentLength == limit) }
+        limits.maximumContentLength = limit
+        let taken = transcript(ofEverySplitOf: Self.stream("Content-Length", limit), limits: limits)
+        #expect(taken.messages.map(\.head.contentLength) == [limit])
+        #expect(taken.error?.code == .bodyTruncated)
+        let over = "\(limit + 1)"
+        let line = "Content-Length: \(over.dropLast())¦\(over.suffix(1))"
+        WireCase(.contentLengthTooLarge, line, insteadOf: "Content-Length").check(limits: limits)
+    }
+
+    @Test("W8: a side of a picture", arguments: ["Buffer-Width", "Buffer-Height"])
+    func dimension(name: String) {
+        var limits = WireLimits()
+        limits.maximumPixels = .max
+        let taken = transcript(ofEverySplitOf: Self.stream(name, 16_384), limits: limits)
+        #expect(taken.error == nil)
+        #expect(taken.messages.count == 1)
+        WireCase(.dimensionTooLarge, name + ": 1638¦5", insteadOf: name).check(limits: limits)
+    }
+
+    @Test("W10: the pixels of a picture, once the head has ended")
+    func pixels() {
+        var limits = WireLimits()
+        #expect(limits.maximumPixels == 1 << 25)
+        let at = Streams.head([
+            "Content-Length: 4", "Buffer-Width: 8192", "Buffer-Height: 4096", "Buffer-Orientation: 1",
+        ])
+        let taken = transcript(ofEverySplitOf: Array((at + "BODY").utf8))
+        #expect(taken.error == nil)
+        #expect(taken.messages.count == 1)
+        // By scalars: CR LF is one character.
+        let over = String(String.UnicodeScalarView(at.replacing("4096", with: "4097").unicodeScalars.dropLast()))
+        let wireCase = WireCase(.pixelsTooMany, stream: over + "¦\nBODY")
+        wireCase.check()
+        #expect(Transcript(of: wireCase.bytes).error?.detail == "8192 x 4097")
+
+        limits.maximumDimension = .max
+        let enormous = at.replacing("8192", with: "9999999999").replacing("4096", with: "9999999999")
+        #expect(Transcript(of: Array(enormous.utf8), limits: limits).error?.code == .pixelsTooMany)
+    }
+
+    @Test("W11: the bytes of a head", arguments: [8_192, 200, 112])
+    func headBytes(limit: Int) {
+        var limits = WireLimits()
+        if limit == 8_192 { #expect(limits.maximumHeadBytes == limit) }
+        limits.maximumHeadBytes = limit
+        let headCount = Streams.good.count - 4
+        let filler = String(repeating: "v", count: limit - headCount - 4)
+        let taken = transcript(
+            ofEverySplitOf: Array(Streams.text(replacing: nil, with: "X:" + filler).utf8),
+            limits: limits
+        )
+        #expect(taken.error == nil)
+        #expect(taken.messages.count == 1)
+
+        let tooLong = Array(Streams.text(replacing: nil, with: "X:v" + filler).utf8)
+        let refused = transcript(ofEverySplitOf: tooLong, limits: limits)
+        #expect(refused.messages.isEmpty)
+        #expect(refused.error?.code == .headTooLong)
+        #expect(refused.error?.byteOffset == UInt64(limit))
+    }
+
+    @Test("W11: every limit of a head's bytes below its size is met at its very byte")
+    func everyHeadLimit() {
+        let stream = Streams.good
+        for limit in -1..<(stream.count - 4) {
+            var limits = WireLimits()
+            limits.maximumHeadBytes = limit
+            let whole = Transcript(of: stream, limits: limits)
+            #expect(whole.error?.code == .headTooLong)
+            #expect(whole.error?.byteOffset == UInt64(max(limit, 0)))
+            #expect(whole == Transcript(of: stream, cutBefore: Array(stream.indices), limits: limits))
+        }
+    }
+
+    @Test(
+        "W11: an endless reason phrase, name or value",
+        arguments: ["HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nX:"]
+    )
+    func endless(beginning: String) {
+        let stream = Array((beginning + String(repeating: "a", count: 9_000)).utf8)
+        let result = transcript(ofEverySplitOf: stream)
+        #expect(result.error?.code == .headTooLong)
+        #expect(result.error?.byteOffset == 8_192)
+        #expect((result.error?.detail.utf8.count ?? .max) < 100)
+    }
+
+    @Test("W12: the fields of a head", arguments: [32, 5, 4])
+    func fields(limit: Int) {
+        var limits = WireLimits()
+        if limit == 32 { #expect(limits.maximumFields == limit) }
+        limits.maximumFields = limit
+        let unknown = (4..<limit).map { "X-\($0): y" }
+        let lines = ["Content-Length: 4", "Buffer-Width: 562", "Buffer-Height: 1218", "Buffer-Orientation: 1"]
+        let taken = transcript(ofEverySplitOf: Array((Streams.head(lines + unknown) + "BODY").utf8), limits: limits)
+        #expect(taken.error == nil)
+        #expect(taken.messages.count == 1)
+        // The last field is one that the decoder takes in one go, the first one over the limit included.
+        for last in ["X: y", "Buffer-Sequence: 1", " folded"] {
+            let over = WireCase(.headTooManyFields, stream: Streams.head(lines + unknown + [WireCase.mark + last]))
+            #expect(transcript(ofEverySplitOf: over.bytes, limits: limits).error?.code == .headTooManyFields)
+            #expect(Transcript(of: over.bytes, limits: limits).error?.byteOffset == UInt64(over.offset))
+        }
+    }
+
+    @Test("Absurd limits refuse everything and trap nothing", arguments: [Int.min, -1, 0])
+    func absurd(limit: Int) {
+        let paths: [WritableKeyPath<WireLimits, Int>] = [
+            \.maximumHeadBytes, \.maximumFields, \.maximumContentLength, \.maximumDimension, \.maximumPixels,
+        ]
+        for path in paths {
+            var limits = WireLimits()
+            limits[keyPath: path] = limit
+            let result = transcript(ofEverySplitOf: Streams.good, limits: limits)
+            #expect(result.messages.isEmpty)
+            #expect(result.error != nil)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import FrameWire
+import Testing
+
+@Suite("Streams with random faults")
+struct MutationTests {
+    /// Bytes that mean something in a head, so that faults get past its first byte.
+    private static let telling = Array("\r\n: \t09148,-HTPCBcbXx\0\u{7F}".utf8) + [0x80, 0xFF]
+
+    @Test("Two thousand streams give the same whole, halved and byte by byte", arguments: [UInt64(1), 2, 3, 4])
+    func sameHoweverCut(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var faults: Set<WireError.Code> = []
+        for round in 0..<500 {
+            let head = FrameHead(
+                contentLength: Int.random(in: 0...20, using: &random),
+                bufferSize: BufferSize(width: Int.random(in: 1...20_000, using: &random), height: 1_218),
+                presentationTime: random.next() >> UInt64.random(in: 0...63, using: &random),
+                sequence: round % 2 == 0 ? nil : random.next()
+            )
+            var stream = Streams.good + head.encoded() + [UInt8](repeating: 7, count: head.contentLength) + Streams.good
+            for _ in 0..<Int.random(in: 0...2, using: &random) {
+                let index = Int.random(in: stream.indices, using: &random)
+                let byte = Self.telling.randomElement(using: &random) ?? 0
+                switch Int.random(in: 0...2, using: &random) {
+                case 0: stream[index] = byte
+                case 1: stream.insert(byte, at: index)
+                default: stream.remove(at: index)
+                }
+            }
+            let whole = Transcript(of: stream)
+            let half = Int.random(in: stream.indices, using: &random)
+            let isSameHalved = Transcript(of: stream, cutBefore: [half]) == whole
+            let isSameBytewise = Transcript(of: stream, cutBefore: Array(stream.indices)) == whole
+            #expect(isSameHalved && isSameBytewise, "seed \(seed), round \(round), cut before byte \(half): \(stream)")
+            if let error = whole.error { faults.insert(error.code) }
+        }
+        #expect(faults.count > 10, "the faults reach most of the decoder: \(faults)")
+    }
+}

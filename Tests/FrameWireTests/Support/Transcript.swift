@@ -1,0 +1,136 @@
+import FrameWire
+import Testing
+
+/// Everything that came out of a decoder fed with a stream, however the stream was cut.
+struct Transcript: Equatable, Sendable {
+    struct Message: Equatable, Sendable {
+        var head: FrameHead
+        var body: [UInt8] = []
+        var isComplete: Bool
+    }
+
+    var messages: [Message] = []
+    var error: WireError?
+    var offset: UInt64 = 0
+
+    var areAllComplete: Bool { messages.allSatisfy(\.isComplete) }
+
+    /// Feeds `bytes`, cut before each index of `cuts`, then the end of the stream unless `isOpen`.
+    init(of bytes: [UInt8], cutBefore cuts: [Int] = [], limits: WireLimits = .init(), isOpen: Bool = false) {
+        var decoder = FrameMessageDecoder(limits: limits)
+        var start = 0
+        do {
+            for end in cuts + [bytes.count] {
+                while start < end { start += try feed(bytes, from: start, to: end, into: &decoder) }
+            }
+            if !isOpen { try decoder.finish() }
+        } catch {
+            self.error = error
+        }
+        offset = decoder.offset
+    }
+
+    private mutating func feed(
+        _ bytes: [UInt8],
+        from start: Int,
+        to end: Int,
+        into decoder: inout FrameMessageDecoder
+    ) throws(WireError) -> Int {
+        let step = try decoder.decode(bytes.span.extracting(start..<end))
+        switch step.event {
+        case .incomplete:
+            require(step.consumed == end - start, "an incomplete head takes every byte")
+        case .head(let head):
+            require(messages.last?.isComplete != false, "no head within a body")
+            messages.append(Message(head: head, isComplete: head.contentLength == 0))
+        case .body(let isLast):
+            require(step.consumed > 0, "a body event without bytes never ends")
+            guard !messages.isEmpty else {
+                Issue.record("a body without a head")
+                return end - start
+            }
+            messages[messages.count - 1].body += bytes[start..<(start + step.consumed)]
+            messages[messages.count - 1].isComplete = isLast
+        }
+        require(decoder.offset == UInt64(start + step.consumed), "the offset counts what was consumed")
+        return step.consumed
+    }
+}
+
+/// Returns what comes out of `bytes` as a whole, having made sure that no way of cutting them makes a difference, and
+/// that an error comes with the very byte it names.
+func transcript(
+    ofEverySplitOf bytes: [UInt8],
+    limits: WireLimits = .init(),
+    sourceLocation: SourceLocation = #_sourceLocation
+) -> Transcript {
+    let whole = Transcript(of: bytes, limits: limits)
+    // Long streams are cut everywhere in their first and last part, and at steps between.
+    let every = 600
+    let indices =
+        bytes.count <= 2 * every
+        ? Array(0...bytes.count)
+        : Array(0..<every) + Array(stride(from: every, to: bytes.count - every, by: bytes.count / 50))
+            + Array((bytes.count - every)...bytes.count)
+    for index in indices {
+        let split = Transcript(of: bytes, cutBefore: [index], limits: limits)
+        require(split == whole, "cut before byte \(index)", sourceLocation)
+        expectPrefix(index, of: bytes, agreesWith: whole, limits: limits, sourceLocation: sourceLocation)
+    }
+    let bytewise = Transcript(of: bytes, cutBefore: Array(bytes.indices), limits: limits)
+    require(bytewise == whole, "byte by byte", sourceLocation)
+    for seed in UInt64(1)...5 {
+        var random = SplitMix(seed: seed)
+        var cuts: [Int] = []
+        var cut = 0
+        while cut < bytes.count {
+            cuts.append(cut)
+            cut += Int.random(in: 1...40, using: &random)
+        }
+        let split = Transcript(of: bytes, cutBefore: cuts, limits: limits)
+        require(split == whole, "random cuts of seed \(seed)", sourceLocation)
+    }
+    return whole
+}
+
+/// A prefix gives the beginning of what the whole gives, and an error exactly if it reaches the wrong byte.
+private func expectPrefix(
+    _ count: Int,
+    of bytes: [UInt8],
+    agreesWith whole: Transcript,
+    limits: WireLimits,
+    sourceLocation: SourceLocation
+) {
+    let prefix = Transcript(of: Array(bytes.prefix(count)), limits: limits, isOpen: true)
+    let expected = whole.error.flatMap { $0.byteOffset < UInt64(count) ? $0 : nil }
+    require(prefix.error == expected, "the error of the first \(count) bytes", sourceLocation)
+    require(prefix.messages.count <= whole.messages.count, "the messages of the first \(count) bytes", sourceLocation)
+    for (part, message) in zip(prefix.messages, whole.messages) {
+        let isPrefix = part.head == message.head && part.body.elementsEqual(message.body.prefix(part.body.count))
+        require(isPrefix, "a message of the first \(count) bytes", sourceLocation)
+    }
+}
+
+/// Records an issue where `condition` is false: `#expect` captures its operands, too dear for millions of checks.
+private func require(
+    _ condition: Bool,
+    _ comment: @autoclosure () -> String,
+    _ sourceLocation: SourceLocation = #_sourceLocation
+) {
+    if !condition { Issue.record(Comment(rawValue: comment()), sourceLocation: sourceLocation) }
+}
+
+/// A small generator of numbers that anybody can run again from its seed.
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import FrameWire
+import Testing
+
+@Suite("What errors say")
+struct WireErrorTests {
+    @Test(
+        "The detail shows the line up to the wrong byte, printable",
+        arguments: [
+            ("Content-Length: 4Z", "\"Content-Length: 4Z\""),
+            ("content-length:\t4\u{85}", "\"content-length:\\t4\\x85\""),
+            ("X\"\\\u{07}", "\"X\\\"\""),
+            ("X: \"\\\u{07}", "\"X: \\\"\\\\\\x07\""),
+            ("X: y\rz", "\"X: y\\rz\""),
+        ]
+    )
+    func detail(line: String, detail: String) {
+        let stream = "HTTP/1.1 200 OK\r\n" + line
+        let bytes = stream.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+        #expect(transcript(ofEverySplitOf: bytes).error?.detail == detail)
+    }
+
+    @Test("A long line is shortened, a hostile one still printable")
+    func longLine() {
+        let stream = Array("HTTP/1.1 200 OK\r\nX:".utf8) + [UInt8](repeating: 0x80, count: 500) + [0]
+        let error = transcript(ofEverySplitOf: stream).error
+        #expect(error?.code == .fieldInvalidValue)
+        let kept = String(repeating: "\\x80", count: 62)
+        #expect(error?.detail == "\"X:" + kept + "...\\x00\"")
+    }
+
+    @Test("The sentence has the explanation, the byte, the detail and the code")
+    func sentence() {
+        let error = WireError(code: .bodyTruncated, byteOffset: 7, detail: "got 3, want 4")
+        #expect("\(error)" == "The stream ended within a body at byte 7: got 3, want 4 (body.truncated)")
+        let other = WireError(code: .init(rawValue: "control.unknown"), byteOffset: 0, detail: "x")
+        #expect("\(other)" == "The stream is wrong at byte 0: x (control.unknown)")
+    }
+
+    @Test("Every code has a text and an explanation of its own")
+    func codes() throws {
+        let codes: [WireError.Code] = [
+            .startLineMalformed, .startLineVersion, .startLineStatus, .startLineReason, .headTooLong,
+            .headTooManyFields,
+            .headTruncated, .lineBareLineFeed, .lineBareCarriageReturn, .fieldFolded, .fieldEmptyName,
+            .fieldInvalidName,
+            .fieldSpaceBeforeColon, .fieldNoColon, .fieldInvalidValue, .fieldDuplicate, .fieldUnsupported,
+            .fieldMissing,
+            .numberEmpty, .numberInvalid, .numberLeadingZero, .numberOverflow, .contentLengthTooLarge, .dimensionZero,
+            .dimensionTooLarge, .pixelsTooMany, .orientationOutOfRange, .bodyTruncated,
+        ]
+        #expect(Set(codes.map(\.rawValue)).count == codes.count)
+        let sentences = Set(
+            codes.map { "\(WireError(code: $0, byteOffset: 0, detail: ""))".split(separator: " at byte")[0] }
+        )
+        #expect(sentences.count == codes.count)
+        #expect(!sentences.contains("The stream is wrong"))
+
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let document = try String(contentsOf: root.appending(path: "docs/wire-format.md"), encoding: .utf8)
+        for code in codes { #expect(document.contains("| `\(code)` |"), "docs/wire-format.md has every code") }
+    }
+}

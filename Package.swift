@@ -57,7 +57,7 @@ let package = Package(
         // The programs.
         .executableTarget(
             name: "FrameSocketTool",
-            dependencies: ["FrameSocket", "CPNG"],
+            dependencies: ["FrameSocket", "Locking", "CPNG"],
             swiftSettings: settings
         ),
         .target(name: "CBaseline", dependencies: ["CTurboJPEG"]),

@@ -1,0 +1,205 @@
+import FrameSocket
+
+/// `framesocket demo`: sends the fixtures to a second process of this program, and looks at what arrived there.
+struct DemoCommand: Command {
+    static let name = "demo"
+    static let summary = "see the whole of it at work, both ends, on real screens"
+    static let help = """
+        Usage: framesocket demo [options]
+
+        Starts a receiver in a process of its own, sends it screens and photographs, and compares what arrived with
+        what was sent: the bytes, and the pixels. Then it offers frames faster than they can go, as a live source does.
+
+          --fixtures DIR   where the pictures are (Fixtures, here or above)
+          --output DIR     where to put what arrived (a new directory for temporary files)
+          --quality Q      quality of the JPEGs, 1 to 100 (80)
+          --seconds S      how long the live part lasts (2)
+        """
+
+    private let fixtures: String?
+    private let output: String?
+    private let quality: Int
+    private let seconds: Double
+
+    init(_ arguments: inout Arguments) throws(UsageError) {
+        fixtures = try arguments.value("--fixtures")
+        output = try arguments.value("--output")
+        quality = try arguments.integer("--quality", in: 1...100) ?? 80
+        seconds = try arguments.number("--seconds") ?? 2
+        guard try arguments.rest().isEmpty else { throw UsageError(message: "demo wants no more than options") }
+    }
+
+    func run() async throws(CommandFailure) {
+        let sequences = try DemoSequence.all(in: fixtures)
+        let received = try Files.making { () throws(Files.Failure) in
+            guard let output else { return try Files.makeTemporaryDirectory(named: "framesocket-demo") }
+            try Files.makeDirectory(output)
+            return output
+        }
+        // Of its own, and short: the path of a socket may not be long, and the output's may be.
+        let sockets = try Files.making { () throws(Files.Failure) in
+            try Files.makeTemporaryDirectory(named: "framesocket")
+        }
+        let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            // It reads files and waits for processes: not for Swift's pool.
+            await Task(executorPreference: IOThread()) {
+                do throws(CommandFailure) {
+                    try await showEveryFrame(of: sequences, socket: sockets + "/every", received)
+                    try await showLive(sequences, socket: sockets + "/live")
+                    return Result<Void, CommandFailure>.success(())
+                } catch {
+                    return .failure(error)
+                }
+            }.value
+        } stop: {
+            // The receivers, in the same terminal, have had the same signal.
+            Files.removeDirectory(sockets)
+        }
+        Files.removeDirectory(sockets)
+        try outcome.get()
+    }
+
+    // MARK: Every frame
+
+    /// Sends each picture once, and compares what arrived with what was sent.
+    private func showEveryFrame(
+        of sequences: [DemoSequence],
+        socket: String,
+        _ directory: String
+    ) async throws(CommandFailure) {
+        let count = sequences.reduce(0) { $0 + $1.paths.count }
+        Terminal.say("Every frame: \(count) pictures at quality \(quality), from process to process through \(socket)")
+        let receiver = try DemoReceiver([socket, "--count", "\(count)", "--output", directory, "--decode", "--json"])
+        let uploader = try await makeUploader(socket)
+        try Terminal.table("sequence", "frames", "size", "a frame", "frames/s", "bytes", "PSNR, worst")
+        var first = 0
+        var areAllIdentical = true
+        for sequence in sequences {
+            let pictures = try sequence.pictures()
+            let bytesBefore = uploader.statistics.bytes
+            let startedAt = MonotonicClock.now()
+            for picture in pictures {
+                uploader.send(picture)
+                await uploader.finish()
+            }
+            let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
+            let bytes = Int(uploader.statistics.bytes - bytesBefore) / pictures.count
+            try await receiver.wait(forFrames: first + pictures.count)
+            let comparison = try compare(pictures, with: directory, from: first)
+            areAllIdentical = areAllIdentical && comparison.areIdentical
+            first += pictures.count
+            try Terminal.table(
+                sequence.name,
+                "\(pictures.count)",
+                pictures.first.map { "\($0.width)x\($0.height)" } ?? "",
+                Format.bytes(bytes),
+                Format.decimal(Double(pictures.count) / seconds, digits: 1),
+                comparison.areIdentical ? "identical" : "DIFFERENT",
+                Format.decimal(comparison.worstPSNR, digits: 1) + " dB"
+            )
+        }
+        let status = await receiver.ended()
+        uploader.connection.close()
+        let statistics = uploader.statistics
+        Terminal.say(
+            """
+            Sent \(statistics.sent) of \(statistics.offered), dropped \(statistics.dropped); \
+            encoding \(Format.milliseconds(statistics.encoding.mean)), transfer \
+            \(Format.milliseconds(statistics.transfer.mean)) a frame. \
+            Received and decoded there: \(receiver.counts.frames), errors: \(receiver.counts.errors).
+            What arrived is in \(directory)
+            """
+        )
+        guard areAllIdentical, statistics.sent == count, receiver.counts.frames == count, status == 0 else {
+            throw CommandFailure(.badData, "what arrived is not what was sent")
+        }
+    }
+
+    /// Compares the files that the receiver wrote with the pictures that were sent.
+    private func compare(
+        _ pictures: [PixelBuffer],
+        with directory: String,
+        from first: Int
+    ) throws(CommandFailure) -> (areIdentical: Bool, worstPSNR: Double) {
+        let encoder = JPEGEncoder(quality: quality)
+        let decoder = JPEGDecoder()
+        var areIdentical = true
+        var worst = Double.infinity
+        do {
+            for (index, picture) in pictures.enumerated() {
+                let arrived = try Files.contents(of: "\(directory)/\(Reception.fileName(first + index))")
+                areIdentical = try areIdentical && encoder.encode(picture) == arrived
+                let decoded = try decoder.decode(arrived.span, as: .bgra)
+                worst = min(worst, try decoded.peakSignalToNoiseRatio(against: picture))
+            }
+        } catch let error as Files.Failure {
+            throw CommandFailure(.noInput, error.message)
+        } catch {
+            throw CommandFailure(.badData, "\(error)")
+        }
+        return (areIdentical, worst)
+    }
+
+    // MARK: Live
+
+    /// Offers a moving screen at a rate that no one keeps up with: the latest frame goes, and none is late.
+    private func showLive(_ sequences: [DemoSequence], socket: String) async throws(CommandFailure) {
+        guard let sequence = sequences.first(where: { $0.name == "desktop-window" }) ?? sequences.first else { return }
+        let pictures = try sequence.pictures()
+        let receiver = try DemoReceiver([socket, "--decode", "--json"])
+        let uploader = try await makeUploader(socket)
+        let clock = ContinuousClock()
+        let start = clock.now
+        let interval = Duration.milliseconds(2)
+        var ticks = 0
+        while clock.now - start < .seconds(seconds) {
+            uploader.send(pictures[ticks % pictures.count])
+            ticks += 1
+            try? await clock.sleep(until: start + interval * ticks)
+        }
+        await uploader.finish()
+        let elapsed = Double((clock.now - start).nanoseconds) / 1e9
+        uploader.connection.close()
+        _ = await uploader.connection.closed()
+        let statistics = uploader.statistics
+        try await receiver.wait(forFrames: statistics.sent)
+        receiver.stop()
+        _ = await receiver.ended()
+        let drops = statistics.drops.map { "\($0.value) because \($0.key)" }.joined(separator: ", ")
+        Terminal.say(
+            """
+            Live: \(statistics.offered) frames offered in \(Format.decimal(elapsed, digits: 1)) s, \(statistics.sent) sent \
+            (\(Format.decimal(Double(statistics.sent) / elapsed, digits: 0)) a second), \
+            dropped: \(drops.isEmpty ? "none" : drops); \(receiver.counts.frames) received.
+            A frame waited \(Format.milliseconds(statistics.queueAge.mean)) for its turn, \
+            at most \(Format.milliseconds(statistics.queueAge.maximum)).
+            """
+        )
+        guard receiver.counts.frames == statistics.sent, receiver.counts.errors == 0 else {
+            throw CommandFailure(.badData, "not every frame that was sent has arrived")
+        }
+    }
+
+    private func makeUploader(_ socket: String) async throws(CommandFailure) -> SampleUploader {
+        let connection = SocketConnection(path: socket)
+        do {
+            try await connection.open(within: .seconds(30))
+        } catch {
+            throw CommandFailure(.unavailable, "\(error)")
+        }
+        return SampleUploader(connection: connection, configuration: .init(quality: quality))
+    }
+}
+
+extension Terminal {
+    /// Prints a row of the demo's table.
+    fileprivate static func table(_ name: String, _ cells: String...) throws(CommandFailure) {
+        let widths = [6, 10, 9, 8, 9, 11]
+        let row = zip(cells, widths).map { $0.leftPadded($1) }.joined(separator: "  ")
+        do {
+            try print("  " + name.rightPadded(16) + row)
+        } catch {
+            throw CommandFailure(.cannotCreate, error.message)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import FrameSocket
+import Locking
+
+/// A receiver in a process of its own, and what it has told.
+final class DemoReceiver: Sendable {
+    struct Counts {
+        var frames = 0
+        var errors = 0
+        var hasEnded = false
+    }
+
+    private let process: ChildProcess
+    private let state = Locked(Counts())
+    private let ending: Task<Int32, Never>
+
+    /// Starts `framesocket receive` with `arguments`, among them `--json`.
+    init(_ arguments: [String]) throws(CommandFailure) {
+        let process = try ChildProcess(["receive"] + arguments + ["--quiet"])
+        let state = state
+        self.process = process
+        ending = Task(executorPreference: IOThread()) {
+            process.readLines { line in
+                state.withLock { counts in
+                    if line.hasPrefix(#"{"event":"frame""#) { counts.frames += 1 }
+                    if line.hasPrefix(#"{"event":"error""#) { counts.errors += 1 }
+                }
+            }
+            state.withLock { $0.hasEnded = true }
+            return process.wait()
+        }
+    }
+
+    var counts: Counts { state.withLock { $0 } }
+
+    /// Waits until the receiver has told of `count` frames.
+    func wait(forFrames count: Int) async throws(CommandFailure) {
+        while counts.frames + counts.errors < count {
+            guard !counts.hasEnded else { throw CommandFailure(.unavailable, "the receiver has ended too early") }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Asks the receiver to end.
+    func stop() {
+        process.stop()
+    }
+
+    /// Waits until the receiver has ended; its exit code.
+    func ended() async -> Int32 {
+        await ending.value
+    }
+}

@@ -1,0 +1,124 @@
+import FrameSocket
+
+/// `framesocket receive`: listens at a path, and does with the frames what the options say.
+struct ReceiveCommand: Command {
+    static let name = "receive"
+    static let summary = "listen at a path and take the frames that come"
+    static let help = """
+        Usage: framesocket receive PATH [options]
+
+        Listens at PATH, takes every frame of every sender, and goes on until it is stopped.
+
+          --count N        end after N frames over all senders
+          --output DIR     write each JPEG to DIR/frame-000000.jpg, …, byte for byte as received
+          --decode         decode each frame; one that cannot be decoded is an error
+          --json           print one JSON object a line for each event
+          --mjpeg          write the JPEGs to standard output, one after another
+          --raw FORMAT     write the pixels to standard output; FORMAT is one of
+                           \(PixelFormat.allCases.map(\.name).joined(separator: " "))
+          --upright        turn pixels as their orientation says (with --raw)
+          --timeout S      end with exit code 75 unless --count is reached within S seconds
+          --quiet          tell nothing on standard error but failures
+        """
+
+    /// What goes to standard output.
+    enum Output {
+        case nothing
+        case json
+        case mjpeg
+        case raw(PixelFormat)
+    }
+
+    let path: String
+    let count: Int?
+    let directory: String?
+    let decodes: Bool
+    let output: Output
+    let isUpright: Bool
+    let timeout: Double?
+    let isQuiet: Bool
+
+    init(_ arguments: inout Arguments) throws(UsageError) {
+        count = try arguments.integer("--count", in: 1...(.max))
+        directory = try arguments.value("--output")
+        timeout = try arguments.number("--timeout")
+        let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
+        let raw = try arguments.value("--raw", "one of \(formats)") { PixelFormat(name: $0) }
+        let isJSON = arguments.flag("--json")
+        let isMJPEG = arguments.flag("--mjpeg")
+        decodes = arguments.flag("--decode") || raw != nil
+        isUpright = arguments.flag("--upright")
+        isQuiet = arguments.flag("--quiet")
+        guard [isJSON, isMJPEG, raw != nil].count(where: { $0 }) <= 1 else {
+            throw UsageError(message: "standard output has room for one of --json, --mjpeg and --raw")
+        }
+        output = raw.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
+        let paths = try arguments.rest()
+        guard paths.count == 1, let path = paths.first else {
+            throw UsageError(message: "receive wants one path to listen at")
+        }
+        self.path = path
+    }
+
+    func run() async throws(CommandFailure) {
+        let reception = Reception(self)
+        let server = try await listen(reception)
+        await reception.report(.listening(path: path))
+        let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            await receive(from: server, reception)
+        } stop: {
+            server.close()
+            await server.closed()
+            await reception.summarise()
+        }
+        server.close()
+        await server.closed()
+        await reception.summarise()
+        try outcome.get()
+    }
+
+    private func listen(_ reception: Reception) async throws(CommandFailure) -> FrameServer {
+        do {
+            if let directory { try Files.makeDirectory(directory) }
+        } catch {
+            throw CommandFailure(.cannotCreate, error.message)
+        }
+        do {
+            return try FrameServer(at: path)
+        } catch {
+            await reception.report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
+            throw CommandFailure(error.code == .addressInUse ? .unavailable : .cannotCreate, error.description)
+        }
+    }
+
+    /// Takes frames until there are enough, or something ends it.
+    private func receive(from server: FrameServer, _ reception: Reception) async -> Result<Void, CommandFailure> {
+        // The frames are handled on a thread of their own: writing may block, and must not hold up the sockets, nor
+        // Swift's pool.
+        let thread = IOThread()
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: thread) {
+                await withDiscardingTaskGroup { senders in
+                    do {
+                        for try await connection in server.connections {
+                            senders.addTask { await reception.follow(connection) }
+                        }
+                    } catch {
+                        await reception.finish(.failure(CommandFailure(.unavailable, "\(error)")))
+                    }
+                }
+            }
+            if let timeout {
+                group.addTask {
+                    guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
+                    let message = "not enough frames within \(timeout) seconds"
+                    await reception.finish(.failure(CommandFailure(.timedOut, message)))
+                }
+            }
+            let outcome = await reception.outcome()
+            server.close()
+            group.cancelAll()
+            return outcome
+        }
+    }
+}

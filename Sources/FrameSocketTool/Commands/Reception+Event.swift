@@ -1,0 +1,100 @@
+import FrameSocket
+
+extension Reception.Event {
+    /// The event as scripts read it.
+    var json: String {
+        switch self {
+        case .listening(let path):
+            var line = JSONLine(event: "listening")
+            line.add("path", path)
+            return line.text
+        case .connected(let connection):
+            var line = JSONLine(event: "connected")
+            line.add("connection", connection.id)
+            line.add("pid", connection.peer.processID)
+            line.add("uid", connection.peer.userID)
+            return line.text
+        case .frame(let frame, let connection, let index, let jpegSize):
+            var line = JSONLine(event: "frame")
+            line.add("connection", connection)
+            line.add("index", index)
+            line.add("width", frame.bufferSize.width)
+            line.add("height", frame.bufferSize.height)
+            line.add("orientation", frame.orientation.rawValue)
+            // As deployed receivers turn it; whether it is mirrored as well follows from the orientation.
+            line.add("rotation", frame.orientation.deployedRotation)
+            line.add("bytes", frame.jpeg.count)
+            if let jpegSize {
+                line.add("jpegWidth", jpegSize.width)
+                line.add("jpegHeight", jpegSize.height)
+            }
+            if let timestamp = frame.timestamp { line.add("timestamp", timestamp) }
+            if let sequence = frame.sequence { line.add("sequence", sequence) }
+            return line.text
+        case .failed(let connection, let code, let message):
+            var line = JSONLine(event: "error")
+            if let connection { line.add("connection", connection) }
+            line.add("code", code)
+            line.add("message", message)
+            return line.text
+        case .closed(let connection, let reason):
+            var line = JSONLine(event: "closed")
+            line.add("connection", connection)
+            line.add("reason", reason.name)
+            return line.text
+        }
+    }
+
+    /// The event as a person reads it; nil where there is nothing to say.
+    var sentence: String? {
+        switch self {
+        case .listening(let path): "listening at \(path)"
+        case .connected(let connection):
+            "sender \(connection.id) connected (process \(connection.peer.processID), user \(connection.peer.userID))"
+        case .frame: nil
+        case .failed(let connection?, _, let message): "sender \(connection): \(message)"
+        case .failed(nil, _, _): nil
+        case .closed(let connection, let reason): "sender \(connection): \(reason)"
+        }
+    }
+}
+
+/// What all senders together have sent.
+struct ReceptionTotals {
+    var connections = 0
+    var undecodable = 0
+    var missing: UInt64 = 0
+    private(set) var frames = 0
+    private(set) var bytes: UInt64 = 0
+    private var firstAt: UInt64?
+    private var lastAt: UInt64 = 0
+
+    mutating func add(_ frame: Frame) {
+        frames += 1
+        bytes += UInt64(frame.jpeg.count)
+        if firstAt == nil { firstAt = frame.receivedAt }
+        lastAt = frame.receivedAt
+    }
+
+    /// Frames a second, from the first to the last.
+    private var rate: String? {
+        guard let firstAt, lastAt > firstAt, frames > 1 else { return nil }
+        return Format.decimal(Double(frames - 1) * 1e9 / Double(lastAt - firstAt), digits: 1) + " frames/s"
+    }
+
+    func progress(_ frame: Frame) -> String {
+        let size = "\(frame.bufferSize.width)x\(frame.bufferSize.height)"
+        return ["\(Format.count(frames, "frame"))", size, Format.bytes(bytes), rate].compactMap(\.self).joined(separator: ", ")
+    }
+
+    func summary(decoding: TimeSummary) -> String {
+        var parts = [
+            "\(Format.count(frames, "frame")) from \(Format.count(connections, "sender"))", Format.bytes(bytes),
+        ]
+        if let rate { parts.append(rate) }
+        if decoding.count > 0 { parts.append("decoding \(Format.milliseconds(decoding.mean))") }
+        if missing > 0 { parts.append("\(missing) dropped by the sender") }
+        if undecodable > 0 { parts.append("\(undecodable) not decodable") }
+        return parts.joined(separator: ", ")
+    }
+}

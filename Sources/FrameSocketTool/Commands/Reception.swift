@@ -1,0 +1,145 @@
+import FrameSocket
+
+/// What `framesocket receive` does with what comes: counts, writes, tells.
+///
+/// Its tasks run on a thread of the command's own, so that a slow disk or reader blocks nobody else.
+actor Reception {
+    /// What there is to tell.
+    enum Event {
+        case listening(path: String)
+        case connected(FrameConnection)
+        case frame(Frame, connection: Int, index: Int, jpegSize: (width: Int, height: Int)?)
+        case failed(connection: Int?, code: String, message: String)
+        case closed(connection: Int, reason: CloseReason)
+    }
+
+    private let command: ReceiveCommand
+    private let decoder: FrameDecoder
+    private var statistics = ReceptionTotals()
+    private var result: Result<Void, CommandFailure>?
+    private var waiter: CheckedContinuation<Result<Void, CommandFailure>, Never>?
+
+    init(_ command: ReceiveCommand) {
+        self.command = command
+        var configuration = FrameDecoder.Configuration()
+        configuration.isUpright = command.isUpright
+        decoder = FrameDecoder(configuration: configuration)
+    }
+
+    // MARK: The end
+
+    /// Waits until there are enough frames, or ``finish(_:)`` is called.
+    func outcome() async -> Result<Void, CommandFailure> {
+        if let result { return result }
+        return await withCheckedContinuation { waiter = $0 }
+    }
+
+    /// Ends the reception; the first call counts.
+    func finish(_ result: Result<Void, CommandFailure>) {
+        guard self.result == nil else { return }
+        self.result = result
+        waiter?.resume(returning: result)
+        waiter = nil
+    }
+
+    /// Tells a person what came.
+    func summarise() {
+        Terminal.endProgress()
+        if !command.isQuiet { Terminal.say(statistics.summary(decoding: decoder.decoding)) }
+    }
+
+    // MARK: What comes
+
+    /// Takes the frames of one sender to its end.
+    func follow(_ connection: FrameConnection) async {
+        statistics.connections += 1
+        report(.connected(connection))
+        var received = ReceptionStatistics()
+        do {
+            for try await frame in connection.frames {
+                guard result == nil else { break }
+                received.add(frame)
+                take(frame, of: connection)
+            }
+        } catch {
+            report(.failed(connection: connection.id, code: error.code.rawValue, message: error.description))
+        }
+        statistics.missing += received.missing
+        if result != nil { connection.close() }
+        report(.closed(connection: connection.id, reason: await connection.closed()))
+    }
+
+    private func take(_ frame: Frame, of connection: FrameConnection) {
+        do {
+            let size = try consume(frame)
+            report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
+            statistics.add(frame)
+            if !command.isQuiet { Terminal.showProgress(statistics.progress(frame)) }
+            if statistics.frames == command.count { finish(.success(())) }
+        } catch let error as TurboJPEGError {
+            statistics.undecodable += 1
+            report(.failed(connection: connection.id, code: error.code.name, message: "\(error)"))
+        } catch let error as Files.Failure {
+            finish(error.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, error.message)))
+        } catch {
+            finish(.failure(CommandFailure(.unavailable, "\(error)")))
+        }
+    }
+
+    /// Decodes and writes a frame; the JPEG's own size where it was decoded.
+    private func consume(_ frame: Frame) throws -> (width: Int, height: Int)? {
+        var size: (width: Int, height: Int)?
+        if command.decodes {
+            let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
+            size = (header.width, header.height)
+        }
+        switch command.output {
+        case .raw(let format):
+            let pixels = try decoder.decode(frame, as: format)
+            let bytes = try FrameBytes(capacity: pixels.packedByteCount) { output throws(TurboJPEGError) in
+                try pixels.copyPacked(into: &output)
+            }
+            try bytes.withBytes { bytes throws(Files.Failure) in try Files.write(bytes, to: 1, name: "standard output") }
+        case .mjpeg:
+            try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
+                try Files.write(jpeg.extracting(..<unpaddedCount(jpeg)), to: 1, name: "standard output")
+            }
+        case .json, .nothing:
+            if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
+        }
+        if let directory = command.directory {
+            let path = "\(directory)/\(Self.fileName(statistics.frames))"
+            try frame.jpeg.withBytes { jpeg throws(Files.Failure) in try Files.create(path, jpeg) }
+        }
+        return size
+    }
+
+    /// The name of the file for the frame with the given number: `frame-000000.jpg`.
+    static func fileName(_ index: Int) -> String {
+        let number = String(index)
+        return "frame-" + String(repeating: "0", count: max(0, 6 - number.count)) + number + ".jpg"
+    }
+
+    /// The bytes of a JPEG without the zero bytes that a sender padded it with.
+    private func unpaddedCount(_ jpeg: Span<UInt8>) -> Int {
+        var count = jpeg.count
+        while count > 0, jpeg[count - 1] == 0 { count -= 1 }
+        return count
+    }
+
+    // MARK: Telling
+
+    /// Tells of an event: on standard output where that was asked for, or else to a person.
+    func report(_ event: Event) {
+        if case .json = command.output {
+            do {
+                try Terminal.print(event.json)
+            } catch {
+                finish(error.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, error.message)))
+            }
+        } else if !command.isQuiet, let sentence = event.sentence {
+            Terminal.endProgress()
+            Terminal.say(sentence)
+        }
+    }
+}

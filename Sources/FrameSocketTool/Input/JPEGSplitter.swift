@@ -1,0 +1,100 @@
+/// Cuts a stream of JPEGs, one after another, into single ones. Feed it pieces of any size.
+///
+/// It follows the markers, so that a thumbnail within a picture does not end it; what stands between two pictures, such
+/// as the heads of a multipart stream, is skipped.
+struct JPEGSplitter {
+    /// The most bytes that one JPEG may have.
+    static let maximumByteCount = 32 << 20
+
+    private enum State {
+        /// Before a picture; whether the last byte was FF.
+        case between(afterFF: Bool)
+        /// Where a marker is to begin.
+        case marker
+        /// Behind a marker's FF.
+        case code
+        /// In a segment: its marker, and the bytes of its length that have been read.
+        case length(code: UInt8, high: UInt8?)
+        case segment(code: UInt8, left: Int)
+        /// In coded data; whether the last byte was FF.
+        case scan(afterFF: Bool)
+    }
+
+    private var state = State.between(afterFF: false)
+    private var picture: [UInt8] = []
+
+    /// Whether the stream stands within a picture.
+    var isInPicture: Bool { if case .between = state { false } else { true } }
+
+    /// Takes one byte; the picture where that was its last.
+    ///
+    /// A picture that breaks the rules or becomes too large is given up, and the search for the next one goes on.
+    mutating func take(_ byte: UInt8) -> [UInt8]? {
+        if isInPicture {
+            picture.append(byte)
+            if picture.count > Self.maximumByteCount { giveUp() }
+        }
+        switch state {
+        case .between(let afterFF):
+            guard afterFF, byte == 0xD8 else {
+                state = .between(afterFF: byte == 0xFF)
+                return nil
+            }
+            picture = [0xFF, 0xD8]
+            state = .marker
+        case .marker:
+            if byte == 0xFF { state = .code } else { giveUp() }
+        case .code:
+            return begin(byte)
+        case .length(let code, let high):
+            guard let high else {
+                state = .length(code: code, high: byte)
+                return nil
+            }
+            let left = Int(high) << 8 + Int(byte) - 2
+            if left < 0 { giveUp() } else { enter(code, left) }
+        case .segment(let code, let left):
+            enter(code, left - 1)
+        case .scan(let afterFF):
+            // FF 00 is a byte of data, FF D0 to FF D7 restart the decoder; another marker ends the data.
+            guard afterFF, byte != 0, !(0xD0...0xD7).contains(byte) else {
+                state = .scan(afterFF: byte == 0xFF)
+                return nil
+            }
+            return byte == 0xFF ? nil : begin(byte)
+        }
+        return nil
+    }
+
+    /// Takes up the marker `code`; the picture where it is the last one.
+    private mutating func begin(_ code: UInt8) -> [UInt8]? {
+        switch code {
+        case 0xFF:
+            state = .code
+        case 0xD9:
+            state = .between(afterFF: false)
+            defer { picture = [] }
+            return picture
+        case 0x01, 0xD0...0xD7:
+            state = .marker
+        case 0x00, 0xD8:
+            giveUp()
+        default:
+            state = .length(code: code, high: nil)
+        }
+        return nil
+    }
+
+    private mutating func enter(_ code: UInt8, _ left: Int) {
+        if left > 0 {
+            state = .segment(code: code, left: left)
+        } else {
+            state = code == 0xDA ? .scan(afterFF: false) : .marker
+        }
+    }
+
+    private mutating func giveUp() {
+        picture = []
+        state = .between(afterFF: false)
+    }
+}

@@ -1,0 +1,55 @@
+import FrameSocket
+
+/// A picture file: JPEG, PNM or PNG, told by its first bytes and not by its name.
+struct PictureFile {
+    /// The ends of names that a directory's pictures have.
+    static let extensions = [".jpg", ".jpeg", ".ppm", ".pgm", ".pnm", ".png"]
+
+    let content: Picture.Content
+
+    init(_ path: String) throws(CommandFailure) {
+        let bytes: [UInt8]
+        do {
+            bytes = try Files.contents(of: path)
+        } catch {
+            throw CommandFailure(.noInput, error.message)
+        }
+        do {
+            content = try Self.content(of: bytes)
+        } catch {
+            throw CommandFailure(.badData, "\(path): \(error)")
+        }
+    }
+
+    private static func content(of bytes: [UInt8]) throws(TurboJPEGError) -> Picture.Content {
+        if bytes.starts(with: [0xFF, 0xD8]) {
+            // Checked here, so that what is sent as it is has at least a size.
+            _ = try JPEGHeader(inspecting: bytes.span)
+            return .jpeg(bytes)
+        }
+        if bytes.starts(with: PNGReader.signature) { return .pixels(try PNGReader.pixels(of: bytes.span)) }
+        return .pixels(try PixelBuffer(ppm: bytes.span))
+    }
+
+    /// The files that `paths` name: themselves, and the pictures in those that are directories, by name.
+    static func expand(_ paths: [String]) throws(CommandFailure) -> [String] {
+        var files: [String] = []
+        for path in paths {
+            guard Files.isDirectory(path) else {
+                guard Files.exists(path) else { throw CommandFailure(.noInput, "\(path): there is no such file") }
+                files.append(path)
+                continue
+            }
+            do {
+                let names = try Files.names(in: path).filter { name in
+                    extensions.contains { name.lowercased().hasSuffix($0) }
+                }
+                files += names.map { path.hasSuffix("/") ? path + $0 : path + "/" + $0 }
+            } catch {
+                throw CommandFailure(.noInput, error.message)
+            }
+        }
+        guard !files.isEmpty else { throw CommandFailure(.noInput, "there is no picture in \(paths.joined(separator: ", "))") }
+        return files
+    }
+}

@@ -1,0 +1,76 @@
+/// A complaint about how a command was typed.
+struct UsageError: Error {
+    let message: String
+}
+
+/// The words behind a command's name: options are taken out by name, and what is left is what the command works on.
+struct Arguments {
+    private var words: [String]
+    /// What stood behind `--`, and is no option whatever it begins with.
+    private let literal: [String]
+
+    init(_ words: some Sequence<String>) {
+        let words = Array(words)
+        let end = words.firstIndex(of: "--") ?? words.endIndex
+        self.words = Array(words[..<end])
+        literal = Array(words[end...].dropFirst())
+    }
+
+    /// Takes an option that has no value.
+    mutating func flag(_ names: String...) -> Bool {
+        let count = words.count
+        words.removeAll { names.contains($0) }
+        return words.count < count
+    }
+
+    /// Takes an option with its value, written `--name value` or `--name=value`.
+    mutating func value(_ name: String) throws(UsageError) -> String? {
+        if let index = words.firstIndex(where: { $0.hasPrefix(name + "=") }) {
+            return String(words.remove(at: index).dropFirst(name.count + 1))
+        }
+        guard let index = words.firstIndex(of: name) else { return nil }
+        guard index + 1 < words.endIndex, !words[index + 1].hasPrefix("--") else {
+            throw UsageError(message: "\(name) needs a value")
+        }
+        defer { words.removeSubrange(index...(index + 1)) }
+        return words[index + 1]
+    }
+
+    /// Takes an option whose value `parse` understands.
+    mutating func value<Value>(
+        _ name: String,
+        _ expectation: String,
+        _ parse: (String) -> Value?
+    ) throws(UsageError) -> Value? {
+        guard let text = try value(name) else { return nil }
+        guard let value = parse(text) else {
+            throw UsageError(message: "\(name) wants \(expectation), not \"\(text)\"")
+        }
+        return value
+    }
+
+    /// Takes an option whose value is a whole number in `range`.
+    mutating func integer(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
+        let expectation =
+            range.upperBound == .max ? "a whole number from \(range.lowerBound)"
+            : "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        return try value(name, expectation) { text in
+            Int(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+
+    /// Takes an option whose value is a number of seconds, or of anything else that may be a fraction.
+    mutating func number(_ name: String) throws(UsageError) -> Double? {
+        try value(name, "a number over 0") { text in
+            Double(text).flatMap { $0 > 0 && $0.isFinite ? $0 : nil }
+        }
+    }
+
+    /// What is left when all options have been taken.
+    func rest() throws(UsageError) -> [String] {
+        if let unknown = words.first(where: { $0.hasPrefix("-") && $0 != "-" }) {
+            throw UsageError(message: "there is no option \(unknown), or it was given twice")
+        }
+        return words + literal
+    }
+}

@@ -1,0 +1,29 @@
+/// How a program ends, as sysexits.h numbers it and scripts read it.
+enum ExitCode: Int32 {
+    case done = 0
+    /// The command was typed wrongly.
+    case usage = 64
+    /// What was read is not what it should be.
+    case badData = 65
+    /// A file to read is not there, or cannot be read.
+    case noInput = 66
+    /// Nobody listens at the path, somebody else does, or the connection broke.
+    case unavailable = 69
+    /// A file or socket cannot be made.
+    case cannotCreate = 73
+    /// It took too long.
+    case timedOut = 75
+    /// Ctrl-C.
+    case interrupted = 130
+}
+
+/// Why a command ends before its work is done.
+struct CommandFailure: Error {
+    let code: ExitCode
+    let message: String
+
+    init(_ code: ExitCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}

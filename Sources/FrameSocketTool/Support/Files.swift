@@ -1,0 +1,163 @@
+import FrameSocket
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Files and streams, by plain system calls: Foundation would cost a sending process more memory than its picture.
+enum Files {
+    /// A call that failed, and on what.
+    struct Failure: Error {
+        let name: String
+        let error: Int32
+
+        init(_ name: String) {
+            self.name = name
+            error = errno
+        }
+
+        /// Whether the reader of a pipe has gone, which ends a program quietly.
+        var isBrokenPipe: Bool { error == EPIPE }
+
+        /// Whether the file is not there.
+        var isMissing: Bool { error == ENOENT }
+
+        var message: String {
+            guard let words = unsafe strerror(error) else { return "\(name): error \(error)" }
+            return unsafe "\(name): \(String(cString: words))"
+        }
+    }
+
+    /// The largest file that is read whole.
+    static let maximumByteCount = 1 << 30
+
+    static func write(_ bytes: Span<UInt8>, to descriptor: Int32, name: String) throws(Failure) {
+        var offset = 0
+        while offset < bytes.count {
+            let count = unsafe bytes.extracting(offset...).withUnsafeBytes { rest in
+                #if canImport(Glibc)
+                unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+                #elseif canImport(Musl)
+                unsafe Musl.write(descriptor, rest.baseAddress, rest.count)
+                #elseif canImport(Darwin)
+                unsafe Darwin.write(descriptor, rest.baseAddress, rest.count)
+                #endif
+            }
+            if count >= 0 {
+                offset += count
+            } else if errno != EINTR {
+                throw Failure(name)
+            }
+        }
+    }
+
+    /// Makes a file, or empties it, and writes `bytes` to it.
+    static func create(_ path: String, _ bytes: Span<UInt8>) throws(Failure) {
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw Failure(path) }
+        defer { close(descriptor) }
+        try write(bytes, to: descriptor, name: path)
+    }
+
+    /// Reads a whole file.
+    static func contents(of path: String) throws(Failure) -> [UInt8] {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(path) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        while bytes.count < maximumByteCount, try read(from: descriptor, into: &bytes, name: path) {}
+        return bytes
+    }
+
+    /// What a pipe holds at most, and so what one read of it can bring.
+    static let pipeCapacity = 1 << 16
+
+    /// Reads once, at most `limit` bytes, and adds what came to `bytes`; false at the end.
+    static func read(
+        from descriptor: Int32,
+        into bytes: inout [UInt8],
+        atMost limit: Int = pipeCapacity,
+        name: String
+    ) throws(Failure) -> Bool {
+        try unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: pipeCapacity) { buffer throws(Failure) in
+            while true {
+                let wanted = min(limit, pipeCapacity)
+                #if canImport(Glibc)
+                let count = unsafe Glibc.read(descriptor, buffer.baseAddress, wanted)
+                #elseif canImport(Musl)
+                let count = unsafe Musl.read(descriptor, buffer.baseAddress, wanted)
+                #elseif canImport(Darwin)
+                let count = unsafe Darwin.read(descriptor, buffer.baseAddress, wanted)
+                #endif
+                if count >= 0 {
+                    unsafe bytes.append(contentsOf: buffer[..<count])
+                    return count > 0
+                }
+                if errno != EINTR { throw Failure(name) }
+            }
+        }
+    }
+
+    static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    static func exists(_ path: String) -> Bool {
+        unsafe access(path, F_OK) == 0
+    }
+
+    /// The names in a directory, in the order of their bytes.
+    static func names(in directory: String) throws(Failure) -> [String] {
+        guard let stream = unsafe opendir(directory) else { throw Failure(directory) }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            names.append(name)
+        }
+        return names.sorted()
+    }
+
+    /// Makes a directory, and those above it, where they are not there.
+    static func makeDirectory(_ path: String) throws(Failure) {
+        var soFar = path.hasPrefix("/") ? "/" : ""
+        for part in path.split(separator: "/") {
+            soFar += soFar.isEmpty || soFar.hasSuffix("/") ? part : "/" + part
+            if isDirectory(soFar) { continue }
+            guard unsafe mkdir(soFar, 0o777) == 0 || errno == EEXIST else { throw Failure(soFar) }
+        }
+    }
+
+    /// Makes something that ends a command where it cannot be made.
+    static func making(_ body: () throws(Failure) -> String) throws(CommandFailure) -> String {
+        do {
+            return try body()
+        } catch {
+            throw CommandFailure(.cannotCreate, error.message)
+        }
+    }
+
+    /// Removes an empty directory; what is not empty stays.
+    static func removeDirectory(_ path: String) {
+        _ = unsafe rmdir(path)
+    }
+
+    /// Makes a new directory for temporary files.
+    static func makeTemporaryDirectory(named prefix: String) throws(Failure) -> String {
+        let base = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+        var template = Array("\(base)/\(prefix)-XXXXXX".utf8CString)
+        let made = unsafe template.withUnsafeMutableBufferPointer { text -> String? in
+            guard let base = text.baseAddress, let path = unsafe mkdtemp(base) else { return nil }
+            return unsafe String(cString: path)
+        }
+        guard let made else { throw Failure(base) }
+        return made
+    }
+}

@@ -1,0 +1,49 @@
+/// One JSON object on one line, its members in the order in which they are added.
+///
+/// Not `JSONEncoder`: that orders members as it likes, and Foundation costs more memory than a sending process needs.
+struct JSONLine {
+    private var members = ""
+
+    /// An object whose first member is `"event"`.
+    init(event: String) {
+        add("event", event)
+    }
+
+    /// The whole line.
+    var text: String { "{\(members)}" }
+
+    mutating func add(_ name: String, _ value: String) {
+        addRaw(name, Self.quoted(value))
+    }
+
+    mutating func add(_ name: String, _ value: some BinaryInteger) {
+        addRaw(name, String(value))
+    }
+
+    mutating func add(_ name: String, _ value: Bool) {
+        addRaw(name, value ? "true" : "false")
+    }
+
+    private mutating func addRaw(_ name: String, _ value: String) {
+        if !members.isEmpty { members += "," }
+        members += "\"\(name)\":\(value)"
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            case _ where scalar.value < 0x20:
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}

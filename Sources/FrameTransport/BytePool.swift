@@ -6,7 +6,9 @@ internal import Locking
 /// limit is not kept. Idle chunks are bounded by their bytes, and the last one used is the first one
 /// used again, so that many quiet connections share what one busy connection needs.
 public final class BytePool: Sendable {
-    /// The pool that is used where none is named. It keeps at most 64 MiB of idle memory.
+    /// The pool that is used where none is named.
+    ///
+    /// It keeps at most 64 MiB of idle memory.
     public static let shared = BytePool(maximumIdleBytes: 64 << 20)
 
     /// - Note: `@unchecked Sendable` holds because a chunk has one owner at a time: the pool, or one body.

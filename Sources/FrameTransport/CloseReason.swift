@@ -1,4 +1,6 @@
-/// How a connection ended. An orderly stop, by whichever side, is not an error.
+/// How a connection ended.
+///
+/// An orderly stop, by whichever side, is not an error.
 public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
     /// The peer closed at the boundary of a message.
     case closedByPeer

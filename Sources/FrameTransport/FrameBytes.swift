@@ -29,6 +29,7 @@ public final class FrameBytes: @unchecked Sendable {
     ///   - capacity: the most bytes that `initialize` may append.
     ///   - pool: where the memory comes from and goes back to.
     ///   - initialize: appends the bytes.
+    /// - Throws: what `initialize` throws.
     public convenience init<Failure: Error>(
         capacity: Int,
         pool: BytePool = .shared,

@@ -37,7 +37,12 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     private let onRoom: @Sendable () -> Void
 
-    /// - Parameter onRoom: called when there is room again for a producer that was told there was none.
+    /// Makes an empty mailbox.
+    ///
+    /// - Parameters:
+    ///   - capacity: how many elements it holds.
+    ///   - overflow: what becomes of one more.
+    ///   - onRoom: called when there is room again for a producer that was told there was none.
     init(capacity: Int, overflow: Overflow, onRoom: @escaping @Sendable () -> Void = {}) {
         self.capacity = capacity
         self.overflow = overflow
@@ -57,7 +62,9 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// How many elements gave way to newer ones.
     var replaced: Int { state.withLock { $0.replaced } }
 
-    /// Hands over an element: to the first consumer that waits, or to the queue. False once the mailbox has ended.
+    /// Hands over an element: to the first consumer that waits, or to the queue.
+    ///
+    /// False once the mailbox has ended.
     @discardableResult
     func put(_ element: Element) -> Bool {
         let (isTaken, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Delivery, Never>?) in

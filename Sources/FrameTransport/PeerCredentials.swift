@@ -1,6 +1,8 @@
 /// Who is at the other end of a connection, as the kernel recorded it when the connection was made.
 public struct PeerCredentials: Sendable, Hashable {
-    /// The peer's process. It may have ended since, and its number may be another process's by now.
+    /// The peer's process.
+    ///
+    /// It may have ended since, and its number may be another process's by now.
     public let processID: Int32
 
     /// The peer's effective user.

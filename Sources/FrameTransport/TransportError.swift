@@ -2,7 +2,9 @@ public import FrameWire
 
 /// What went wrong between two ends: a code for programs, and a sentence for a person.
 public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of failure. More kinds may come; compare with `==`.
+    /// The kind of failure.
+    ///
+    /// More kinds may come; compare with `==`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// A stable name, for logs and scripts.
         public let rawValue: String
@@ -18,7 +20,9 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let pathTooLong = Code("path.tooLong")
         /// The path is empty or contains a NUL byte.
         public static let invalidPath = Code("path.invalid")
-        /// Something that is not a socket stands at the path. It is left alone.
+        /// Something that is not a socket stands at the path.
+        ///
+        /// It is left alone.
         public static let notASocket = Code("path.notASocket")
         /// A live server listens at the path.
         public static let addressInUse = Code("path.inUse")

@@ -1,32 +1,50 @@
 public import FrameWire
 
-/// What one end allows the other: sizes, counts and times. Times are absolute, on a clock that never jumps.
+/// What one end allows the other: sizes, counts and times.
+///
+/// Times are absolute, on a clock that never jumps.
 public struct TransportLimits: Sendable, Hashable {
     /// What a message may look like.
     public var wire = WireLimits()
 
-    /// How long after a connection opens its first frame must begin. Default: 10 s; nil for ever.
+    /// How long after a connection opens its first frame must begin.
+    ///
+    /// Default: 10 s; nil for ever.
     public var firstFrame: Duration? = .seconds(10)
 
-    /// How long a head may take from its first byte. Default: 5 s.
+    /// How long a head may take from its first byte.
+    ///
+    /// Default: 5 s.
     public var head: Duration = .seconds(5)
 
-    /// How long a body may take, beside what ``bodyBytesPerSecond`` grants it. Default: 10 s.
+    /// How long a body may take, beside what ``bodyBytesPerSecond`` grants it.
+    ///
+    /// Default: 10 s.
     public var body: Duration = .seconds(10)
 
-    /// The rate at which a body must arrive on average, once ``body`` is used up. Default: 1 MiB/s.
+    /// The rate at which a body must arrive on average, once ``body`` is used up.
+    ///
+    /// Default: 1 MiB/s.
     public var bodyBytesPerSecond = 1 << 20
 
-    /// How long a sender may be silent between two frames. Default: nil, for ever: a screen may stand still.
+    /// How long a sender may be silent between two frames.
+    ///
+    /// Default: nil, for ever: a screen may stand still.
     public var idle: Duration?
 
-    /// How many senders may be connected at once; one more is closed at once. Default: 64.
+    /// How many senders may be connected at once; one more is closed at once.
+    ///
+    /// Default: 64.
     public var connections = 64
 
-    /// How many connections the system may hold that have not been accepted yet. Default: 128.
+    /// How many connections the system may hold that have not been accepted yet.
+    ///
+    /// Default: 128.
     public var backlog = 128
 
-    /// How long an orderly close waits for the other side to close too. Default: 1 s.
+    /// How long an orderly close waits for the other side to close too.
+    ///
+    /// Default: 1 s.
     public var linger: Duration = .seconds(1)
 
     /// The defaults.

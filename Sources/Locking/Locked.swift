@@ -1,9 +1,9 @@
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #elseif canImport(Musl)
-internal import Musl
+    internal import Musl
 #elseif canImport(Darwin)
-internal import Darwin
+    internal import Darwin
 #endif
 
 /// A value that is only reached while holding its lock.
@@ -12,7 +12,7 @@ internal import Darwin
 /// through on Linux: it reports races where there are none, and hides those that are there.
 ///
 /// - Note: `@unchecked Sendable` holds because `state` is private and every access is in `withLock`.
-package final class Locked<State: ~Copyable>: @unchecked Sendable {
+@safe package final class Locked<State: ~Copyable>: @unchecked Sendable {
     private var state: State
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -27,7 +27,9 @@ package final class Locked<State: ~Copyable>: @unchecked Sendable {
         unsafe mutex.deallocate()
     }
 
-    /// Runs `body` with the state to itself. `body` must not take the same lock again.
+    /// Runs `body` with the state to itself.
+    ///
+    /// `body` must not take the same lock again.
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -6,6 +6,7 @@ extension PixelBuffer {
     /// - Parameters:
     ///   - partWidth: the width of the part in pixels, from 1 to the buffer's.
     ///   - partHeight: the height of the part in pixels, from 1 to the buffer's.
+    /// - Throws: `allocationFailed` where shared memory had to be copied and there was none.
     mutating func extendEdges(ofWidth partWidth: Int, height partHeight: Int) throws(TurboJPEGError) {
         let part = try cropped(toWidth: partWidth, height: partHeight)
         let shapes = (0..<planeCount).map { part.plane($0) }
@@ -22,7 +23,10 @@ extension PixelBuffer {
                 }
                 let last = unsafe outer.base + (inner.height - 1) * inner.bytesPerRow
                 for row in unsafe inner.height..<outer.shape.height {
-                    unsafe (outer.base + row * inner.bytesPerRow).update(from: last, count: outer.shape.visibleBytesPerRow)
+                    unsafe (outer.base + row * inner.bytesPerRow).update(
+                        from: last,
+                        count: outer.shape.visibleBytesPerRow
+                    )
                 }
             }
         }

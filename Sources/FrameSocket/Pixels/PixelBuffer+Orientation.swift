@@ -11,6 +11,7 @@ extension PixelBuffer {
     /// - Parameters:
     ///   - orientation: how the picture lies.
     ///   - pool: where the memory of the result comes from.
+    /// - Returns: the upright picture, in the same format.
     /// - Throws: `allocationFailed`.
     public func upright(
         from orientation: FrameOrientation,

@@ -11,6 +11,7 @@ extension PixelBuffer {
     ///   - width: the new width in pixels, from 1.
     ///   - height: the new height in pixels, from 1.
     ///   - pool: where the memory of the result comes from.
+    /// - Returns: the scaled picture, in the same format.
     /// - Throws: `invalidSize` or `allocationFailed`.
     public func scaled(
         toWidth width: Int,
@@ -40,16 +41,51 @@ private func scale(_ source: UnsafePlane, into target: UnsafePlane) {
     switch from.bytesPerSample {
     case 1:
         unsafe ScalePlane(
-            source.base, fromStride, fromWidth, fromHeight, target.base, toStride, toWidth, toHeight, filter)
+            source.base,
+            fromStride,
+            fromWidth,
+            fromHeight,
+            target.base,
+            toStride,
+            toWidth,
+            toHeight,
+            filter
+        )
     case 2:
         _ = unsafe UVScale(
-            source.base, fromStride, fromWidth, fromHeight, target.base, toStride, toWidth, toHeight, filter)
+            source.base,
+            fromStride,
+            fromWidth,
+            fromHeight,
+            target.base,
+            toStride,
+            toWidth,
+            toHeight,
+            filter
+        )
     case 3:
         _ = unsafe RGBScale(
-            source.base, fromStride, fromWidth, fromHeight, target.base, toStride, toWidth, toHeight, filter)
+            source.base,
+            fromStride,
+            fromWidth,
+            fromHeight,
+            target.base,
+            toStride,
+            toWidth,
+            toHeight,
+            filter
+        )
     default:
         _ = unsafe ARGBScale(
-            source.base, fromStride, fromWidth, fromHeight, target.base, toStride, toWidth, toHeight,
-            filter)
+            source.base,
+            fromStride,
+            fromWidth,
+            fromHeight,
+            target.base,
+            toStride,
+            toWidth,
+            toHeight,
+            filter
+        )
     }
 }

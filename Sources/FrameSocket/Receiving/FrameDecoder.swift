@@ -13,7 +13,9 @@ public import TurboJPEG
 public final class FrameDecoder: Sendable {
     /// How frames become pictures.
     public struct Configuration: Sendable {
-        /// Whether pictures are flipped and turned so that a person sees them upright. Default: no.
+        /// Whether pictures are flipped and turned so that a person sees them upright.
+        ///
+        /// Default: no.
         public var isUpright = false
 
         /// How the JPEG is decoded, and what it may be.
@@ -48,6 +50,7 @@ public final class FrameDecoder: Sendable {
     ///   - frame: the frame; zero bytes behind its JPEG are ignored.
     ///   - format: the arrangement of the bytes.
     ///   - scale: decodes to a fraction of the size, which is faster than scaling afterwards.
+    /// - Returns: the picture, in memory that goes back to the decoder's pool.
     /// - Throws: `sizeMismatch` before any pixels are decoded, or what `JPEGDecoder` throws. The connection is not
     ///   affected: the next frame may be good.
     public func decode(
@@ -59,7 +62,8 @@ public final class FrameDecoder: Sendable {
         let picture = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in
             try decode(jpeg, bufferSize: frame.bufferSize, as: format, scale: scale)
         }
-        let result = configuration.isUpright
+        let result =
+            configuration.isUpright
             ? try picture.upright(from: frame.orientation, pool: configuration.jpeg.pool) : picture
         let took = MonotonicClock.now() &- startedAt
         times.withLock { $0.add(nanoseconds: took) }

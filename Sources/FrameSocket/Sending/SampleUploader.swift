@@ -16,16 +16,23 @@ public import TurboJPEG
 public final class SampleUploader: Sendable {
     /// How pictures are scaled, encoded and described.
     public struct Configuration: Sendable {
-        /// The quality of the JPEGs, from 1 to 100. Default: 80.
+        /// The quality of the JPEGs, from 1 to 100.
+        ///
+        /// Default: 80.
         public var quality: Int
 
-        /// The size of the JPEGs. Default: as the pictures are.
+        /// The size of the JPEGs.
+        ///
+        /// Default: as the pictures are.
         public var scale: OutputScale
 
-        /// How chroma is subsampled; planar pictures are always 4:2:0. Default: 4:2:0.
+        /// How chroma is subsampled; planar pictures are always 4:2:0.
+        ///
+        /// Default: 4:2:0.
         public var subsampling: ChromaSubsampling
 
         /// Whether each frame tells its presentation time and number, which receivers that do not know them ignore.
+        ///
         /// Default: true.
         public var sendsTiming: Bool
 
@@ -86,24 +93,30 @@ public final class SampleUploader: Sendable {
     /// What has been done so far.
     public var statistics: SendingStatistics { state.withLock { $0.statistics } }
 
-    /// Hands in a picture. Never blocks, and keeps no more than a reference to the picture.
+    /// Hands in a picture.
+    ///
+    /// Never blocks, and keeps no more than a reference to the picture.
     ///
     /// - Parameters:
     ///   - picture: the pixels. Changing the buffer afterwards changes a copy.
     ///   - orientation: how the picture lies; carried to the receiver, not applied.
     ///   - timestamp: the presentation time in nanoseconds; by default now, by ``MonotonicClock``.
+    /// - Returns: whether the picture was taken, or why it was dropped.
     @discardableResult
     public func send(_ picture: PixelBuffer, orientation: FrameOrientation = .up, timestamp: UInt64? = nil) -> Outcome {
         offer(.pixels(picture), orientation, timestamp)
     }
 
-    /// Hands in a picture that is a JPEG already, to be sent as it is. Never blocks.
+    /// Hands in a picture that is a JPEG already, to be sent as it is.
+    ///
+    /// Never blocks.
     ///
     /// - Parameters:
     ///   - jpeg: the JPEG.
     ///   - bufferSize: the picture's size, as the message's head is to state it.
     ///   - orientation: how the picture lies.
     ///   - timestamp: the presentation time in nanoseconds; by default now, by ``MonotonicClock``.
+    /// - Returns: whether the picture was taken, or why it was dropped.
     @discardableResult
     public func send(
         jpeg: FrameBytes,

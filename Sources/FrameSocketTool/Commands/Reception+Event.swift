@@ -84,7 +84,9 @@ struct ReceptionTotals {
 
     func progress(_ frame: Frame) -> String {
         let size = "\(frame.bufferSize.width)x\(frame.bufferSize.height)"
-        return ["\(Format.count(frames, "frame"))", size, Format.bytes(bytes), rate].compactMap(\.self).joined(separator: ", ")
+        return ["\(Format.count(frames, "frame"))", size, Format.bytes(bytes), rate].compactMap(\.self).joined(
+            separator: ", "
+        )
     }
 
     func summary(decoding: TimeSummary) -> String {

@@ -99,7 +99,8 @@ actor Reception {
             let bytes = try FrameBytes(capacity: pixels.packedByteCount) { output throws(TurboJPEGError) in
                 try pixels.copyPacked(into: &output)
             }
-            try bytes.withBytes { bytes throws(Files.Failure) in try Files.write(bytes, to: 1, name: "standard output") }
+            try bytes.withBytes { bytes throws(Files.Failure) in try Files.write(bytes, to: 1, name: "standard output")
+            }
         case .mjpeg:
             try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
                 try Files.write(jpeg.extracting(..<unpaddedCount(jpeg)), to: 1, name: "standard output")

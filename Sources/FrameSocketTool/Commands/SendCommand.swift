@@ -67,7 +67,9 @@ struct SendCommand: Command {
             sendsTiming: !isPlain
         )
         if isPassthrough, quality != nil || subsampling != nil || scale != nil || size != nil {
-            throw UsageError(message: "--passthrough sends JPEGs as they are: no --quality, --subsampling, --scale or --size")
+            throw UsageError(
+                message: "--passthrough sends JPEGs as they are: no --quality, --subsampling, --scale or --size"
+            )
         }
         let rest = try arguments.rest()
         guard let path = rest.first, rest.count >= 2 else {

@@ -1,4 +1,6 @@
-/// Cuts a stream of JPEGs, one after another, into single ones. Feed it pieces of any size.
+/// Cuts a stream of JPEGs, one after another, into single ones.
+///
+/// Feed it pieces of any size.
 ///
 /// It follows the markers, so that a thumbnail within a picture does not end it; what stands between two pictures, such
 /// as the heads of a multipart stream, is skipped.

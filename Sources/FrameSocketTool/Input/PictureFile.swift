@@ -49,7 +49,9 @@ struct PictureFile {
                 throw CommandFailure(.noInput, error.message)
             }
         }
-        guard !files.isEmpty else { throw CommandFailure(.noInput, "there is no picture in \(paths.joined(separator: ", "))") }
+        guard !files.isEmpty else {
+            throw CommandFailure(.noInput, "there is no picture in \(paths.joined(separator: ", "))")
+        }
         return files
     }
 }

@@ -52,7 +52,8 @@ struct Arguments {
     /// Takes an option whose value is a whole number in `range`.
     mutating func integer(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         let expectation =
-            range.upperBound == .max ? "a whole number from \(range.lowerBound)"
+            range.upperBound == .max
+            ? "a whole number from \(range.lowerBound)"
             : "a whole number from \(range.lowerBound) to \(range.upperBound)"
         return try value(name, expectation) { text in
             Int(text).flatMap { range.contains($0) ? $0 : nil }

@@ -1,9 +1,9 @@
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// Another process of this program, whose standard output is read here.
@@ -19,7 +19,7 @@ final class ChildProcess: Sendable {
         defer { close(writeEnd) }
         _ = fcntl(readEnd, F_SETFD, FD_CLOEXEC)
         _ = fcntl(writeEnd, F_SETFD, FD_CLOEXEC)
-        var actions = posix_spawn_file_actions_t()
+        var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, writeEnd, STDOUT_FILENO)
@@ -43,13 +43,15 @@ final class ChildProcess: Sendable {
     /// The path of this program.
     private static var executable: String {
         #if os(Linux)
-        "/proc/self/exe"
+            "/proc/self/exe"
         #else
-        CommandLine.arguments[0]
+            CommandLine.arguments[0]
         #endif
     }
 
-    /// The lines that the process prints until it ends. Blocks: not for Swift's pool.
+    /// The lines that the process prints until it ends.
+    ///
+    /// Blocks: not for Swift's pool.
     func readLines(_ body: (String) -> Void) {
         var bytes: [UInt8] = []
         while (try? Files.read(from: output, into: &bytes, name: "the receiver's output")) == true {
@@ -60,7 +62,9 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for the end of the process, and returns how it ended. Blocks: not for Swift's pool.
+    /// Waits for the end of the process, and returns how it ended.
+    ///
+    /// Blocks: not for Swift's pool.
     func wait() -> Int32 {
         var status: Int32 = 0
         while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}

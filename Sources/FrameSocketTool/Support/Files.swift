@@ -1,11 +1,11 @@
 import FrameSocket
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// Files and streams, by plain system calls: Foundation would cost a sending process more memory than its picture.
@@ -40,11 +40,11 @@ enum Files {
         while offset < bytes.count {
             let count = unsafe bytes.extracting(offset...).withUnsafeBytes { rest in
                 #if canImport(Glibc)
-                unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+                    unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
                 #elseif canImport(Musl)
-                unsafe Musl.write(descriptor, rest.baseAddress, rest.count)
+                    unsafe Musl.write(descriptor, rest.baseAddress, rest.count)
                 #elseif canImport(Darwin)
-                unsafe Darwin.write(descriptor, rest.baseAddress, rest.count)
+                    unsafe Darwin.write(descriptor, rest.baseAddress, rest.count)
                 #endif
             }
             if count >= 0 {
@@ -87,11 +87,11 @@ enum Files {
             while true {
                 let wanted = min(limit, pipeCapacity)
                 #if canImport(Glibc)
-                let count = unsafe Glibc.read(descriptor, buffer.baseAddress, wanted)
+                    let count = unsafe Glibc.read(descriptor, buffer.baseAddress, wanted)
                 #elseif canImport(Musl)
-                let count = unsafe Musl.read(descriptor, buffer.baseAddress, wanted)
+                    let count = unsafe Musl.read(descriptor, buffer.baseAddress, wanted)
                 #elseif canImport(Darwin)
-                let count = unsafe Darwin.read(descriptor, buffer.baseAddress, wanted)
+                    let count = unsafe Darwin.read(descriptor, buffer.baseAddress, wanted)
                 #endif
                 if count >= 0 {
                     unsafe bytes.append(contentsOf: buffer[..<count])

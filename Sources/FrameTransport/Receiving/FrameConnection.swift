@@ -41,7 +41,9 @@ public final class FrameConnection: Sendable, Identifiable {
         await driver.closed.wait()
     }
 
-    /// Ends the connection in order. Frames that were received are still delivered; what is under way is not.
+    /// Ends the connection in order.
+    ///
+    /// Frames that were received are still delivered; what is under way is not.
     public func close() {
         driver.thread.execute { [driver] in driver.close() }
     }

@@ -24,7 +24,9 @@ public final class FrameServer: Sendable {
         /// What a sender may do.
         public var limits = TransportLimits()
 
-        /// What becomes of frames that come faster than they are consumed. Default: every frame is delivered.
+        /// What becomes of frames that come faster than they are consumed.
+        ///
+        /// Default: every frame is delivered.
         public var delivery = Delivery.everyFrame
 
         /// The thread that accepts and reads.
@@ -71,7 +73,9 @@ public final class FrameServer: Sendable {
         close()
     }
 
-    /// The senders, as they connect; a sequence for one consumer. It ends when the server is closed.
+    /// The senders, as they connect; a sequence for one consumer.
+    ///
+    /// It ends when the server is closed.
     ///
     /// A connection that nobody takes from here stays open, and sends no more than is read ahead.
     public var connections: Connections { Connections(server: self) }
@@ -102,7 +106,9 @@ public final class FrameServer: Sendable {
             /// The next connection; nil when the server is closed, or where the caller's task is cancelled.
             ///
             /// - Throws: why the server failed.
-            public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> FrameConnection? {
+            public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError)
+                -> FrameConnection?
+            {
                 try await server.driver.mailbox.next(isolation: actor)
             }
 

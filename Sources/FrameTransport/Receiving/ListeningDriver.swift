@@ -64,7 +64,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
                 return
             } catch .aborted {
                 continue
-            } catch where error.isExhaustion {
+            } catch  where error.isExhaustion {
                 // The connection stays in the backlog; trying again at once would only spin.
                 registration?.deadline = MonotonicClock.deadline(in: pause)
                 pause = min(pause * 2, Self.longestPause)

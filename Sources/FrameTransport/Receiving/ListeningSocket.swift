@@ -11,7 +11,9 @@ struct ListeningSocket: ~Copyable {
 
     var rawValue: Int32 { socket.rawValue }
 
-    /// Binds and listens. A dead socket at the path is replaced; whatever else stands there is left alone.
+    /// Binds and listens.
+    ///
+    /// A dead socket at the path is replaced; whatever else stands there is left alone.
     init(claiming address: SocketAddress, backlog: Int) throws(TransportError) {
         let lock = try Self.takeLock(of: address)
         try Self.removeDeadSocket(at: address)
@@ -114,9 +116,19 @@ struct ListeningSocket: ~Copyable {
         switch error {
         case .addressInUse: inUse(address)
         case .noEntry:
-            TransportError(.cannotCreate, path: address.path, systemError: error, "the directory does not exist; make it first")
+            TransportError(
+                .cannotCreate,
+                path: address.path,
+                systemError: error,
+                "the directory does not exist; make it first"
+            )
         case .accessDenied, .notPermitted:
-            TransportError(.cannotCreate, path: address.path, systemError: error, "this user may not make a socket here")
+            TransportError(
+                .cannotCreate,
+                path: address.path,
+                systemError: error,
+                "this user may not make a socket here"
+            )
         case .symlinkLoop:
             TransportError(
                 .cannotCreate,

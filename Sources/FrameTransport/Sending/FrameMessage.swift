@@ -8,7 +8,9 @@ public struct FrameMessage: Sendable {
     /// The picture's size in pixels.
     public var bufferSize: BufferSize
 
-    /// How the picture lies. Default: up.
+    /// How the picture lies.
+    ///
+    /// Default: up.
     public var orientation: FrameOrientation
 
     /// The presentation time in nanoseconds; nil to leave it out.

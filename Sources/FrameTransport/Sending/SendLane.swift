@@ -112,6 +112,7 @@ final class SendLane: Sendable {
 
 extension SendLane.State {
     /// A buffer of twice a message lets one be written while another is read, and makes one call of most writes.
+    ///
     /// Much more would only let old frames queue up.
     fileprivate mutating func makeBufferFit(_ socket: Int32) {
         guard writer.messageByteCount > fittingByteCount else { return }

@@ -9,19 +9,29 @@
 public final class SocketConnection: Sendable {
     /// How a connection opens, sends and ends.
     public struct Configuration: Sendable {
-        /// How long to wait between two attempts to connect. Default: 100 ms.
+        /// How long to wait between two attempts to connect.
+        ///
+        /// Default: 100 ms.
         public var retryInterval: Duration = .milliseconds(100)
 
-        /// Whether to connect again when the server has ended the connection, or it broke. Default: true.
+        /// Whether to connect again when the server has ended the connection, or it broke.
+        ///
+        /// Default: true.
         public var reopens = true
 
-        /// How long the server may take nothing of a message before the connection counts as broken. Default: 10 s.
+        /// How long the server may take nothing of a message before the connection counts as broken.
+        ///
+        /// Default: 10 s.
         public var sendTimeout: Duration = .seconds(10)
 
-        /// How long an orderly close waits for the message under way, and for the server to close too. Default: 1 s.
+        /// How long an orderly close waits for the message under way, and for the server to close too.
+        ///
+        /// Default: 1 s.
         public var linger: Duration = .seconds(1)
 
-        /// Whether bodies under 10,240 bytes are padded to that with zero bytes after the JPEG. Default: true.
+        /// Whether bodies under 10,240 bytes are padded to that with zero bytes after the JPEG.
+        ///
+        /// Default: true.
         ///
         /// Deployed receivers stop for good when one of their 10,240-byte reads takes in the beginning of the next
         /// message, which a shorter body allows. A receiver of this package does not need it.
@@ -103,8 +113,10 @@ public final class SocketConnection: Sendable {
 
     /// Sends one frame without waiting.
     ///
-    /// - Parameter completion: called once when the system has taken all of the message, or will not; on the caller's
-    ///   thread before this returns, or on the connection's.
+    /// - Parameters:
+    ///   - message: the frame.
+    ///   - completion: called once when the system has taken all of the message, or will not; on the caller's thread
+    ///     before this returns, or on the connection's.
     /// - Throws: `closed` or `busy`; `completion` is not called then.
     package func submit(
         _ message: FrameMessage,
@@ -117,7 +129,9 @@ public final class SocketConnection: Sendable {
         }
     }
 
-    /// What happens to the connection, from its making on; a sequence for one consumer. It ends with the connection.
+    /// What happens to the connection, from its making on; a sequence for one consumer.
+    ///
+    /// It ends with the connection.
     ///
     /// The latest 16 events are kept for a consumer that comes late.
     public var events: Events { Events(connection: self) }

@@ -13,7 +13,9 @@ struct Readiness: OptionSet {
 
 /// Something that an ``IOThread`` calls, always on that thread.
 protocol IOHandler: AnyObject {
-    /// The descriptor has become ready. Reported once for each change, so go on until it would block.
+    /// The descriptor has become ready.
+    ///
+    /// Reported once for each change, so go on until it would block.
     func becameReady(_ readiness: Readiness)
 
     /// The registration's deadline has passed.
@@ -75,18 +77,24 @@ public final class IOThread: TaskExecutor, Sendable {
         loop.submit(.work(work))
     }
 
-    /// Starts to watch a descriptor. Call it, and use what it returns, on this thread only.
+    /// Starts to watch a descriptor.
+    ///
+    /// Call it, and use what it returns, on this thread only.
     func register(_ descriptor: Int32, _ handler: any IOHandler) throws(Errno) -> IORegistration {
         try loop.register(descriptor, handler)
     }
 
-    /// Makes a registration for deadlines alone. Call it, and use what it returns, on this thread only.
+    /// Makes a registration for deadlines alone.
+    ///
+    /// Call it, and use what it returns, on this thread only.
     func registerTimer(_ handler: any IOHandler) -> IORegistration {
         loop.registerTimer(handler)
     }
 }
 
-/// A handler's place in an ``IOLoop``: its token there, and its one deadline. Used on the loop's thread only.
+/// A handler's place in an ``IOLoop``: its token there, and its one deadline.
+///
+/// Used on the loop's thread only.
 final class IORegistration {
     let token: UInt64
     fileprivate unowned let loop: IOLoop
@@ -111,7 +119,9 @@ final class IORegistration {
         self.descriptor = descriptor
     }
 
-    /// Stops the reports and lets go of the handler. Do this before the descriptor is closed.
+    /// Stops the reports and lets go of the handler.
+    ///
+    /// Do this before the descriptor is closed.
     func cancel() {
         loop.cancel(self)
     }

@@ -1,13 +1,14 @@
 // The files of this folder are the only ones of the module that import the C library.
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 internal import CFrameTransport
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
 
 /// What a read or write that must not wait came back with.
 enum Transfer {
@@ -15,7 +16,9 @@ enum Transfer {
     case wouldBlock
 }
 
-/// A run of memory for one read or write. The caller keeps it valid for the call.
+/// A run of memory for one read or write.
+///
+/// The caller keeps it valid for the call.
 typealias MemoryRun = UnsafeMutableRawBufferPointer
 
 /// The system calls, each retried on `EINTR` and each with its failure thrown.
@@ -39,7 +42,9 @@ enum Syscalls {
 // MARK: - Transfers
 
 extension Syscalls {
-    /// Reads into `runs`, one after the other. 0 bytes: the peer will send no more.
+    /// Reads into `runs`, one after the other.
+    ///
+    /// 0 bytes: the peer will send no more.
     static func receive(from socket: Int32, into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer {
         try unsafe transfer(first, second, MemoryRun(start: nil, count: 0)) { unsafe recvmsg(socket, $0, 0) }
     }

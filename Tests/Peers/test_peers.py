@@ -208,6 +208,22 @@ class Programs(unittest.TestCase):
         self.assertEqual((frame["width"], frame["jpegWidth"], frame["bytes"]), (562, 563, jpeg.stat().st_size))
         self.assertEqual(closed["frames"], 1)
 
+    @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
+    def test_ffmpeg(self):
+        """ffmpeg reads a stream of JPEGs, takes what stands between them for padding, and decodes every frame."""
+        jpeg = FIXTURES / "jpeg/phone-563x1219.jpg"
+        ffmpeg = ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "mjpeg"]
+        output = ["-fps_mode", "passthrough", "-f", "framemd5", "-"]
+        receiver = self.start(*ffmpeg, "-listen", "1", "-i", f"unix:{self.socket}", *output)
+        self.assertEqual(self.events(self.peer("send_deployed", "--loop", "100", jpeg))[-1]["event"], "sent")
+        received, _ = receiver.communicate(timeout=60)
+        direct = subprocess.run([*ffmpeg, "-i", jpeg, *output], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(self.checksums(received), self.checksums(direct) * 100)
+
+    def checksums(self, output):
+        """The last column of framemd5."""
+        return [line.split()[-1] for line in output.splitlines() if not line.startswith("#")]
+
 
 if __name__ == "__main__":
     unittest.main()

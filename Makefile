@@ -1,0 +1,52 @@
+# Each target sets up what it needs. SWIFTFLAGS goes to every build, so that one set of flags builds everything once.
+SWIFTFLAGS ?=
+DEBUG   := --scratch-path .build
+RELEASE := --scratch-path .build-release --configuration release
+PYTHON  := .tools/venv/bin/python -B
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup build demo test bench consumers docs lint format clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install what building and testing need
+	@scripts/setup test
+
+build: ## build the framesocket command and the benchmarks: .build-release/release
+	@scripts/setup build
+	swift build $(RELEASE) $(SWIFTFLAGS)
+
+demo: ## send the screens in Fixtures from one process to another, and show what arrived
+	@scripts/setup build
+	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
+	.build-release/release/framesocket demo
+
+test: ## run all tests; FILTER=NAME runs the Swift tests that match
+	@scripts/setup test
+	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
+	swift test $(DEBUG) $(SWIFTFLAGS) --skip-build $(if $(FILTER),--filter '$(FILTER)')
+	$(if $(FILTER),,$(PYTHON) Tests/Peers/test_peers.py)
+
+bench: ## measure: ARGUMENTS go to framesocket-bench
+	@scripts/setup build
+	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket-bench
+	.build-release/release/framesocket-bench $(ARGUMENTS)
+
+consumers: ## build the packages that depend on this one, and look at what they link
+	@scripts/setup build
+	scripts/check-consumers $(SWIFTFLAGS)
+
+docs: ## make the reference of every library: .build-docs
+	@scripts/setup build
+	scripts/make-docs $(SWIFTFLAGS)
+
+lint: ## check formatting and style
+	swift format lint --strict --parallel --recursive Sources Tests Package.swift
+
+format: ## format the sources in place
+	swift format --in-place --parallel --recursive Sources Tests Package.swift
+
+clean: ## remove what was built; .tools stays
+	rm -rf .build .build-*

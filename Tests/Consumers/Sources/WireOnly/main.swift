@@ -1,0 +1,19 @@
+import FrameWire
+
+// A message as it stands on the wire, taken apart again.
+let message =
+    FrameHead(contentLength: 10, bufferSize: BufferSize(width: 562, height: 1218), orientation: .right).encoded()
+    + [UInt8](0..<10)
+
+var decoder = FrameMessageDecoder()
+var offset = 0
+while offset < message.count {
+    let step = try decoder.decode(message.span.extracting(offset...))
+    offset += step.consumed
+    switch step.event {
+    case .incomplete: print("not yet a head")
+    case .head(let head): print("head of \(head.bufferSize.width)x\(head.bufferSize.height), \(head.orientation)")
+    case .body(let isLast): print("body of \(step.consumed) bytes, \(isLast ? "whole" : "to be continued")")
+    }
+}
+try decoder.finish()

@@ -1,0 +1,229 @@
+"""The peers against each other and against Fixtures: `.tools/venv/bin/python Tests/Peers/test_peers.py`."""
+
+import functools
+import json
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import receive_deployed
+import receive_h11
+import receive_http_client
+import receive_httptools
+import receiving
+import send_deployed
+import send_stream
+
+PEERS = pathlib.Path(__file__).resolve().parent
+FIXTURES = PEERS.parent.parent / "Fixtures"
+STREAMS = sorted((FIXTURES / "streams").glob("*.http"))
+JPEGS = sorted((FIXTURES / "jpeg").glob("*.jpg"))
+PARSERS = [receive_http_client, receive_httptools, receive_h11]
+KEYS = ["width", "height", "orientation", "bytes", "sha256", "jpegWidth", "jpegHeight"]
+
+
+def run(messages, data, pieces=None):
+    """What a receiver makes of bytes: the frames, and the code of the error or None."""
+    near, far = socket.socketpair()
+
+    def send():
+        with near:
+            for piece in pieces or [data]:
+                near.sendall(piece)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    frames, code = [], None
+    with far:
+        try:
+            for fields, body in messages(far):
+                frames.append(receiving.describe(fields, body))
+        except receiving.StreamError as error:
+            code = error.code
+    sender.join()
+    return frames, code
+
+
+def expected(stream):
+    """What a stream's JSON says that must come out."""
+    expectation = json.loads(stream.with_suffix(".json").read_text())
+    frames = [{key: frame.get(key, frame["contentLength"]) for key in KEYS} for frame in expectation["frames"]]
+    return frames, expectation["error"] and expectation["error"]["code"]
+
+
+class Parsers(unittest.TestCase):
+    """What the three parsers make of the fixtures, in writes of any size."""
+
+    def test_fixtures(self):
+        for stream in STREAMS:
+            data = stream.read_bytes()
+            for chunk in ["all", "10240", "random", "1"]:
+                if chunk == "1" and len(data) > 40_000:
+                    continue
+                for parser in PARSERS:
+                    with self.subTest(stream=stream.stem, chunk=chunk, parser=parser.__name__):
+                        pieces = send_stream.pieces(data, chunk, seed=7)
+                        self.assertEqual(run(parser.messages, data, pieces), expected(stream))
+
+    def test_not_a_response(self):
+        for parser in PARSERS:
+            with self.subTest(parser=parser.__name__):
+                self.assertEqual(run(parser.messages, b"GET / HTTP/1.1\r\n\r\n"), ([], "malformed"))
+
+    def test_deployed_sender(self):
+        for order in send_deployed.ORDERS:
+            data = b"".join(send_deployed.message(path.read_bytes(), order, 6) for path in JPEGS)
+            for parser in PARSERS:
+                with self.subTest(order=order, parser=parser.__name__):
+                    frames, code = run(parser.messages, data)
+                    self.assertEqual(([frame["orientation"] for frame in frames], code), ([6] * len(JPEGS), None))
+
+
+class Deployed(unittest.TestCase):
+    """The deployed receiver survives what it can and breaks where it does."""
+
+    greedy = staticmethod(functools.partial(receive_deployed.messages, is_greedy=True))
+
+    def stream(self, name):
+        return FIXTURES / f"streams/{name}.http"
+
+    def test_bodies_of_10240_bytes_come_through(self):
+        for name in ["order-older", "order-current", "zero-padded", "jitsi-562-on-563", "getstream-quality-70"]:
+            for messages in [self.greedy, receive_deployed.messages]:
+                with self.subTest(stream=name, messages=messages):
+                    stream = self.stream(name)
+                    self.assertEqual(run(messages, stream.read_bytes()), expected(stream))
+
+    def test_small_frames_wedge_it(self):
+        self.assertEqual(run(self.greedy, self.stream("small-frames").read_bytes()), ([], "wedged"))
+
+    def test_small_frames_one_at_a_time_come_through(self):
+        stream = self.stream("small-frames")
+        frames, _ = expected(stream)
+        data = stream.read_bytes()
+        offsets = [frame["headOffset"] for frame in json.loads(stream.with_suffix(".json").read_text())["frames"]]
+        for frame, start, end in zip(frames, offsets, offsets[1:] + [len(data)]):
+            self.assertEqual(run(self.greedy, data[start:end]), ([frame], None))
+
+    def test_a_cut_is_told(self):
+        for name in ["cut-in-body", "cut-in-head"]:
+            with self.subTest(stream=name):
+                stream = self.stream(name)
+                self.assertEqual(run(self.greedy, stream.read_bytes()), expected(stream))
+
+
+class Programs(unittest.TestCase):
+    """The programs, as the tests of the command line start them."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        self.socket = self.directory / "socket"
+
+    def start(self, *arguments):
+        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        return process
+
+    def peer(self, name, *arguments):
+        return self.start(sys.executable, PEERS / f"{name}.py", self.socket, *arguments)
+
+    def events(self, process):
+        output, _ = process.communicate(timeout=60)
+        return [json.loads(line) for line in output.splitlines()]
+
+    def test_deployed_sender_into_each_receiver(self):
+        jpegs = [path for path in JPEGS if path.stat().st_size >= 10_240]
+        for name in ["receive_http_client", "receive_httptools", "receive_h11", "receive_deployed"]:
+            with self.subTest(receiver=name):
+                out = self.directory / name
+                receiver = self.peer(name, "--out", out)
+                sender = self.peer("send_deployed", "--order", "both", "--loop", "3", "--orientation", "8", *jpegs)
+                events = self.events(receiver)
+                self.assertEqual(events[0], {"event": "listening", "path": str(self.socket)})
+                self.assertEqual(events[-1], {"event": "closed", "frames": 3 * len(jpegs)})
+                self.assertEqual([event["orientation"] for event in events[1:-1]], [8] * 3 * len(jpegs))
+                self.assertEqual(self.events(sender), [{"event": "sent", "frames": 3 * len(jpegs)}])
+                self.assertEqual((receiver.returncode, sender.returncode), (0, 0))
+                written = [path.read_bytes() for path in sorted(out.iterdir())]
+                self.assertEqual(written, [path.read_bytes() for path in jpegs] * 3)
+
+    def test_stream_into_a_receiver(self):
+        stream = FIXTURES / "streams/cut-in-body.http"
+        receiver = self.peer("receive_h11")
+        sender = self.peer("send_stream", stream, "--chunk", "random", "--seed", "3")
+        events = self.events(receiver)
+        self.assertEqual([event["event"] for event in events], ["listening", "frame", "frame", "error", "closed"])
+        self.assertEqual(self.events(sender), [{"event": "sent", "bytes": stream.stat().st_size}])
+        self.assertEqual((receiver.returncode, sender.returncode), (65, 0))
+
+    def test_count_stops_a_receiver(self):
+        receiver = self.peer("receive_httptools", "--count", "2")
+        sender = self.peer("send_deployed", "--loop", "1000", JPEGS[0])
+        self.assertEqual(self.events(receiver)[-1], {"event": "closed", "frames": 2})
+        self.assertEqual(receiver.returncode, 0)
+        self.assertEqual(self.events(sender)[-1]["event"], "closed")
+        self.assertEqual(sender.returncode, 1)
+
+    def test_too_few_frames_are_a_failure(self):
+        receiver = self.peer("receive_http_client", "--count", "2")
+        sender = self.peer("send_deployed", JPEGS[0])
+        self.assertEqual(self.events(receiver)[-1], {"event": "closed", "frames": 1})
+        self.events(sender)
+        self.assertEqual((receiver.returncode, sender.returncode), (1, 0))
+
+    def test_what_the_server_says_is_dropped(self):
+        """A server that speaks, reads all, and closes."""
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self.socket))
+            listener.listen(1)
+            sender = self.peer("send_deployed", "--loop", "50", JPEGS[0])
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rb") as reader:
+                connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 40)
+                data = reader.read()
+        message = send_deployed.message(JPEGS[0].read_bytes(), "current", 1)
+        self.assertEqual(data, message * 50)
+        self.assertEqual(self.events(sender), [{"event": "sent", "frames": 50}])
+
+    @unittest.skipUnless(shutil.which("socat"), "socat is not installed")
+    def test_shell(self):
+        """Two commands of the shell and socat are a sender."""
+        receiver = self.peer("receive_h11", "--count", "1")
+        self.assertEqual(json.loads(receiver.stdout.readline())["event"], "listening")
+        jpeg = FIXTURES / "jpeg/phone-563x1219.jpg"
+        command = (
+            r"(printf 'HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: 562\r\nBuffer-Height: 1218\r\n"
+            r"Buffer-Orientation: 1\r\n\r\n' $(wc -c <$JPEG); cat $JPEG) | socat - UNIX-CONNECT:$SOCKET"
+        )
+        environment = {"JPEG": str(jpeg), "SOCKET": str(self.socket), "PATH": "/usr/bin:/bin:/usr/local/bin"}
+        subprocess.run(command, shell=True, env=environment, check=True, timeout=60)
+        frame, closed = self.events(receiver)
+        self.assertEqual((frame["width"], frame["jpegWidth"], frame["bytes"]), (562, 563, jpeg.stat().st_size))
+        self.assertEqual(closed["frames"], 1)
+
+    @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
+    def test_ffmpeg(self):
+        """ffmpeg reads a stream of JPEGs, takes what stands between them for padding, and decodes every frame."""
+        jpeg = FIXTURES / "jpeg/phone-563x1219.jpg"
+        ffmpeg = ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "mjpeg"]
+        output = ["-fps_mode", "passthrough", "-f", "framemd5", "-"]
+        receiver = self.start(*ffmpeg, "-listen", "1", "-i", f"unix:{self.socket}", *output)
+        self.assertEqual(self.events(self.peer("send_deployed", "--loop", "100", jpeg))[-1]["event"], "sent")
+        received, _ = receiver.communicate(timeout=60)
+        direct = subprocess.run([*ffmpeg, "-i", jpeg, *output], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(self.checksums(received), self.checksums(direct) * 100)
+
+    def checksums(self, output):
+        """The last column of framemd5."""
+        return [line.split()[-1] for line in output.splitlines() if not line.startswith("#")]
+
+
+if __name__ == "__main__":
+    unittest.main()

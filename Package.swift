@@ -54,23 +54,28 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // The programs.
+        // The programs, and what only they and the tests need.
+        .target(name: "PNGReading", dependencies: ["TurboJPEG", "CPNG"], swiftSettings: settings),
         .executableTarget(
             name: "FrameSocketTool",
-            dependencies: ["FrameSocket", "Locking", "CPNG"],
+            dependencies: ["FrameSocket", "Locking", "PNGReading"],
             swiftSettings: settings
         ),
         .target(name: "CBaseline", dependencies: ["CTurboJPEG"]),
         .executableTarget(
             name: "FrameSocketBenchmarks",
-            dependencies: ["FrameSocket", "CBaseline"],
+            dependencies: ["FrameSocket", "Locking", "PNGReading", "CBaseline"],
             swiftSettings: settings
         ),
 
         .testTarget(name: "TurboJPEGTests", dependencies: ["TurboJPEG"], swiftSettings: settings),
         .testTarget(name: "FrameWireTests", dependencies: ["FrameWire"], swiftSettings: settings),
         .testTarget(name: "FrameTransportTests", dependencies: ["FrameTransport"], swiftSettings: settings),
-        .testTarget(name: "FrameSocketTests", dependencies: ["FrameSocket"], swiftSettings: settings),
+        .testTarget(
+            name: "FrameSocketTests",
+            dependencies: ["FrameSocket", "PNGReading"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "CommandLineTests",
             dependencies: ["FrameSocketTool", "FrameSocket"],

@@ -1,4 +1,5 @@
 import FrameSocket
+import PNGReading
 
 /// A picture file: JPEG, PNM or PNG, told by its first bytes and not by its name.
 struct PictureFile {
@@ -27,7 +28,7 @@ struct PictureFile {
             _ = try JPEGHeader(inspecting: bytes.span)
             return .jpeg(bytes)
         }
-        if bytes.starts(with: PNGReader.signature) { return .pixels(try PNGReader.pixels(of: bytes.span)) }
+        if bytes.starts(with: pngSignature) { return .pixels(try PixelBuffer(png: bytes.span)) }
         return .pixels(try PixelBuffer(ppm: bytes.span))
     }
 

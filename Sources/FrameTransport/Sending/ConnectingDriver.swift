@@ -46,7 +46,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         switch state {
         case .open: opening.result.set(.success(()))
         case .closing, .closed: opening.result.set(.failure(Self.closedError))
-        case .waiting: openings.add(opening)
+        case .waiting:
+            openings.add(opening)
+            bringAttemptForward(to: opening.deadline)
         case .idle:
             openings.add(opening)
             attempt()
@@ -98,6 +100,12 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         let retry = MonotonicClock.deadline(in: configuration.retryInterval)
         registration.deadline = min(retry, openings.earliestDeadline ?? retry)
         stopAttemptsIfUnwanted()
+    }
+
+    /// Sees to it that somebody who waits is told in time, however far off the next attempt is.
+    private func bringAttemptForward(to deadline: UInt64?) {
+        guard let deadline, let registration, let next = registration.deadline, deadline < next else { return }
+        registration.deadline = deadline
     }
 
     private func stopAttemptsIfUnwanted() {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -6,18 +7,29 @@ import Glibc
 import Darwin
 #endif
 
+private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
+
 /// A socket that is handled by plain blocking calls: a peer that shares no code with what is tested.
 ///
-/// Its calls run on threads of Dispatch, so that they never hold up the tests' own tasks.
+/// Each call runs on a thread of its own, so that it never holds up the tests' own tasks.
 final class RawSocket: @unchecked Sendable {
     let descriptor: Int32
+    private let isClosed = Mutex(false)
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
     }
 
     deinit {
-        close(descriptor)
+        close()
+    }
+
+    /// Closes the socket, as the end of its process would. Nothing else is called after it.
+    func close() {
+        isClosed.withLock { isClosed in
+            if !isClosed { _ = systemClose(descriptor) }
+            isClosed = true
+        }
     }
 
     struct Failure: Error, CustomStringConvertible {
@@ -58,12 +70,12 @@ final class RawSocket: @unchecked Sendable {
     }
 
     /// Binds to a path, and listens unless told not to.
-    static func bound(to path: String, listening: Bool = true) throws -> RawSocket {
+    static func bound(to path: String, backlog: Int32 = 16, listening: Bool = true) throws -> RawSocket {
         let socket = try make()
         guard unsafe withAddress(path, { unsafe bind(socket.descriptor, $0, $1) }) == 0 else {
             throw Failure(call: "bind", code: errno)
         }
-        if listening { _ = listen(socket.descriptor, 16) }
+        if listening { _ = listen(socket.descriptor, backlog) }
         return socket
     }
 
@@ -106,6 +118,12 @@ final class RawSocket: @unchecked Sendable {
         }
     }
 
+    /// Whether nothing is there to read, the end included.
+    var isQuiet: Bool {
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&state, 1, 0) == 0
+    }
+
     /// Says that nothing more will be sent.
     func finishWriting() {
         shutdown(descriptor, Int32(SHUT_WR))
@@ -113,7 +131,7 @@ final class RawSocket: @unchecked Sendable {
 
     private func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
         }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import FrameTransport
 import FrameWire
+import Synchronization
 
 /// A directory of a test's own, gone when the test lets go of it.
 final class TemporaryDirectory: Sendable {
@@ -17,12 +18,38 @@ final class TemporaryDirectory: Sendable {
 
     /// A path for a socket in it.
     var socket: String { path + "/rtc_SSFD" }
+
+    /// The names of what is in it.
+    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
+
+    /// A connection to that socket, which tries again soon.
+    func connection(_ change: (inout SocketConnection.Configuration) -> Void = { _ in }) -> SocketConnection {
+        var configuration = SocketConnection.Configuration()
+        configuration.retryInterval = .milliseconds(1)
+        change(&configuration)
+        return SocketConnection(path: socket, configuration: configuration)
+    }
+
+    /// A server at that socket.
+    func server(
+        delegate: (any FrameServerDelegate)? = nil,
+        _ change: (inout FrameServer.Configuration) -> Void = { _ in }
+    ) throws -> FrameServer {
+        var configuration = FrameServer.Configuration()
+        change(&configuration)
+        return try FrameServer(at: socket, configuration: configuration, delegate: delegate)
+    }
 }
 
-/// A body that tells frames apart: `count` bytes that follow from `seed`.
+/// A body that tells frames apart, and places in them: `count` bytes that follow from `seed`.
 func body(_ seed: Int, count: Int) -> [UInt8] {
     var generator = SplitMix(state: UInt64(seed))
-    return (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+    // A block of a prime length, repeated: making every byte anew takes longer than all else in a test.
+    let block = (0..<min(count, 4099)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    while bytes.count + block.count < count { bytes += block }
+    return bytes + block.prefix(count - bytes.count)
 }
 
 /// A message as deployed senders write it.
@@ -50,6 +77,78 @@ struct SplitMix: RandomNumberGenerator {
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Waits until something comes true that nothing reports; false where it has not within ten seconds.
+func eventually(_ condition: () -> Bool) async -> Bool {
+    let start = ContinuousClock.now
+    while !condition() {
+        guard ContinuousClock.now - start < .seconds(10) else { return false }
+        try? await Task.sleep(for: .milliseconds(1))
+    }
+    return true
+}
+
+extension IOThread {
+    /// Waits until the thread has done what it was asked to before.
+    func settle() async {
+        await Task(executorPreference: self) {}.value
+    }
+
+    /// Keeps the thread from doing anything while `body` runs.
+    func whileHeld<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        let gate = Gate()
+        let holding = Task(executorPreference: self) { gate.hold() }
+        await gate.held()
+        defer { gate.release() }
+        _ = holding
+        return try await body()
+    }
+}
+
+/// Something that several threads look at, and that is set once.
+final class Flag: Sendable {
+    private let value = Atomic(false)
+
+    var isSet: Bool { value.load(ordering: .acquiring) }
+
+    func set() {
+        value.store(true, ordering: .releasing)
+    }
+}
+
+/// Holds up whatever thread comes to it until it is released.
+final class Gate: Sendable {
+    private let arrival = DispatchSemaphore(value: 0)
+    private let departure = DispatchSemaphore(value: 0)
+
+    /// Holds up the caller's thread.
+    func hold() {
+        arrival.signal()
+        departure.wait()
+    }
+
+    /// Waits until a thread is held up.
+    func held() async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                self.arrival.wait()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Lets the thread go.
+    func release() {
+        departure.signal()
+    }
+}
+
+extension FrameMessage {
+    /// A message with `bytes` in place of a JPEG.
+    init(_ bytes: [UInt8], sequence: UInt64? = nil) {
+        self.init(jpeg: FrameBytes(bytes), bufferSize: BufferSize(width: 562, height: 1218), sequence: sequence)
     }
 }
 

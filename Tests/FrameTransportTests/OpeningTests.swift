@@ -1,0 +1,183 @@
+import Foundation
+import FrameTransport
+import Testing
+
+/// How a connection opens, gives up, and opens again.
+@Suite(.timeLimit(.minutes(1))) struct OpeningTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private static let never = Duration.seconds(1 << 20)
+
+    @Test func `a server that comes later is found`() async throws {
+        let connection = directory.connection()
+        connection.open()
+        async let opened: Void = connection.open(within: nil)
+        await connection.thread.settle()
+        #expect(!connection.isOpen)
+        let server = try FrameServer(at: directory.socket)
+        try await opened
+        #expect(connection.isOpen)
+        #expect(try await firstConnection(of: server)?.peer.processID == getpid())
+    }
+
+    @Test(arguments: [Duration.zero, .milliseconds(20)])
+    func `the wait ends at its deadline, with what the system said last`(limit: Duration) async throws {
+        let connection = directory.connection()
+        let missing = await #expect(throws: TransportError.self) { try await connection.open(within: limit) }
+        #expect(missing?.code == .openTimedOut)
+        #expect(missing?.systemError?.rawValue == ENOENT)
+        #expect(missing?.path == directory.socket)
+
+        _ = try RawSocket.bound(to: directory.socket)
+        let dead = await #expect(throws: TransportError.self) { try await connection.open(within: limit) }
+        #expect(dead?.code == .openTimedOut)
+        #expect(dead?.systemError?.rawValue == ECONNREFUSED)
+    }
+
+    @Test func `a server with more waiting than it takes is tried again`() async throws {
+        let server = try RawSocket.bound(to: directory.socket, backlog: 0)
+        let first = try RawSocket.connected(to: directory.socket)
+        let connection = directory.connection()
+        let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(20)) }
+        #expect(error?.systemError?.rawValue == EAGAIN)
+        async let opened: Void = connection.open(within: nil)
+        _ = try await server.accepted()
+        try await opened
+        _ = first
+    }
+
+    @Test func `a wait is no longer than its own limit, whenever the next attempt is due`() async throws {
+        let connection = directory.connection { $0.retryInterval = Self.never }
+        connection.open()
+        await connection.thread.settle()
+        let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(10)) }
+        #expect(error?.code == .openTimedOut)
+    }
+
+    @Test func `one who gives up leaves those who wait longer alone`() async throws {
+        let connection = directory.connection()
+        async let patient: Void = connection.open(within: nil)
+        let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(5)) }
+        #expect(error?.code == .openTimedOut)
+        let server = try FrameServer(at: directory.socket)
+        try await patient
+        _ = server
+    }
+
+    @Test func `a cancelled wait ends, and the attempts with it`() async throws {
+        let connection = directory.connection { $0.retryInterval = Self.never }
+        let opening = Task { try await connection.open(within: nil) }
+        await connection.thread.settle()
+        opening.cancel()
+        let error = await #expect(throws: TransportError.self) { try await opening.value }
+        #expect(error?.code == .cancelled)
+
+        // Had the attempts not ended, the next one would not be made now.
+        let server = try FrameServer(at: directory.socket)
+        try await connection.open(within: nil)
+        _ = server
+    }
+
+    @Test func `a wait that is cancelled before it begins ends at once`() async throws {
+        let connection = directory.connection()
+        let opening = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            try await connection.open(within: nil)
+        }
+        let error = await #expect(throws: TransportError.self) { try await opening.value }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func `attempts that timed out have ended, and may be started anew`() async throws {
+        let connection = directory.connection { $0.retryInterval = Self.never }
+        await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
+        let server = try FrameServer(at: directory.socket)
+        try await connection.open(within: nil)
+        try await connection.open(within: .zero)
+        _ = server
+    }
+
+    @Test(arguments: [
+        (String(repeating: "x", count: 108), TransportError.Code.pathTooLong),
+        (String(repeating: "ü", count: 54), .pathTooLong), ("", .invalidPath), ("a\0b", .invalidPath),
+    ])
+    func `a path that no socket can have is reported, and nothing is tried`(path: String, code: TransportError.Code)
+        async throws
+    {
+        let connection = SocketConnection(path: path)
+        let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
+        #expect(error?.code == code)
+        var events = connection.events.makeAsyncIterator()
+        #expect(await events.next() == .didClose(.failed(try #require(error))))
+    }
+
+    @Test func `a server's orderly close is no error, and the connection opens again`() async throws {
+        let connection = directory.connection()
+        var events = connection.events.makeAsyncIterator()
+        connection.open()
+        for _ in 0..<3 {
+            let server = try RawSocket.bound(to: directory.socket)
+            let peer = try await server.accepted()
+            #expect(await events.next() == .didOpen)
+            // The path first, so that the connection does not come back to this server.
+            unsafe unlink(directory.socket)
+            server.close()
+            peer.close()
+            #expect(await events.next() == .didClose(.closedByPeer))
+            #expect(connection.closeReason == nil)
+        }
+        connection.close()
+        #expect(await events.next() == .didClose(.closedLocally))
+        #expect(await events.next() == nil)
+        #expect(await connection.closed() == .closedLocally)
+    }
+
+    @Test func `a broken connection is told with its error`() async throws {
+        let server = try RawSocket.bound(to: directory.socket)
+        let connection = directory.connection { $0.reopens = false }
+        var events = connection.events.makeAsyncIterator()
+        try await connection.open(within: nil)
+        #expect(await events.next() == .didOpen)
+        let peer = try await server.accepted()
+        try await connection.send(FrameMessage(body(1, count: 100)))
+        // With bytes unread, the system tells the other side of a reset.
+        peer.close()
+        guard case .didClose(.failed(let error)) = await events.next() else { return #expect(Bool(false)) }
+        #expect(error.code == .connectionLost)
+        #expect(error.systemError?.rawValue == ECONNRESET)
+        #expect(await connection.closed() == .failed(error))
+        #expect(await events.next() == nil)
+        #expect(!connection.isOpen)
+    }
+
+    @Test func `nothing opens what has been closed`() async throws {
+        let server = try FrameServer(at: directory.socket)
+        let connection = directory.connection()
+        connection.close()
+        #expect(await connection.closed() == .closedLocally)
+        connection.open()
+        let opening = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
+        #expect(opening?.code == .closed)
+        let sending = await #expect(throws: TransportError.self) { try await connection.send(FrameMessage([1])) }
+        #expect(sending?.code == .closed)
+        connection.close()
+        _ = server
+    }
+
+    @Test func `closing ends every wait for an opening`() async throws {
+        let connection = directory.connection()
+        let openings = (0..<8).map { _ in Task { try await connection.open(within: nil) } }
+        await connection.thread.settle()
+        await withTaskGroup { group in
+            for _ in 0..<8 { group.addTask { connection.close() } }
+        }
+        for opening in openings {
+            let error = await #expect(throws: TransportError.self) { try await opening.value }
+            #expect(error?.code == .closed)
+        }
+    }
+}

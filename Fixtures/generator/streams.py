@@ -11,15 +11,16 @@ OLDER = ["Content-Length", "Buffer-Width", "Buffer-Height", "Buffer-Orientation"
 CURRENT = ["Buffer-Orientation", "Buffer-Height", "Content-Length", "Buffer-Width"]
 # Degrees clockwise that deployed receivers hand to their video stack; all other values give 0.
 ROTATION = {8: 90, 3: 180, 6: 270}
-# How an upright picture is stored, so that applying the orientation (Exif's definition) turns it upright again.
+# How an upright picture is stored, so that the wire's own rule turns it upright again: flip it from left to right where
+# the value is mirrored, then turn it clockwise. For 6 and 8 that is the opposite of what Exif's viewers do.
 STORED = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
     4: Image.Transpose.FLIP_TOP_BOTTOM,
     5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_90,
+    6: Image.Transpose.ROTATE_270,
     7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_270,
+    8: Image.Transpose.ROTATE_90,
 }
 
 
@@ -122,7 +123,7 @@ def streams(fixtures):
     stream.add(jpegtools.encode(jpegs.half(phone[0]), 100, "444"), size=(562, 1218))
     yield "jitsi-562-on-563", stream
 
-    stream = Stream("Orientations 0 (unknown) to 8. Turned upright by Exif's definition, all show one picture.")
+    stream = Stream("Orientations 0 (unknown) to 8. Turned upright as docs/wire-format.md says, all show one picture.")
     upright = photo.crop((130, 30, 274, 126))
     for orientation in range(9):
         stored = upright.transpose(STORED[orientation]) if orientation in STORED else upright

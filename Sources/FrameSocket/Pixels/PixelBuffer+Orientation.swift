@@ -4,7 +4,7 @@ public import TurboJPEG
 extension PixelBuffer {
     /// The picture as a person is to see it, given how it lies in this buffer.
     ///
-    /// It is flipped where the orientation is mirrored, then turned clockwise by ``FrameOrientation/rotation`` degrees;
+    /// It is flipped where the orientation is mirrored, then turned clockwise by `FrameOrientation.rotation` degrees;
     /// a quarter turn exchanges width and height. Planar formats are turned plane by plane, without a detour through
     /// RGB. An upright picture is returned as it is, without a copy.
     ///

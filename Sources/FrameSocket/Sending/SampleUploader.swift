@@ -100,7 +100,7 @@ public final class SampleUploader: Sendable {
     /// - Parameters:
     ///   - picture: the pixels. Changing the buffer afterwards changes a copy.
     ///   - orientation: how the picture lies; carried to the receiver, not applied.
-    ///   - timestamp: the presentation time in nanoseconds; by default now, by ``MonotonicClock``.
+    ///   - timestamp: the presentation time in nanoseconds; by default now, by `MonotonicClock`.
     /// - Returns: whether the picture was taken, or why it was dropped.
     @discardableResult
     public func send(_ picture: PixelBuffer, orientation: FrameOrientation = .up, timestamp: UInt64? = nil) -> Outcome {
@@ -115,7 +115,7 @@ public final class SampleUploader: Sendable {
     ///   - jpeg: the JPEG.
     ///   - bufferSize: the picture's size, as the message's head is to state it.
     ///   - orientation: how the picture lies.
-    ///   - timestamp: the presentation time in nanoseconds; by default now, by ``MonotonicClock``.
+    ///   - timestamp: the presentation time in nanoseconds; by default now, by `MonotonicClock`.
     /// - Returns: whether the picture was taken, or why it was dropped.
     @discardableResult
     public func send(

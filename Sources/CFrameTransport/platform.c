@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -17,6 +19,30 @@ void frame_thread_block_signals(void) {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
+static void send_without_delay(int descriptor, int family) {
+    int on = 1;
+    if (family == AF_INET) setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+static int family_of(int descriptor) {
+    struct sockaddr_storage address = {0};
+    socklen_t length = sizeof address;
+    return getsockname(descriptor, (struct sockaddr *)&address, &length) < 0 ? AF_UNSPEC : address.ss_family;
+}
+
+int frame_socket_port(int descriptor) {
+    struct sockaddr_in address = {0};
+    socklen_t length = sizeof address;
+    if (getsockname(descriptor, (struct sockaddr *)&address, &length) < 0) return -1;
+    return ntohs(address.sin_port);
+}
+
+int frame_socket_error(int descriptor) {
+    int error = 0;
+    socklen_t length = sizeof error;
+    return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) < 0 ? errno : error;
 }
 
 #if defined(__linux__)
@@ -74,12 +100,16 @@ int frame_wakeup_signal(int wakeup) {
     return eventfd_write(wakeup, 1);
 }
 
-int frame_socket_create(void) {
-    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+int frame_socket_create(int family) {
+    int descriptor = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor >= 0) send_without_delay(descriptor, family);
+    return descriptor;
 }
 
 int frame_socket_accept(int listener) {
-    return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int descriptor = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor >= 0) send_without_delay(descriptor, family_of(descriptor));
+    return descriptor;
 }
 
 int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
@@ -164,11 +194,12 @@ static int prepared(int descriptor) {
         errno = error;
         return -1;
     }
+    send_without_delay(descriptor, family_of(descriptor));
     return descriptor;
 }
 
-int frame_socket_create(void) {
-    return prepared(socket(AF_UNIX, SOCK_STREAM, 0));
+int frame_socket_create(int family) {
+    return prepared(socket(family, SOCK_STREAM, 0));
 }
 
 int frame_socket_accept(int listener) {

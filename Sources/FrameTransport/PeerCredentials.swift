@@ -1,4 +1,6 @@
 /// Who is at the other end of a connection, as the kernel recorded it when the connection was made.
+///
+/// Over TCP the kernel records nothing, and tokens take the place of credentials.
 public struct PeerCredentials: Sendable, Hashable {
     /// The peer's process.
     ///

@@ -46,6 +46,14 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let closed = Code("connection.closed")
         /// An earlier message is still being sent.
         public static let busy = Code("send.busy")
+        /// The other side's token is not the one expected.
+        public static let tokenRejected = Code("handshake.rejected")
+        /// The other side did not show its token in time.
+        public static let handshakeTimedOut = Code("handshake.timedOut")
+        /// A port of the loopback address was to be used without tokens.
+        public static let tokenRequired = Code("handshake.tokenRequired")
+        /// A token is empty or too long.
+        public static let invalidToken = Code("handshake.invalidToken")
         /// The caller's task was cancelled.
         public static let cancelled = Code("cancelled")
         /// A system call failed in a way that has no code of its own; `systemError` says which.

@@ -7,6 +7,11 @@ public struct TransportLimits: Sendable, Hashable {
     /// What a message may look like.
     public var wire = WireLimits()
 
+    /// How long the other side may take to show its token, where tokens are used.
+    ///
+    /// Default: 5 s.
+    public var handshake: Duration = .seconds(5)
+
     /// How long after a connection opens its first frame must begin.
     ///
     /// Default: 10 s; nil for ever.

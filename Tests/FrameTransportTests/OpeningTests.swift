@@ -21,7 +21,7 @@ import Testing
         let server = try FrameServer(at: directory.socket)
         try await opened
         #expect(connection.isOpen)
-        #expect(try await firstConnection(of: server)?.peer.processID == getpid())
+        #expect(try await firstConnection(of: server)?.peer?.processID == getpid())
     }
 
     @Test(arguments: [Duration.zero, .milliseconds(20)])

@@ -42,11 +42,18 @@ int frame_wakeup_create(int poller);
 /// Wakes the poller that `wakeup` was made for.
 int frame_wakeup_signal(int wakeup);
 
-/// Makes a Unix-domain stream socket that is non-blocking, closed on exec, and raises no SIGPIPE.
-int frame_socket_create(void);
+/// Makes a stream socket of the given family (AF_UNIX or AF_INET) that is non-blocking, closed on exec, and raises no
+/// SIGPIPE; over TCP it sends without delay.
+int frame_socket_create(int family);
 
 /// Accepts a connection, with the same properties as `frame_socket_create` gives.
 int frame_socket_accept(int listener);
+
+/// The port that a TCP socket is bound to.
+int frame_socket_port(int descriptor);
+
+/// What became of a connect that was under way: 0, or the error.
+int frame_socket_error(int descriptor);
 
 /// The flags of every send: a closed peer is an error to handle, never a signal.
 extern const int frame_send_flags;

@@ -11,8 +11,10 @@ extension Reception.Event {
         case .connected(let connection):
             var line = JSONLine(event: "connected")
             line.add("connection", connection.id)
-            line.add("pid", connection.peer.processID)
-            line.add("uid", connection.peer.userID)
+            if let peer = connection.peer {
+                line.add("pid", peer.processID)
+                line.add("uid", peer.userID)
+            }
             return line.text
         case .frame(let frame, let connection, let index, let jpegSize):
             var line = JSONLine(event: "frame")
@@ -50,7 +52,8 @@ extension Reception.Event {
         switch self {
         case .listening(let path): "listening at \(path)"
         case .connected(let connection):
-            "sender \(connection.id) connected (process \(connection.peer.processID), user \(connection.peer.userID))"
+            "sender \(connection.id) connected"
+                + (connection.peer.map { " (process \($0.processID), user \($0.userID))" } ?? "")
         case .frame: nil
         case .failed(let connection?, _, let message): "sender \(connection): \(message)"
         case .failed(nil, _, _): nil

@@ -5,12 +5,12 @@ public final class FrameConnection: Sendable, Identifiable {
     /// The connection's number among those of its server, from 1.
     public let id: Int
 
-    /// Who sends, as the kernel recorded it.
-    public let peer: PeerCredentials
+    /// Who sends, as the kernel recorded it; nil over TCP.
+    public let peer: PeerCredentials?
 
     private let driver: ReceivingDriver
 
-    init(id: Int, peer: PeerCredentials, driver: ReceivingDriver) {
+    init(id: Int, peer: PeerCredentials?, driver: ReceivingDriver) {
         self.id = id
         self.peer = peer
         self.driver = driver

@@ -35,12 +35,18 @@ public final class FrameServer: Sendable {
         /// Where the memory of frames comes from.
         public var pool = BytePool.shared
 
+        /// What each sender and this server show each other before the first frame. Default: nothing.
+        public var tokens: HandshakeTokens?
+
         /// The defaults.
         public init() {}
     }
 
-    /// The path at which the server listens.
-    public let path: String
+    /// Where the server listens: for port 0, the port that it was given.
+    public let endpoint: SocketEndpoint
+
+    /// The path at which the server listens, or its address and port.
+    public var path: String { endpoint.description }
 
     private let configuration: Configuration
     private let driver: ListeningDriver
@@ -53,17 +59,30 @@ public final class FrameServer: Sendable {
     ///   - delegate: takes connections and frames as they come, on the server's thread, in place of ``connections`` and
     ///     ``FrameConnection/frames``. The server holds it until it is closed.
     /// - Throws: `pathTooLong`, `invalidPath`, `notASocket`, `addressInUse`, `cannotCreate` or `system`.
-    public init(
+    public convenience init(
         at path: String,
         configuration: Configuration = .init(),
         delegate: (any FrameServerDelegate)? = nil
     ) throws(TransportError) {
+        try self.init(at: .path(path), configuration: configuration, delegate: delegate)
+    }
+
+    /// Starts to listen at a path, or at a port of the loopback address.
+    ///
+    /// - Parameters:
+    ///   - endpoint: where to listen.
+    ///   - configuration: how to receive; for a port, with tokens.
+    ///   - delegate: as for a path.
+    /// - Throws: as for a path, and `tokenRequired` or `invalidToken`.
+    public init(
+        at endpoint: SocketEndpoint,
+        configuration: Configuration = .init(),
+        delegate: (any FrameServerDelegate)? = nil
+    ) throws(TransportError) {
         try configuration.thread.checkRunning()
-        let socket = try ListeningSocket(
-            claiming: SocketAddress(path: path),
-            backlog: configuration.limits.backlog
-        )
-        self.path = path
+        try endpoint.check(configuration.tokens)
+        let socket = try ListeningSocket(at: endpoint, backlog: configuration.limits.backlog)
+        self.endpoint = socket.endpoint
         self.configuration = configuration
         driver = ListeningDriver(socket, configuration: configuration, delegate: delegate)
         configuration.thread.execute { [driver] in driver.start() }
@@ -79,6 +98,9 @@ public final class FrameServer: Sendable {
     ///
     /// A connection that nobody takes from here stays open, and sends no more than is read ahead.
     public var connections: Connections { Connections(server: self) }
+
+    /// How many senders were turned away: over the limit, of another user, or without the right token.
+    public var refusedConnections: Int { driver.refused.value }
 
     /// Stops to listen, removes the socket's file, and ends every connection in order.
     public func close() {

@@ -5,6 +5,7 @@
 final class ListeningDriver: IOHandler, @unchecked Sendable {
     let mailbox = Mailbox<FrameConnection>(capacity: .max, overflow: .refused)
     let closed = Latch<Void>()
+    let refused = Counter()
 
     private let configuration: FrameServer.Configuration
     private var delegate: (any FrameServerDelegate)?
@@ -77,33 +78,41 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     }
 
     private func admit(_ descriptor: consuming OwnedDescriptor) {
-        guard connections.count < configuration.limits.connections,
-            let peer = try? Syscalls.peer(of: descriptor.rawValue),
-            peer.userID == Syscalls.effectiveUserID || peer.userID == 0
-        else { return }
+        let peer = try? Syscalls.peer(of: descriptor.rawValue)
+        guard connections.count < configuration.limits.connections, isAllowed(peer) else { return refused.increment() }
         lastConnection += 1
         let id = lastConnection
         let driver = ReceivingDriver(descriptor, configuration: configuration)
         connections[id] = driver
-        let connection = FrameConnection(id: id, peer: peer, driver: driver)
+        driver.start(
+            onReady: { [weak self] in self?.present(FrameConnection(id: id, peer: peer, driver: driver), driver) },
+            onClosed: { [weak self] in self?.ended(id) }
+        )
+    }
+
+    /// Whether a peer may connect: this user and root may, and over TCP whoever then shows the right token.
+    private func isAllowed(_ peer: PeerCredentials?) -> Bool {
+        guard case .path = socket?.endpoint else { return true }
+        return peer?.userID == Syscalls.effectiveUserID || peer?.userID == 0
+    }
+
+    /// Gives out a connection, now that its sender has shown its token where one is wanted.
+    private func present(_ connection: FrameConnection, _ driver: ReceivingDriver) {
         guard let delegate else {
             mailbox.put(connection)
-            driver.start(sink: nil) { [weak self] _ in self?.ended(id) }
             return
         }
         delegate.connectionDidOpen(connection)
-        driver.start { frame in
-            delegate.connection(connection, didReceive: frame)
-        } onClosed: { [weak self] reason in
-            delegate.connection(connection, didCloseFor: reason)
-            self?.ended(id)
-        }
+        driver.deliver(
+            to: { frame in delegate.connection(connection, didReceive: frame) },
+            end: { reason in delegate.connection(connection, didCloseFor: reason) }
+        )
     }
 
     // MARK: Ending
 
     private func ended(_ id: Int) {
-        connections[id] = nil
+        if let driver = connections.removeValue(forKey: id), !driver.isReady { refused.increment() }
         settle()
     }
 

@@ -12,7 +12,12 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let mailbox: Mailbox<Frame>
     let closed = Latch<CloseReason>()
 
+    /// Whether frames may come: at once, or when the sender has shown its token.
+    private(set) var isReady = false
+
     private let limits: TransportLimits
+    private let tokens: HandshakeTokens?
+    private var token: TokenReader?
     private var descriptor: OwnedDescriptor?
     private var receiver: FrameReceiver
     private var registration: IORegistration?
@@ -20,11 +25,15 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private var framesLeft = framesPerTurn
     private var isLingering = false
     private var sink: ((Frame) -> Void)?
-    private var onClosed: ((CloseReason) -> Void)?
+    private var onEnd: ((CloseReason) -> Void)?
+    private var onReady: (() -> Void)?
+    private var onClosed: (() -> Void)?
 
     init(_ descriptor: consuming OwnedDescriptor, configuration: FrameServer.Configuration) {
         thread = configuration.thread
         limits = configuration.limits
+        tokens = configuration.tokens
+        token = configuration.tokens.map { TokenReader(expecting: $0.expected) }
         self.descriptor = consume descriptor
         receiver = FrameReceiver(limits: configuration.limits.wire, pool: configuration.pool)
         let owner = WeakReference<ReceivingDriver>()
@@ -38,18 +47,53 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// Starts to read.
     ///
     /// - Parameters:
-    ///   - sink: takes the frames in place of the mailbox.
+    ///   - onReady: called when frames may come.
     ///   - onClosed: called once, when the descriptor has been closed.
-    func start(sink: ((Frame) -> Void)?, onClosed: @escaping (CloseReason) -> Void) {
-        self.sink = sink
+    func start(onReady: @escaping () -> Void, onClosed: @escaping () -> Void) {
+        self.onReady = onReady
         self.onClosed = onClosed
         guard let socket = descriptor?.rawValue else { return }
         do {
             registration = try thread.register(socket, self)
-            updateDeadline()
         } catch {
-            finish(.failed(.lost(error)))
+            return finish(.failed(.lost(error)))
         }
+        if token == nil {
+            becomeReady()
+        } else {
+            registration?.deadline = MonotonicClock.deadline(in: limits.handshake)
+        }
+    }
+
+    /// Hands what comes to closures in place of the mailbox.
+    func deliver(to sink: @escaping (Frame) -> Void, end: @escaping (CloseReason) -> Void) {
+        self.sink = sink
+        onEnd = end
+    }
+
+    private func becomeReady() {
+        isReady = true
+        updateDeadline()
+        onReady?()
+        onReady = nil
+    }
+
+    /// Reads the sender's token, and answers with this side's when it is right.
+    private func shakeHands(_ reader: TokenReader, with socket: Int32) {
+        var reader = reader
+        do throws(TransportError) {
+            while reader.remaining > 0, try reader.read(from: socket) {}
+            token = reader
+            guard reader.remaining == 0 else { return }
+            guard reader.isRight, let tokens else {
+                throw TransportError(.tokenRejected, "the sender's token is not the one expected")
+            }
+            token = nil
+            try tokens.show(to: socket)
+        } catch {
+            return finish(.failed(error))
+        }
+        becomeReady()
     }
 
     /// Takes the next frame straight from the socket; nil where it is not there yet, or must be waited for in turn.
@@ -78,6 +122,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     func becameReady(_ readiness: Readiness) {
         guard let socket = descriptor?.rawValue else { return }
         receiver.socketBecameReady(readiness)
+        if let token { shakeHands(token, with: socket) }
+        guard token == nil else { return }
         if isLingering {
             discardInput(from: socket)
         } else {
@@ -87,6 +133,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     func deadlinePassed() {
         if isLingering { return finish(.closedLocally) }
+        guard isReady else {
+            return finish(.failed(TransportError(.handshakeTimedOut, "the sender did not show its token in time")))
+        }
         let what =
             switch receiver.phase {
             case .betweenMessages: receiver.frames == 0 ? "its first frame" : "its next frame"
@@ -169,9 +218,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         descriptor = nil
         closed.set(reason)
         mailbox.end(reason.error)
-        onClosed?(reason)
-        onClosed = nil
-        sink = nil
+        onEnd?(reason)
+        onClosed?()
+        (sink, onEnd, onReady, onClosed) = (nil, nil, nil, nil)
     }
 }
 

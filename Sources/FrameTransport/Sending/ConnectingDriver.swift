@@ -8,10 +8,25 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         case idle
         /// Between two attempts to connect.
         case waiting
+        /// The system makes the connection.
+        case connecting(socket: Int32)
+        /// The server is to show its token.
+        case handshaking(socket: Int32)
         case open(socket: Int32)
         /// Ending in order: the message under way, and the server's own end, are waited for.
         case closing(socket: Int32)
-        case closed
+        case closed(CloseReason)
+
+        var published: SocketConnection.State {
+            switch self {
+            case .idle: .idle
+            case .waiting, .connecting: .started
+            case .handshaking: .handshaking
+            case .open, .closing: .connected
+            case .closed(.failed(let error)): .failed(error)
+            case .closed: .closed
+            }
+        }
     }
 
     let thread: IOThread
@@ -19,16 +34,24 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     let events = Mailbox<SocketConnection.Event>(capacity: 16, overflow: .replacesOldest)
     let closed = Latch<CloseReason>()
 
-    private let path: String
+    /// How the connection stands, as its users see it.
+    let states = StateSequence()
+
+    private let endpoint: SocketEndpoint
     private let configuration: SocketConnection.Configuration
-    private var state = State.idle
+    private var state = State.idle {
+        didSet { states.change(to: state.published) }
+    }
+    /// The socket, until it is the lane's.
+    private var descriptor: OwnedDescriptor?
+    private var token: TokenReader?
     private var registration: IORegistration?
     private var openings = Openings()
     private var isWantedForGood = false
     private var progressAtDeadline: Int?
 
-    init(path: String, configuration: SocketConnection.Configuration) {
-        self.path = path
+    init(_ endpoint: SocketEndpoint, configuration: SocketConnection.Configuration) {
+        self.endpoint = endpoint
         self.configuration = configuration
         thread = configuration.thread
         lane = SendLane(padsShortBodies: configuration.padsShortBodies)
@@ -46,7 +69,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         switch state {
         case .open: opening.result.set(.success(()))
         case .closing, .closed: opening.result.set(.failure(Self.closedError))
-        case .waiting:
+        case .waiting, .connecting, .handshaking:
             openings.add(opening)
             bringAttemptForward(to: opening.deadline)
         case .idle:
@@ -58,41 +81,118 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// Stops to connect on behalf of somebody who no longer waits for it.
     func abandon(_ opening: Openings.Opening) {
         openings.remove(opening)
-        opening.result.set(.failure(TransportError(.cancelled, path: path, "the wait for a server was cancelled")))
+        opening.result.set(.failure(TransportError(.cancelled, path: endpoint.description, "the wait for a server was cancelled")))
         stopAttemptsIfUnwanted()
     }
 
     private func attempt() {
+        let address: SocketAddress
         do {
-            try connect(to: SocketAddress(path: path))
+            try endpoint.check(configuration.tokens)
+            address = try SocketAddress(endpoint)
         } catch {
             // No later attempt can go better.
             state = .idle
             openings.settle(.failure(error))
             events.put(.didClose(.failed(error)))
+            return
         }
+        connect(to: address)
     }
 
     private func connect(to address: SocketAddress) {
-        do {
+        do throws(Errno) {
             // A new descriptor each time: one whose connect has failed is in no defined state.
-            let descriptor = try Syscalls.makeSocket()
-            try Syscalls.connectSocket(descriptor.rawValue, to: address)
+            let descriptor = try Syscalls.makeSocket(for: address)
             let socket = descriptor.rawValue
-            registration?.cancel()
-            registration = try thread.register(socket, self)
-            state = .open(socket: socket)
-            lane.open(descriptor)
+            let isConnected = try Self.connect(socket, to: address)
+            let registration = try thread.register(socket, self)
+            self.registration?.cancel()
+            self.registration = registration
+            self.descriptor = consume descriptor
+            state = .connecting(socket: socket)
+            if isConnected {
+                didConnect(socket)
+            } else {
+                registration.deadline = MonotonicClock.deadline(in: configuration.connectTimeout)
+            }
         } catch {
-            return retryLater(after: error)
+            retryLater(after: error)
         }
+    }
+
+    /// Whether the connection is there at once, as over a path it always is.
+    private static func connect(_ socket: Int32, to address: SocketAddress) throws(Errno) -> Bool {
+        do {
+            try Syscalls.connectSocket(socket, to: address)
+            return true
+        } catch .inProgress {
+            return false
+        }
+    }
+
+    /// The system has made the connection, or given up.
+    private func concludeConnecting(_ socket: Int32) {
+        do {
+            try Syscalls.checkConnected(socket)
+        } catch {
+            return giveUpAttempt(after: error)
+        }
+        didConnect(socket)
+    }
+
+    private func didConnect(_ socket: Int32) {
+        guard let tokens = configuration.tokens else { return didOpen(socket) }
+        state = .handshaking(socket: socket)
+        token = TokenReader(expecting: tokens.expected)
+        registration?.deadline = MonotonicClock.deadline(in: configuration.handshakeTimeout)
+        do {
+            try tokens.show(to: socket)
+        } catch {
+            giveUpAttempt(after: error.systemError)
+        }
+    }
+
+    /// Reads the server's token.
+    private func shakeHands(_ socket: Int32) {
+        guard var reader = token else { return }
+        do throws(TransportError) {
+            while reader.remaining > 0, try reader.read(from: socket) {}
+            token = reader
+            guard reader.remaining == 0 else { return }
+            guard reader.isRight else {
+                throw TransportError(.tokenRejected, path: endpoint.description, "the server's token is not the one expected")
+            }
+        } catch {
+            // A server that goes away is worth another attempt, one with other tokens is not.
+            guard error.code == .tokenRejected else { return giveUpAttempt(after: error.systemError) }
+            openings.settle(.failure(error))
+            return finish(.failed(error))
+        }
+        didOpen(socket)
+    }
+
+    private func didOpen(_ socket: Int32) {
+        guard let descriptor = descriptor.take() else { return }
+        token = nil
+        registration?.deadline = nil
+        lane.open(descriptor)
+        state = .open(socket: socket)
         isWantedForGood = true
         openings.settle(.success(()))
         events.put(.didOpen)
     }
 
+    private func giveUpAttempt(after failure: Errno?) {
+        registration?.cancel()
+        registration = nil
+        descriptor = nil
+        token = nil
+        retryLater(after: failure)
+    }
+
     private func retryLater(after failure: Errno?) {
-        openings.expire(at: MonotonicClock.now(), path: path, failure)
+        openings.expire(at: MonotonicClock.now(), path: endpoint.description, failure)
         state = .waiting
         let registration = thread.registerTimer(self)
         self.registration?.cancel()
@@ -118,15 +218,26 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     // MARK: IOHandler
 
     func becameReady(_ readiness: Readiness) {
-        // What the server said comes first: its end explains why a write fails.
-        if readiness.contains(.readable) { readInput() }
-        if readiness.contains(.writable) { resumeSending() }
+        switch state {
+        case .connecting(let socket):
+            if readiness.contains(.writable) { concludeConnecting(socket) }
+        case .handshaking(let socket):
+            if readiness.contains(.readable) { shakeHands(socket) }
+        case .open, .closing:
+            // What the server said comes first: its end explains why a write fails.
+            if readiness.contains(.readable) { readInput() }
+            if readiness.contains(.writable) { resumeSending() }
+        case .idle, .waiting, .closed:
+            break
+        }
     }
 
     func deadlinePassed() {
         switch state {
         case .waiting:
             attempt()
+        case .connecting, .handshaking:
+            giveUpAttempt(after: nil)
         case .open:
             checkProgress()
         case .closing:
@@ -148,7 +259,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     private func checkProgress() {
         guard let progress = lane.bytesUnderWay else { return }
         guard progress == progressAtDeadline else { return watchProgress() }
-        end(.failed(TransportError(.sendTimedOut, path: path, "the server has stopped to read")))
+        end(.failed(TransportError(.sendTimedOut, path: endpoint.description, "the server has stopped to read")))
     }
 
     private func resumeSending() {
@@ -172,7 +283,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         switch state {
         case .open(let open): socket = open
         case .closing(let closing): socket = closing
-        case .idle, .waiting, .closed: return
+        case .idle, .waiting, .connecting, .handshaking, .closed: return
         }
         unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { scratch in
             let nothing = unsafe MemoryRun(start: nil, count: 0)
@@ -190,7 +301,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     func close() {
         switch state {
-        case .idle, .waiting:
+        case .idle, .waiting, .connecting, .handshaking:
             finish(.closedLocally)
         case .open(let socket):
             state = .closing(socket: socket)
@@ -212,25 +323,28 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
             retryLater(after: nil)
         case .open:
             finish(reason)
-        case .idle, .waiting, .closed:
+        case .idle, .waiting, .connecting, .handshaking, .closed:
             break
         }
     }
 
     private func finish(_ reason: CloseReason) {
         leaveSocket(reason)
-        state = .closed
+        state = .closed(reason)
         openings.settle(.failure(Self.closedError))
         events.put(.didClose(reason))
         events.end()
+        states.end()
         closed.set(reason)
     }
 
     private func leaveSocket(_ reason: CloseReason) {
         registration?.cancel()
         registration = nil
+        descriptor = nil
+        token = nil
         progressAtDeadline = nil
-        let loss = reason.error ?? TransportError(.connectionLost, path: path, "\(reason) before the message was out")
+        let loss = reason.error ?? TransportError(.connectionLost, path: endpoint.description, "\(reason) before the message was out")
         lane.close(loss)
     }
 

@@ -37,11 +37,42 @@ public final class SocketConnection: Sendable {
         /// message, which a shorter body allows. A receiver of this package does not need it.
         public var padsShortBodies = true
 
+        /// What the server and this side show each other before the first frame.
+        ///
+        /// Default: nothing.
+        public var tokens: HandshakeTokens?
+
+        /// How long one attempt to connect may take.
+        ///
+        /// Default: 2 s.
+        public var connectTimeout: Duration = .seconds(2)
+
+        /// How long the server may take to show its token.
+        ///
+        /// Default: 5 s.
+        public var handshakeTimeout: Duration = .seconds(5)
+
         /// The thread that connects, and that goes on sending where the socket was full.
         public var thread = IOThread.shared
 
         /// The defaults.
         public init() {}
+    }
+
+    /// How a connection stands.
+    public enum State: Sendable, Hashable {
+        /// Nobody has opened it, or those who did have given up.
+        case idle
+        /// It looks for a server.
+        case started
+        /// A server is there; both show their tokens.
+        case handshaking
+        /// Frames may be sent.
+        case connected
+        /// It has ended for good, and not in order.
+        case failed(TransportError)
+        /// It has ended for good, in order.
+        case closed
     }
 
     /// What happens to a connection over its life.
@@ -52,17 +83,27 @@ public final class SocketConnection: Sendable {
         case didClose(CloseReason)
     }
 
-    /// The path of the server's socket.
-    public let path: String
+    /// Where the server listens.
+    public let endpoint: SocketEndpoint
+
+    /// The path of the server's socket, or its address and port.
+    public var path: String { endpoint.description }
 
     private let driver: ConnectingDriver
 
     /// Describes a connection; nothing happens until it is opened.
     ///
     /// A path that no socket can have is reported by opening it.
-    public init(path: String, configuration: Configuration = .init()) {
-        self.path = path
-        driver = ConnectingDriver(path: path, configuration: configuration)
+    public convenience init(path: String, configuration: Configuration = .init()) {
+        self.init(to: .path(path), configuration: configuration)
+    }
+
+    /// Describes a connection to a path or a port; nothing happens until it is opened.
+    ///
+    /// A path that no socket can have, and a port without tokens, are reported by opening it.
+    public init(to endpoint: SocketEndpoint, configuration: Configuration = .init()) {
+        self.endpoint = endpoint
+        driver = ConnectingDriver(endpoint, configuration: configuration)
     }
 
     deinit {
@@ -71,6 +112,14 @@ public final class SocketConnection: Sendable {
 
     /// Whether a server is connected now.
     public var isOpen: Bool { driver.lane.isOpen }
+
+    /// How the connection stands now.
+    public var state: State { driver.states.value }
+
+    /// The changes of ``state``, from its making on; a sequence for one consumer.
+    ///
+    /// It ends with the connection. The latest 16 changes are kept for a consumer that comes late.
+    public var states: Updates<State> { Updates(mailbox: driver.states.changes, connection: self) }
 
     /// How the connection ended for good; nil before.
     public var closeReason: CloseReason? { driver.closed.value }
@@ -134,7 +183,7 @@ public final class SocketConnection: Sendable {
     /// It ends with the connection.
     ///
     /// The latest 16 events are kept for a consumer that comes late.
-    public var events: Events { Events(connection: self) }
+    public var events: Updates<Event> { Updates(mailbox: driver.events, connection: self) }
 
     /// Ends the connection in order and for good: sends the rest of the message under way, and says that nothing follows.
     public func close() {
@@ -144,31 +193,5 @@ public final class SocketConnection: Sendable {
     /// Waits until the connection, after ``close()``, has ended.
     public func closed() async -> CloseReason {
         await driver.closed.wait()
-    }
-
-    /// What happens to one connection.
-    public struct Events: AsyncSequence, Sendable {
-        fileprivate let connection: SocketConnection
-
-        /// Starts to take events.
-        public func makeAsyncIterator() -> Iterator {
-            Iterator(connection: connection)
-        }
-
-        /// Takes the events of one connection.
-        public struct Iterator: AsyncIteratorProtocol {
-            fileprivate let connection: SocketConnection
-
-            /// The next event; nil at the end, or where the caller's task is cancelled.
-            public mutating func next(isolation actor: isolated (any Actor)?) async -> Event? {
-                // A mailbox of events ends without an error.
-                try? await connection.driver.events.next(isolation: actor)
-            }
-
-            /// The next event; nil at the end, or where the caller's task is cancelled.
-            public mutating func next() async -> Event? {
-                await next(isolation: nil)
-            }
-        }
     }
 }

@@ -18,6 +18,7 @@ public struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
     static var current: Errno { Errno(errno) }
 
     static let again = Errno(EAGAIN)
+    static let inProgress = Errno(EINPROGRESS)
     static let noEntry = Errno(ENOENT)
     static let exists = Errno(EEXIST)
     static let refused = Errno(ECONNREFUSED)

@@ -84,8 +84,19 @@ extension Syscalls {
 // MARK: - Sockets
 
 extension Syscalls {
-    static func makeSocket() throws(Errno) -> OwnedDescriptor {
-        OwnedDescriptor(try retrying { frame_socket_create() })
+    static func makeSocket(for address: SocketAddress) throws(Errno) -> OwnedDescriptor {
+        OwnedDescriptor(try retrying { frame_socket_create(address.family) })
+    }
+
+    /// The port that a TCP socket is bound to.
+    static func port(of socket: Int32) throws(Errno) -> UInt16 {
+        UInt16(truncatingIfNeeded: try retrying { frame_socket_port(socket) })
+    }
+
+    /// What became of a connect that was under way.
+    static func checkConnected(_ socket: Int32) throws(Errno) {
+        let error = frame_socket_error(socket)
+        if error != 0 { throw Errno(error) }
     }
 
     static func accept(from listener: Int32) throws(Errno) -> OwnedDescriptor {

@@ -1,0 +1,12 @@
+internal import Synchronization
+
+/// A number that any thread may count up and read.
+final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func increment() {
+        count.wrappingAdd(1, ordering: .relaxed)
+    }
+}

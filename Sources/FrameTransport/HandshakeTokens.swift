@@ -1,0 +1,98 @@
+/// What both ends show each other before the first frame.
+///
+/// The sender writes its token's bytes, the server answers with its own; each side reads exactly as many bytes as it
+/// expects, and compares them all, whatever the first of them are. A sender with a wrong token gets no answer. Frames that
+/// are handed in before both have agreed are dropped.
+public struct HandshakeTokens: Sendable, Hashable {
+    /// The most bytes that a token may have.
+    public static let maximumByteCount = 1024
+
+    /// What this side shows: 1 to 1,024 bytes.
+    public var own: [UInt8]
+
+    /// What the other side has to show: 1 to 1,024 bytes.
+    public var expected: [UInt8]
+
+    /// Two tokens, one for each side.
+    public init(own: [UInt8], expected: [UInt8]) {
+        self.own = own
+        self.expected = expected
+    }
+
+    /// One token, which both sides show.
+    public init(shared token: [UInt8]) {
+        self.init(own: token, expected: token)
+    }
+
+    /// Checks both lengths.
+    ///
+    /// - Throws: `invalidToken`.
+    func check() throws(TransportError) {
+        let range = 1...Self.maximumByteCount
+        guard range ~= own.count, range ~= expected.count else {
+            throw TransportError(
+                .invalidToken,
+                "a token has 1 to \(Self.maximumByteCount) bytes, and these have \(own.count) and \(expected.count)"
+            )
+        }
+    }
+}
+
+extension HandshakeTokens {
+    /// Writes this side's token, which a new connection always has room for.
+    func show(to socket: Int32) throws(TransportError) {
+        var own = own
+        let nothing = unsafe MemoryRun(start: nil, count: 0)
+        let sent = unsafe own.withUnsafeMutableBytes { own in
+            Result { () throws(Errno) in try unsafe Syscalls.send(to: socket, own, nothing, nothing) }
+        }
+        do throws(Errno) {
+            guard case .bytes(own.count) = try sent.get() else { throw Errno.again }
+        } catch {
+            throw .lost(error)
+        }
+    }
+}
+
+/// Reads the other side's token, byte for byte, and compares it in a time that does not tell how much of it is right.
+struct TokenReader {
+    private let expected: [UInt8]
+    private var count = 0
+    private var difference: UInt8 = 0
+
+    init(expecting expected: [UInt8]) {
+        self.expected = expected
+    }
+
+    /// How many bytes are still to come. No more than these must be read: the next ones are a frame's.
+    var remaining: Int { expected.count - count }
+
+    /// Whether what has come is the token. Only to be asked when all of it has come.
+    var isRight: Bool { remaining == 0 && difference == 0 }
+
+    /// Takes bytes, at most ``remaining``.
+    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+        for index in 0..<min(bytes.count, remaining) {
+            unsafe difference |= bytes[index] ^ expected[count]
+            count += 1
+        }
+    }
+
+    /// Reads from a socket what is there; false where there is no more for now.
+    ///
+    /// - Throws: `connectionLost` where the other side has closed.
+    mutating func read(from socket: Int32) throws(TransportError) -> Bool {
+        try unsafe withUnsafeTemporaryAllocation(byteCount: remaining, alignment: 1) { buffer throws(TransportError) in
+            let transfer: Transfer
+            do throws(Errno) {
+                transfer = try unsafe Syscalls.receive(from: socket, into: buffer, MemoryRun(start: nil, count: 0))
+            } catch {
+                throw .lost(error)
+            }
+            guard case .bytes(let count) = transfer else { return false }
+            guard count > 0 else { throw TransportError(.tokenRejected, "the other side closed in place of its token") }
+            unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            return true
+        }
+    }
+}

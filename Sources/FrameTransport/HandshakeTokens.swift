@@ -64,10 +64,14 @@ struct TokenReader {
         self.expected = expected
     }
 
-    /// How many bytes are still to come. No more than these must be read: the next ones are a frame's.
+    /// How many bytes are still to come.
+    ///
+    /// No more than these must be read: the next ones are a frame's.
     var remaining: Int { expected.count - count }
 
-    /// Whether what has come is the token. Only to be asked when all of it has come.
+    /// Whether what has come is the token.
+    ///
+    /// Only to be asked when all of it has come.
     var isRight: Bool { remaining == 0 && difference == 0 }
 
     /// Takes bytes, at most ``remaining``.

@@ -35,7 +35,9 @@ public final class FrameServer: Sendable {
         /// Where the memory of frames comes from.
         public var pool = BytePool.shared
 
-        /// What each sender and this server show each other before the first frame. Default: nothing.
+        /// What each sender and this server show each other before the first frame.
+        ///
+        /// Default: nothing.
         public var tokens: HandshakeTokens?
 
         /// The defaults.

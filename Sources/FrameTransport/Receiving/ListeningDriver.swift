@@ -78,8 +78,13 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     }
 
     private func admit(_ descriptor: consuming OwnedDescriptor) {
-        let peer = try? Syscalls.peer(of: descriptor.rawValue)
-        guard connections.count < configuration.limits.connections, isAllowed(peer) else { return refused.increment() }
+        // Over TCP the system knows of nobody, and whoever shows the right token may connect.
+        var peer: PeerCredentials?
+        if case .path = socket?.endpoint {
+            peer = try? Syscalls.peer(of: descriptor.rawValue)
+            guard peer?.userID == Syscalls.effectiveUserID || peer?.userID == 0 else { return refused.increment() }
+        }
+        guard connections.count < configuration.limits.connections else { return refused.increment() }
         lastConnection += 1
         let id = lastConnection
         let driver = ReceivingDriver(descriptor, configuration: configuration)
@@ -88,12 +93,6 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             onReady: { [weak self] in self?.present(FrameConnection(id: id, peer: peer, driver: driver), driver) },
             onClosed: { [weak self] in self?.ended(id) }
         )
-    }
-
-    /// Whether a peer may connect: this user and root may, and over TCP whoever then shows the right token.
-    private func isAllowed(_ peer: PeerCredentials?) -> Bool {
-        guard case .path = socket?.endpoint else { return true }
-        return peer?.userID == Syscalls.effectiveUserID || peer?.userID == 0
     }
 
     /// Gives out a connection, now that its sender has shown its token where one is wanted.

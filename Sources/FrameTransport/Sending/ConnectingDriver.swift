@@ -81,7 +81,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// Stops to connect on behalf of somebody who no longer waits for it.
     func abandon(_ opening: Openings.Opening) {
         openings.remove(opening)
-        opening.result.set(.failure(TransportError(.cancelled, path: endpoint.description, "the wait for a server was cancelled")))
+        opening.result.set(
+            .failure(TransportError(.cancelled, path: endpoint.description, "the wait for a server was cancelled"))
+        )
         stopAttemptsIfUnwanted()
     }
 
@@ -161,7 +163,11 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
             token = reader
             guard reader.remaining == 0 else { return }
             guard reader.isRight else {
-                throw TransportError(.tokenRejected, path: endpoint.description, "the server's token is not the one expected")
+                throw TransportError(
+                    .tokenRejected,
+                    path: endpoint.description,
+                    "the server's token is not the one expected"
+                )
             }
         } catch {
             // A server that goes away is worth another attempt, one with other tokens is not.
@@ -344,7 +350,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         descriptor = nil
         token = nil
         progressAtDeadline = nil
-        let loss = reason.error ?? TransportError(.connectionLost, path: endpoint.description, "\(reason) before the message was out")
+        let loss =
+            reason.error
+            ?? TransportError(.connectionLost, path: endpoint.description, "\(reason) before the message was out")
         lane.close(loss)
     }
 

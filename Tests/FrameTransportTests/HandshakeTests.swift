@@ -1,0 +1,145 @@
+import FrameTransport
+import FrameWire
+import Testing
+
+/// Tokens, both ways, before any frame.
+@Suite struct HandshakeTests {
+    let directory: TemporaryDirectory
+    let tokens = HandshakeTokens(own: Array("the sender's".utf8), expected: Array("the host's".utf8))
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private var hostTokens: HandshakeTokens { HandshakeTokens(own: tokens.expected, expected: tokens.own) }
+
+    private func makeServer(_ change: (inout FrameServer.Configuration) -> Void = { _ in }) throws -> FrameServer {
+        try directory.server { configuration in
+            configuration.tokens = hostTokens
+            change(&configuration)
+        }
+    }
+
+    private func frame(_ seed: Int) -> FrameMessage {
+        FrameMessage(jpeg: FrameBytes(body(seed, count: 20_000)), bufferSize: BufferSize(width: 562, height: 1218))
+    }
+
+    @Test func `both tokens right: frames go, and the states tell the way there`() async throws {
+        let server = try makeServer()
+        let connection = directory.connection { $0.tokens = tokens }
+        try await connection.open(within: .seconds(30))
+        try await connection.send(frame(1))
+        let received = try #require(try await firstConnection(of: server))
+        var frames = received.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.jpeg.array() == body(1, count: 20_000))
+        connection.close()
+        _ = await connection.closed()
+        var states: [SocketConnection.State] = []
+        for await state in connection.states { states.append(state) }
+        #expect(states == [.started, .handshaking, .connected, .closed])
+    }
+
+    @Test(arguments: [
+        Array("the sender'S".utf8), Array("The sender's".utf8), Array("the sender".utf8) + [0, 0],
+        [UInt8](repeating: 0, count: 12),
+    ])
+    func `a sender with a wrong token gets no answer and is never presented`(wrong: [UInt8]) async throws {
+        let server = try makeServer()
+        let intruder = try RawSocket.connected(to: server.path)
+        try await intruder.write(wrong)
+        #expect(try await intruder.read(1).isEmpty)
+        #expect(await eventually { server.refusedConnections == 1 })
+        let honest = directory.connection { $0.tokens = tokens }
+        try await honest.open(within: .seconds(30))
+        // Connections are presented in their order: the first one is the honest one.
+        #expect(try await firstConnection(of: server)?.id == 2)
+    }
+
+    @Test func `a server with a wrong token is not sent to`() async throws {
+        let foreign = try RawSocket.bound(to: directory.socket)
+        let connection = directory.connection { $0.tokens = tokens }
+        let opening = Task { try await connection.open(within: .seconds(30)) }
+        let accepted = try await foreign.accepted()
+        #expect(try await accepted.read(tokens.own.count) == tokens.own)
+        try await accepted.write(Array("the ghost!".utf8))
+        let error = await #expect(throws: TransportError.self) { try await opening.value }
+        #expect(error?.code == .tokenRejected)
+        #expect(await connection.closed().error?.code == .tokenRejected)
+        guard case .failed(let failure) = connection.state else {
+            Issue.record("the state is \(connection.state)")
+            return
+        }
+        #expect(failure.code == .tokenRejected)
+        #expect(try await accepted.read(1).isEmpty)
+    }
+
+    @Test func `frames offered before both agree are dropped`() async throws {
+        let foreign = try RawSocket.bound(to: directory.socket)
+        let connection = directory.connection { $0.tokens = tokens }
+        connection.open()
+        let accepted = try await foreign.accepted()
+        _ = try await accepted.read(tokens.own.count)
+        let error = await #expect(throws: TransportError.self) { try await connection.send(frame(1)) }
+        #expect(error?.code == .closed)
+        async let opened: Void = connection.open(within: .seconds(30))
+        try await accepted.write(tokens.expected)
+        try await opened
+        try await connection.send(frame(2))
+        let expected = message(body(2, count: 20_000))
+        #expect(try await accepted.read(expected.count) == expected)
+    }
+
+    @Test(arguments: [1, 5, .max])
+    func `a token and the first frame may come in any pieces`(chunk: Int) async throws {
+        let server = try makeServer()
+        let sender = try RawSocket.connected(to: server.path)
+        try await sender.write(tokens.own + message(body(3, count: 300)), chunk: chunk)
+        #expect(try await sender.read(tokens.expected.count) == tokens.expected)
+        let received = try #require(try await firstConnection(of: server))
+        var frames = received.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.jpeg.array() == body(3, count: 300))
+    }
+
+    @Test func `whoever shows nothing is sent away at the deadline`() async throws {
+        let server = try makeServer { $0.limits.handshake = .milliseconds(20) }
+        let silent = try RawSocket.connected(to: server.path)
+        try await silent.write(Array(tokens.own.dropLast()))
+        #expect(try await silent.read(1).isEmpty)
+        #expect(await eventually { server.refusedConnections == 1 })
+    }
+
+    @Test func `a port of the loopback address wants tokens at both ends`() async throws {
+        let error = #expect(throws: TransportError.self) { try FrameServer(at: .loopback(port: 0)) }
+        #expect(error?.code == .tokenRequired)
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = hostTokens
+        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+        let bare = SocketConnection(to: server.endpoint)
+        let bareError = await #expect(throws: TransportError.self) { try await bare.open(within: .seconds(30)) }
+        #expect(bareError?.code == .tokenRequired)
+
+        var settings = SocketConnection.Configuration()
+        settings.tokens = tokens
+        let connection = SocketConnection(to: server.endpoint, configuration: settings)
+        try await connection.open(within: .seconds(30))
+        let received = try #require(try await firstConnection(of: server))
+        #expect(received.peer == nil)
+        var frames = received.frames.makeAsyncIterator()
+        for seed in 0..<20 {
+            async let sent: Void = connection.send(frame(seed))
+            #expect(try await frames.next()?.jpeg.array() == body(seed, count: 20_000))
+            try await sent
+        }
+    }
+
+    @Test(arguments: [0, 1025])
+    func `a token of no or too many bytes is refused`(count: Int) async throws {
+        let bad = HandshakeTokens(shared: [UInt8](repeating: 1, count: count))
+        let error = #expect(throws: TransportError.self) { try directory.server { $0.tokens = bad } }
+        #expect(error?.code == .invalidToken)
+        #expect(directory.names.isEmpty)
+        let connection = directory.connection { $0.tokens = bad }
+        let opening = await #expect(throws: TransportError.self) { try await connection.open(within: .seconds(30)) }
+        #expect(opening?.code == .invalidToken)
+    }
+}

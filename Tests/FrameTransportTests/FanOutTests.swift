@@ -1,0 +1,80 @@
+import FrameTransport
+import FrameWire
+import Testing
+
+/// One sender's frames for several readers.
+@Suite struct FanOutTests {
+    let directory: TemporaryDirectory
+    let server: FrameServer
+    let sender: RawSocket
+    let connection: FrameConnection
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        server = try FrameServer(at: directory.socket)
+        sender = try RawSocket.connected(to: directory.socket)
+        connection = try #require(try await firstConnection(of: server))
+    }
+
+    private func send(_ seed: Int) async throws {
+        try await sender.write(message(body(seed, count: 12_000)))
+    }
+
+    @Test func `every reader that keeps up gets every frame`() async throws {
+        let fanOut = FrameFanOut(of: connection)
+        var readers = (0..<3).map { _ in fanOut.reader().makeAsyncIterator() }
+        for seed in 0..<20 {
+            try await send(seed)
+            for index in readers.indices {
+                #expect(try await readers[index].next()?.jpeg.array() == body(seed, count: 12_000))
+            }
+        }
+    }
+
+    @Test func `a slow reader misses frames, which are counted, and holds up nobody`() async throws {
+        let fanOut = FrameFanOut(of: connection)
+        let slow = fanOut.reader()
+        var fast = fanOut.reader().makeAsyncIterator()
+        for seed in 0..<20 {
+            try await send(seed)
+            _ = try await fast.next()
+        }
+        // The fast reader has had the last frame; the slow one's place holds it, or will before it reads.
+        #expect(await eventually { slow.supersededFrames == 19 })
+        var late = slow.makeAsyncIterator()
+        #expect(try await late.next()?.jpeg.array() == body(19, count: 12_000))
+    }
+
+    @Test func `a reader that joins late gets the last frame at once`() async throws {
+        let fanOut = FrameFanOut(of: connection)
+        var first = fanOut.reader().makeAsyncIterator()
+        try await send(7)
+        _ = try await first.next()
+        var late = fanOut.reader().makeAsyncIterator()
+        #expect(try await late.next()?.jpeg.array() == body(7, count: 12_000))
+    }
+
+    @Test func `an orderly end ends every reader, and a failure reaches every reader`() async throws {
+        let fanOut = FrameFanOut(of: connection)
+        let reader = fanOut.reader()
+        try await send(1)
+        try await sender.write(Array("nonsense".utf8))
+        var frames = reader.makeAsyncIterator()
+        #expect(try await frames.next() != nil)
+        let error = await #expect(throws: TransportError.self) { try await frames.next() }
+        #expect(error?.code == .malformedMessage)
+        var late = fanOut.reader().makeAsyncIterator()
+        #expect(try await late.next() != nil)
+        let lateError = await #expect(throws: TransportError.self) { try await late.next() }
+        #expect(lateError == error)
+    }
+
+    @Test func `a reader that is let go of leaves`() async throws {
+        let fanOut = FrameFanOut(of: connection)
+        var reader: FrameFanOut.Reader? = fanOut.reader()
+        #expect(fanOut.readerCount == 1)
+        #expect(reader?.supersededFrames == 0)
+        reader = nil
+        #expect(fanOut.readerCount == 0)
+    }
+}

@@ -1,6 +1,7 @@
-/// The fields that this wire gives a meaning; every other one is skipped.
+/// The fields that messages give a meaning; every other one is skipped.
 enum FrameField: UInt8, CaseIterable {
     case contentLength, width, height, orientation, presentationTime, sequence, transferEncoding
+    case messageType, audioKind, sampleRate, channels, state, finishReason, version, pong
 
     /// The fields without which a head is no frame, in the order in which they are reported missing.
     static let required: [FrameField] = [.contentLength, .width, .height, .orientation]
@@ -15,45 +16,31 @@ enum FrameField: UInt8, CaseIterable {
         case .presentationTime: "Buffer-Presentation-Time"
         case .sequence: "Buffer-Sequence"
         case .transferEncoding: "Transfer-Encoding"
+        case .messageType: "Message-Type"
+        case .audioKind: "Audio-Kind"
+        case .sampleRate: "Audio-Sample-Rate"
+        case .channels: "Audio-Channels"
+        case .state: "Sender-State"
+        case .finishReason: "Finish-Reason"
+        case .version: "Control-Version"
+        case .pong: "Pong-Number"
         }
     }
 
-    /// The bits of those.
-    static var requiredBits: UInt8 {
+    /// The bits of those without which a head is no frame.
+    static var requiredBits: UInt16 {
         contentLength.bit | width.bit | height.bit | orientation.bit
     }
 
     /// Returns nil for a name without a meaning here.
     init?(name: [UInt8]) {
-        let candidate: FrameField
-        switch name.count {
-        case 14: candidate = .contentLength
-        case 12: candidate = .width
-        case 13: candidate = .height
-        case 18: candidate = .orientation
-        case 24: candidate = .presentationTime
-        case 15: candidate = .sequence
-        case 17: candidate = .transferEncoding
-        default: return nil
-        }
-        guard ASCII.isSameName(name, candidate.name) else { return nil }
-        self = candidate
+        guard let field = Self.allCases.first(where: { ASCII.isSameName(name, $0.name) }) else { return nil }
+        self = field
     }
 
-    /// The least number that the field may have.
-    @inline(__always)
-    var minimum: UInt64 { self == .width || self == .height ? 1 : 0 }
-
-    /// What is wrong with a number that is too much for the field.
-    var excessCode: WireError.Code {
-        switch self {
-        case .contentLength: .contentLengthTooLarge
-        case .width, .height: .dimensionTooLarge
-        case .orientation: .orientationOutOfRange
-        case .presentationTime, .sequence, .transferEncoding: .numberOverflow
-        }
-    }
+    /// Whether the value is a word instead of a number.
+    var isWord: Bool { self == .messageType || self == .audioKind || self == .state }
 
     /// A bit of its own, for a set of fields.
-    var bit: UInt8 { 1 << rawValue }
+    var bit: UInt16 { 1 << UInt16(rawValue) }
 }

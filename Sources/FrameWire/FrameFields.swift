@@ -1,29 +1,28 @@
 /// Collects what the fields of one head say, digit by digit, and holds it to the limits.
 struct FrameFields: Sendable {
-    /// The largest number of 10 digits, which no limit lifts; only our own fields use all of 64 bits.
-    static var largestNumber: UInt64 { 9_999_999_999 }
-
+    private let limits: WireLimits
     private let maximumContentLength: UInt64
     private let maximumDimension: UInt64
     private let maximumPixels: UInt64
 
-    private var seen: UInt8 = 0
+    private var seen: UInt16 = 0
     private var contentLength: UInt64 = 0
     private var width: UInt64 = 0
     private var height: UInt64 = 0
     private var orientation: UInt64 = 0
     private var presentationTime: UInt64 = 0
     private var sequence: UInt64 = 0
+    private var others = MessageFields()
 
     /// The field whose value is being taken; nil within one that means nothing here.
     private var current: FrameField?
-    private var value: UInt64 = 0
-    private var digitCount = 0
-    private var isAfterDigits = false
+    private var number = NumberReader()
+    private var word = WordReader()
 
     init(limits: WireLimits) {
-        maximumContentLength = min(UInt64(clamping: limits.maximumContentLength), Self.largestNumber)
-        maximumDimension = min(UInt64(clamping: limits.maximumDimension), Self.largestNumber)
+        self.limits = limits
+        maximumContentLength = NumberRange.length(upTo: limits.maximumContentLength).maximum
+        maximumDimension = NumberRange.dimension(upTo: limits.maximumDimension).maximum
         maximumPixels = UInt64(clamping: limits.maximumPixels)
     }
 
@@ -33,63 +32,70 @@ struct FrameFields: Sendable {
         guard let current else { return }
         guard current != .transferEncoding else { throw HeadFault(.fieldUnsupported) }
         guard !has(current) else { throw HeadFault(.fieldDuplicate) }
-        value = 0
-        digitCount = 0
-        isAfterDigits = false
+        if current.isWord { word = WordReader() } else { number = NumberReader() }
     }
 
     /// Takes a byte of the value, from its first that is not white space on.
     mutating func take(_ byte: UInt8) throws(HeadFault) {
         guard let current else { return }
-        if ASCII.isWhiteSpace(byte) {
-            try judgeEnd(of: current)
-            isAfterDigits = true
-            return
+        if current.isWord {
+            try word.take(byte)
+        } else {
+            try number.take(byte, within: range(of: current))
         }
-        let digit = byte &- ASCII.zero
-        guard digit < 10, !isAfterDigits else { throw HeadFault(.numberInvalid) }
-        guard digitCount == 0 || value != 0 else { throw HeadFault(.numberLeadingZero) }
-        let (tens, overflowsTens) = value.multipliedReportingOverflow(by: 10)
-        let (sum, overflowsSum) = tens.addingReportingOverflow(UInt64(digit))
-        guard !overflowsTens, !overflowsSum else { throw HeadFault(.numberOverflow) }
-        value = sum
-        digitCount += 1
-        guard value <= maximum(of: current) else { throw HeadFault(current.excessCode) }
     }
 
     /// Ends the value, at the carriage return.
     mutating func endValue() throws(HeadFault) {
         guard let current else { return }
-        guard digitCount > 0 else { throw HeadFault(.numberEmpty) }
-        try judgeEnd(of: current)
-        store(value, in: current)
+        if current.isWord {
+            try others.take(word.end(), in: current)
+            seen |= current.bit
+        } else {
+            store(try number.end(within: range(of: current)), in: current)
+        }
     }
 
-    /// Takes a field whose value is known to be a number; false, with nothing changed, where it may not stand here.
+    /// Takes a frame's field whose value is known to be a number; false, with nothing changed, where it may not stand here.
     @inline(__always)
     mutating func takeWhole(_ value: UInt64, in field: FrameField) -> Bool {
-        guard !has(field), value >= field.minimum, value <= maximum(of: field) else { return false }
+        let range = range(of: field)
+        guard !has(field), value >= range.minimum, value <= range.maximum else { return false }
         store(value, in: field)
         return true
     }
 
-    /// Whether the head as a whole has what it needs, and no more pixels than it may.
-    var isComplete: Bool { seen & FrameField.requiredBits == FrameField.requiredBits && hasFewEnoughPixels }
+    /// Whether the head as a whole is a frame's and has what that needs, and no more pixels than it may.
+    var isCompleteFrame: Bool {
+        let bits = FrameField.requiredBits
+        return seen & (bits | FrameField.messageType.bit) == bits && hasFewEnoughPixels
+    }
 
-    /// What the head as a whole lacks or has too much of, once it ended; nil where it ``isComplete``.
+    /// What the head as a whole lacks or has too much of, once it ended; nil where it is sound.
     var fault: HeadFault? {
-        if let missing = FrameField.required.first(where: { !has($0) }) {
-            return HeadFault(.fieldMissing, detail: missing.name)
+        if let missing = required.first(where: { !has($0) }) { return HeadFault(.fieldMissing, detail: missing.name) }
+        switch others.kind {
+        case nil: return hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(width) x \(height)")
+        case .audio: return lengthFaultOfAudio
+        case .status: return contentLength == 0 ? nil : HeadFault(.contentLengthInvalid, detail: "\(contentLength)")
+        case .unknown: return nil
         }
-        return hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(width) x \(height)")
     }
 
-    private var hasFewEnoughPixels: Bool {
-        let (pixels, overflows) = width.multipliedReportingOverflow(by: height)
-        return !overflows && pixels <= maximumPixels
+    /// What the head that ended is; of use only without a ``fault``.
+    var event: FrameMessageDecoder.Event {
+        switch others.kind {
+        case nil: .head(head)
+        case .audio: .audio(audioHead)
+        case .status: .status(status)
+        case .unknown: .skipped
+        }
     }
 
-    /// The head that the fields make; of use only without a ``fault``.
+    /// The bytes of the body that follows.
+    var bodyLength: Int { Int(clamping: contentLength) }
+
+    /// The head that the fields make; of use only where it ``isCompleteFrame``.
     @inline(__always)
     var head: FrameHead {
         FrameHead(
@@ -102,20 +108,39 @@ struct FrameFields: Sendable {
     }
 
     /// Makes ready for the next head.
+    @inline(__always)
     mutating func reset() {
+        if has(.messageType) { others = MessageFields() }
         seen = 0
     }
 
     @inline(__always)
     private func has(_ field: FrameField) -> Bool { seen & field.bit != 0 }
 
+    private var hasFewEnoughPixels: Bool {
+        let (pixels, overflows) = width.multipliedReportingOverflow(by: height)
+        return !overflows && pixels <= maximumPixels
+    }
+
     @inline(__always)
-    private func maximum(of field: FrameField) -> UInt64 {
+    private func range(of field: FrameField) -> NumberRange {
         switch field {
-        case .contentLength: maximumContentLength
-        case .width, .height: maximumDimension
-        case .orientation: 8
-        case .presentationTime, .sequence, .transferEncoding: .max
+        case .contentLength: .init(0, maximumContentLength, else: .contentLengthTooLarge, or: .contentLengthTooLarge)
+        case .width, .height: .init(1, maximumDimension, else: .dimensionZero, or: .dimensionTooLarge)
+        case .orientation: .init(0, 8, else: .orientationOutOfRange, or: .orientationOutOfRange)
+        case .presentationTime, .sequence, .pong: .any
+        default: otherRange(of: field)
+        }
+    }
+
+    @inline(never)
+    private func otherRange(of field: FrameField) -> NumberRange {
+        switch field {
+        case .sampleRate: .range(UInt64(AudioHead.sampleRates.lowerBound)...UInt64(AudioHead.sampleRates.upperBound))
+        case .channels: .range(UInt64(AudioHead.channelCounts.lowerBound)...UInt64(AudioHead.channelCounts.upperBound))
+        case .finishReason: .finishReason
+        case .version: .version
+        default: .any
         }
     }
 
@@ -129,11 +154,50 @@ struct FrameFields: Sendable {
         case .orientation: orientation = value
         case .presentationTime: presentationTime = value
         case .sequence: sequence = value
-        case .transferEncoding: break
+        default: others.take(value, in: field)
+        }
+    }
+}
+
+// Messages that are no frames.
+extension FrameFields {
+    /// The fields without which the head is not what it says, in the order in which they are reported missing.
+    private var required: [FrameField] {
+        switch others.kind {
+        case nil: FrameField.required
+        case .audio: [.contentLength, .audioKind, .sampleRate, .channels]
+        case .status: [.contentLength, .state, .version] + (others.state == .stopped ? [.finishReason] : [])
+        case .unknown: [.contentLength]
         }
     }
 
-    private func judgeEnd(of field: FrameField) throws(HeadFault) {
-        if value < field.minimum { throw HeadFault(.dimensionZero) }
+    private var lengthFaultOfAudio: HeadFault? {
+        let detail = "\(contentLength)"
+        if contentLength > UInt64(clamping: limits.maximumAudioBytes) {
+            return HeadFault(.contentLengthTooLarge, detail: detail)
+        }
+        let isWhole = contentLength > 0 && contentLength.isMultiple(of: 2 * UInt64(clamping: others.channels))
+        return isWhole ? nil : HeadFault(.contentLengthInvalid, detail: detail)
+    }
+
+    private var audioHead: AudioHead {
+        AudioHead(
+            contentLength: bodyLength,
+            kind: others.audioKind,
+            sampleRate: others.sampleRate,
+            channels: others.channels,
+            presentationTime: has(.presentationTime) ? presentationTime : nil,
+            sequence: has(.sequence) ? sequence : nil
+        )
+    }
+
+    private var status: SenderStatus {
+        let state: SenderStatus.State =
+            switch others.state {
+            case .live: .live
+            case .paused: .paused
+            case .stopped: .stopped(others.finishReason)
+            }
+        return SenderStatus(state: state, pong: has(.pong) ? others.pong : nil, version: others.version)
     }
 }

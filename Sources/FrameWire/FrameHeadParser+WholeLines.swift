@@ -19,7 +19,7 @@ extension FrameHeadParser {
             return false
         }
         while takeWholeField(bytes, at: &index) {}
-        guard isLineEnd(bytes, at: index), fields.isComplete, scanner.hasRoom(forLineOf: 2) else { return false }
+        guard isLineEnd(bytes, at: index), fields.isCompleteFrame, scanner.hasRoom(forLineOf: 2) else { return false }
         index += 2
         return true
     }

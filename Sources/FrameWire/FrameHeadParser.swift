@@ -4,7 +4,7 @@ struct FrameHeadParser: Sendable {
     var fields: FrameFields
 
     init(limits: WireLimits) {
-        scanner = HeadScanner(limits: limits)
+        scanner = HeadScanner(maximumHeadBytes: limits.maximumHeadBytes, maximumFields: limits.maximumFields)
         fields = FrameFields(limits: limits)
     }
 
@@ -40,12 +40,10 @@ struct FrameHeadParser: Sendable {
         Excerpt.text(of: scanner.line, isCut: scanner.isLineCut, endingWith: byte)
     }
 
-    /// Returns the head that ended and makes ready for the next head.
+    /// Makes ready for the next head.
     @inline(__always)
-    mutating func end() -> FrameHead {
-        let head = fields.head
+    mutating func reset() {
         scanner.reset()
         fields.reset()
-        return head
     }
 }

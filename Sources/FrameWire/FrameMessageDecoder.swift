@@ -10,6 +10,9 @@
 /// switch step.event {
 /// case .incomplete: break                       // read more
 /// case .head(let head): prepare(head)           // go on behind step.consumed
+/// case .audio(let head): prepare(head)          // likewise
+/// case .status(let status): note(status)        // likewise; no body follows
+/// case .skipped: skip()                         // likewise: the body that follows means nothing
 /// case .body(let isLast): append(bytes.extracting(..<step.consumed), isLast)
 /// }
 /// ```
@@ -18,8 +21,17 @@ public struct FrameMessageDecoder: Sendable {
     public enum Event: Sendable, Hashable {
         /// Part of a head; all bytes are consumed, and more are needed.
         case incomplete
-        /// A head, or the rest of one. Where its content length is 0 the message has ended with it, and no body follows.
+        /// A frame's head, or the rest of one. Where its content length is 0 the message has ended with it, and no body
+        /// follows.
         case head(FrameHead)
+        /// The head of an audio message, or the rest of one; its body follows.
+        case audio(AudioHead)
+        /// A sender's status, or the rest of one; it has no body.
+        case status(SenderStatus)
+        /// The head of a message of a kind that this version does not know, or the rest of one.
+        ///
+        /// Its body follows, where ``FrameMessageDecoder/bodyRemaining`` is over 0, and is to be skipped.
+        case skipped
         /// Bytes of the body, the body's last among them or not.
         case body(isLast: Bool)
     }
@@ -38,23 +50,22 @@ public struct FrameMessageDecoder: Sendable {
         }
     }
 
-    /// The bytes of the current body that are still to come: over 0 only within a body.
-    public private(set) var bodyRemaining = 0
-
-    /// The bytes of the stream consumed so far; after an error, those before the wrong byte.
-    public private(set) var offset: UInt64 = 0
-
     private var parser: FrameHeadParser
-    private var bodyLength = 0
-    private var failure: WireError?
+    private var position = StreamPosition()
 
     /// Creates a decoder that stands at the first byte of a stream.
     public init(limits: WireLimits = .init()) {
         parser = FrameHeadParser(limits: limits)
     }
 
+    /// The bytes of the current body that are still to come: over 0 only within a body.
+    public var bodyRemaining: Int { position.bodyRemaining }
+
+    /// The bytes of the stream consumed so far; after an error, those before the wrong byte.
+    public var offset: UInt64 { position.offset }
+
     /// Whether some bytes of a head have arrived, but not all.
-    public var isInHead: Bool { failure == nil && parser.byteCount > 0 }
+    public var isInHead: Bool { position.failure == nil && parser.byteCount > 0 }
 
     /// Takes bytes from the front of `bytes`, up to the end of the head or body they belong to.
     ///
@@ -63,11 +74,11 @@ public struct FrameMessageDecoder: Sendable {
     /// - Throws: what is wrong with the stream, as soon as the first wrong byte is there. The decoder stays failed:
     ///   every later call throws the same. The end of the stream is no concern of this method, see ``finish()``.
     public mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
-        if let failure { throw failure }
-        guard bodyRemaining > 0 else { return try decodeHead(bytes) }
+        if let failure = position.failure { throw failure }
+        guard position.bodyRemaining > 0 else { return try decodeHead(bytes) }
         guard !bytes.isEmpty else { return Step(consumed: 0, event: .incomplete) }
-        let count = min(bytes.count, bodyRemaining)
-        return Step(consumed: count, event: .body(isLast: consumeBody(count)))
+        let count = min(bytes.count, position.bodyRemaining)
+        return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
     }
 
     /// Notes that `count` bytes of the body were read elsewhere, such as straight into the frame's buffer.
@@ -75,13 +86,7 @@ public struct FrameMessageDecoder: Sendable {
     /// A count below 0 is taken as 0, one over ``bodyRemaining`` as that.
     ///
     /// - Returns: whether that ended the body; false where there was none.
-    public mutating func consumeBody(_ count: Int) -> Bool {
-        let count = min(max(count, 0), bodyRemaining)
-        guard count > 0 else { return false }
-        bodyRemaining -= count
-        offset &+= UInt64(count)
-        return bodyRemaining == 0
-    }
+    public mutating func consumeBody(_ count: Int) -> Bool { position.consumeBody(count) }
 
     /// Notes the end of the stream.
     ///
@@ -90,12 +95,7 @@ public struct FrameMessageDecoder: Sendable {
     /// - Throws: ``WireError/Code/headTruncated`` or ``WireError/Code/bodyTruncated`` within a message, or the error
     ///   that the stream failed with before.
     public mutating func finish() throws(WireError) {
-        if let failure { throw failure }
-        if bodyRemaining > 0 {
-            let detail = "got \(bodyLength - bodyRemaining), want \(bodyLength)"
-            throw fail(.bodyTruncated, detail: detail)
-        }
-        if isInHead { throw fail(.headTruncated, detail: "got \(parser.byteCount) bytes") }
+        try position.finish(headByteCount: parser.byteCount)
     }
 
     // Inlined, as is what builds the head: copying a step from frame to frame costs as much as a field.
@@ -103,32 +103,33 @@ public struct FrameMessageDecoder: Sendable {
     private mutating func decodeHead(_ bytes: Span<UInt8>) throws(WireError) -> Step {
         var index = 0
         while index < bytes.count {
-            if parser.takeWholeLines(bytes, from: &index) { return endHead(consumed: index) }
+            if parser.takeWholeLines(bytes, from: &index) { return endFrameHead(consumed: index) }
             do {
                 if try parser.takeLine(bytes, from: &index) { return endHead(consumed: index) }
             } catch {
-                offset &+= UInt64(index)
-                throw fail(error.code, detail: error.detail ?? parser.detail(endingWith: bytes[index]))
+                position.advance(by: index)
+                throw position.fail(error.code, detail: error.detail ?? parser.detail(endingWith: bytes[index]))
             }
         }
-        offset &+= UInt64(bytes.count)
+        position.advance(by: bytes.count)
         return Step(consumed: bytes.count, event: .incomplete)
     }
 
     @inline(__always)
-    private mutating func endHead(consumed count: Int) -> Step {
-        let head = parser.end()
-        bodyLength = head.contentLength
-        bodyRemaining = head.contentLength
-        offset &+= UInt64(count)
+    private mutating func endFrameHead(consumed count: Int) -> Step {
+        let head = parser.fields.head
+        parser.reset()
+        position.advance(by: count)
+        position.beginBody(of: head.contentLength)
         return Step(consumed: count, event: .head(head))
     }
 
     @inline(never)
-    private mutating func fail(_ code: WireError.Code, detail: String) -> WireError {
-        let error = WireError(code: code, byteOffset: offset, detail: detail)
-        failure = error
-        bodyRemaining = 0
-        return error
+    private mutating func endHead(consumed count: Int) -> Step {
+        let (event, bodyLength) = (parser.fields.event, parser.fields.bodyLength)
+        parser.reset()
+        position.advance(by: count)
+        position.beginBody(of: bodyLength)
+        return Step(consumed: count, event: event)
     }
 }

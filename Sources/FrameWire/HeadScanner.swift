@@ -24,10 +24,13 @@ struct HeadScanner<Start: StartLine>: Sendable {
     /// The bytes of a line that are kept.
     static var keptLineBytes: Int { 64 }
 
-    private let limits: WireLimits
+    private let maximumHeadBytes: Int
+    private let maximumFields: Int
     private var state = State.startLine
-    private var start = Start()
     private var fieldCount = 0
+
+    /// The head's first line, as far as it was taken.
+    private(set) var start = Start()
 
     /// The bytes of the head taken so far.
     private(set) var byteCount = 0
@@ -38,15 +41,16 @@ struct HeadScanner<Start: StartLine>: Sendable {
     /// Whether the current line is longer than ``line``.
     private(set) var isLineCut = false
 
-    init(limits: WireLimits) {
-        self.limits = limits
+    init(maximumHeadBytes: Int, maximumFields: Int) {
+        self.maximumHeadBytes = maximumHeadBytes
+        self.maximumFields = maximumFields
     }
 
     /// Judges the next byte.
     ///
     /// The limits come before everything else, so that nothing is ever done for a byte over them.
     mutating func take(_ byte: UInt8) throws(HeadFault) -> Step {
-        guard byteCount < limits.maximumHeadBytes else { throw HeadFault(.headTooLong) }
+        guard byteCount < maximumHeadBytes else { throw HeadFault(.headTooLong) }
         byteCount += 1
         switch state {
         case .startLine:
@@ -76,11 +80,11 @@ struct HeadScanner<Start: StartLine>: Sendable {
 
     /// Whether a line of so many bytes that is no field is within the limits.
     @inline(__always)
-    func hasRoom(forLineOf count: Int) -> Bool { byteCount + count <= limits.maximumHeadBytes }
+    func hasRoom(forLineOf count: Int) -> Bool { byteCount + count <= maximumHeadBytes }
 
     /// Whether a field's line of so many bytes is within the limits.
     @inline(__always)
-    func hasRoom(forFieldOf count: Int) -> Bool { hasRoom(forLineOf: count) && fieldCount < limits.maximumFields }
+    func hasRoom(forFieldOf count: Int) -> Bool { hasRoom(forLineOf: count) && fieldCount < maximumFields }
 
     /// Notes a whole start line, within the limits, that somebody else has judged.
     @inline(__always)
@@ -124,7 +128,7 @@ struct HeadScanner<Start: StartLine>: Sendable {
             state = .headEnd
             return .more
         }
-        guard fieldCount < limits.maximumFields else { throw HeadFault(.headTooManyFields) }
+        guard fieldCount < maximumFields else { throw HeadFault(.headTooManyFields) }
         fieldCount += 1
         switch byte {
         case ASCII.lineFeed: throw HeadFault(.lineBareLineFeed)

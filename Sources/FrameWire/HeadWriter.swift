@@ -22,6 +22,24 @@ struct HeadWriter: ~Copyable {
         self.count = count
     }
 
+    /// Returns how many bytes `write` writes.
+    static func count(of write: (inout HeadWriter) -> Void) -> Int {
+        var writer = HeadWriter()
+        write(&writer)
+        return writer.count
+    }
+
+    /// Appends to `output` what `write` writes; false, with nothing appended, where there is no room for all of it.
+    static func append(to output: inout OutputSpan<UInt8>, _ write: (inout HeadWriter) -> Void) -> Bool {
+        guard output.freeCapacity >= count(of: write) else { return false }
+        unsafe output.withUnsafeMutableBufferPointer { buffer, count in
+            var writer = unsafe HeadWriter(buffer: buffer, count: count)
+            write(&writer)
+            count = writer.count
+        }
+        return true
+    }
+
     /// Appends a text of ASCII.
     @inline(__always)
     mutating func append(_ text: StaticString) {

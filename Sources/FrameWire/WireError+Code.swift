@@ -26,6 +26,13 @@ extension WireError.Code {
     /// `startLine.reason`: the reason phrase begins with a space or has a byte that is not printable ASCII.
     public static let startLineReason = Self(rawValue: "startLine.reason")
 
+    /// `requestLine.method`: a request does not begin with `POST /`.
+    public static let requestLineMethod = Self(rawValue: "requestLine.method")
+    /// `requestLine.target`: a byte in a request's name that is not printable ASCII.
+    public static let requestLineTarget = Self(rawValue: "requestLine.target")
+    /// `requestLine.version`: a request line does not end with a space and `HTTP/1.1`.
+    public static let requestLineVersion = Self(rawValue: "requestLine.version")
+
     /// `head.tooLong`: the head has more bytes than ``WireLimits/maximumHeadBytes``.
     public static let headTooLong = Self(rawValue: "head.tooLong")
     /// `head.tooManyFields`: the head has more fields than ``WireLimits/maximumFields``.
@@ -54,7 +61,7 @@ extension WireError.Code {
     public static let fieldDuplicate = Self(rawValue: "field.duplicate")
     /// `field.unsupported`: `Transfer-Encoding`, which would frame the body in another way.
     public static let fieldUnsupported = Self(rawValue: "field.unsupported")
-    /// `field.missing`: the head ended without one of its four required fields, named in the detail.
+    /// `field.missing`: the head ended without a field that it needs, named in the detail.
     public static let fieldMissing = Self(rawValue: "field.missing")
 
     /// `number.empty`: a field that must be a number has no value.
@@ -63,11 +70,24 @@ extension WireError.Code {
     public static let numberInvalid = Self(rawValue: "number.invalid")
     /// `number.leadingZero`: a number of several digits begins with 0.
     public static let numberLeadingZero = Self(rawValue: "number.leadingZero")
-    /// `number.overflow`: a time or sequence number is over 2^64 - 1.
+    /// `number.overflow`: a time, a sequence number or a ping's number is over 2^64 - 1.
     public static let numberOverflow = Self(rawValue: "number.overflow")
+    /// `number.outOfRange`: a number is not among those that its field may have.
+    public static let numberOutOfRange = Self(rawValue: "number.outOfRange")
 
-    /// `contentLength.tooLarge`: the body is longer than ``WireLimits/maximumContentLength``.
+    /// `word.empty`: a field that must be a word has no value.
+    public static let wordEmpty = Self(rawValue: "word.empty")
+    /// `word.invalid`: a field that must be a word has more than one, or a byte that RFC 9110 does not allow in a token.
+    public static let wordInvalid = Self(rawValue: "word.invalid")
+    /// `word.tooLong`: a word has more than 32 bytes.
+    public static let wordTooLong = Self(rawValue: "word.tooLong")
+    /// `word.unknown`: a word is not among those that its field may have.
+    public static let wordUnknown = Self(rawValue: "word.unknown")
+
+    /// `contentLength.tooLarge`: the body is longer than the limit for its kind of message.
     public static let contentLengthTooLarge = Self(rawValue: "contentLength.tooLarge")
+    /// `contentLength.invalid`: sound that is no whole number of samples for each channel, or a status with a body.
+    public static let contentLengthInvalid = Self(rawValue: "contentLength.invalid")
     /// `dimension.zero`: a width or height of 0.
     public static let dimensionZero = Self(rawValue: "dimension.zero")
     /// `dimension.tooLarge`: a width or height over ``WireLimits/maximumDimension``.
@@ -76,6 +96,9 @@ extension WireError.Code {
     public static let pixelsTooMany = Self(rawValue: "pixels.tooMany")
     /// `orientation.outOfRange`: an orientation over 8.
     public static let orientationOutOfRange = Self(rawValue: "orientation.outOfRange")
+
+    /// `finishReason.unknown`: the code of no ``FinishReason``.
+    public static let finishReasonUnknown = Self(rawValue: "finishReason.unknown")
 
     /// `body.truncated`: the stream ended within a body; the detail says how many bytes came and how many were due.
     public static let bodyTruncated = Self(rawValue: "body.truncated")

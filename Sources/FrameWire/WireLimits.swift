@@ -11,6 +11,9 @@ public struct WireLimits: Sendable, Hashable {
     /// The bytes of one body, the value of `Content-Length`: 32 MiB.
     public var maximumContentLength = 32 << 20
 
+    /// The bytes of the body of an audio message: 256 KiB.
+    public var maximumAudioBytes = 256 << 10
+
     /// The pixels of one side of a picture: 16,384.
     public var maximumDimension = 16_384
 

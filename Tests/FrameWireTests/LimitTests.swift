@@ -13,7 +13,7 @@ struct LimitTests {
         if limit == 32 << 20 { #expect(limits.maximumContentLength == limit) }
         limits.maximumContentLength = limit
         let taken = transcript(ofEverySplitOf: Self.stream("Content-Length", limit), limits: limits)
-        #expect(taken.messages.map(\.head.contentLength) == [limit])
+        #expect(taken.messages.map(\.head?.contentLength) == [limit])
         #expect(taken.error?.code == .bodyTruncated)
         let over = "\(limit + 1)"
         let line = "Content-Length: \(over.dropLast())¦\(over.suffix(1))"

@@ -4,9 +4,13 @@ import Testing
 /// Everything that came out of a decoder fed with a stream, however the stream was cut.
 struct Transcript: Equatable, Sendable {
     struct Message: Equatable, Sendable {
-        var head: FrameHead
+        /// What began the message: a head or a status, never a part of a head nor of a body.
+        var event: FrameMessageDecoder.Event
         var body: [UInt8] = []
         var isComplete: Bool
+
+        /// The head, which must be a frame's.
+        var head: FrameHead? { if case .head(let head) = event { head } else { nil } }
     }
 
     var messages: [Message] = []
@@ -40,9 +44,9 @@ struct Transcript: Equatable, Sendable {
         switch step.event {
         case .incomplete:
             require(step.consumed == end - start, "an incomplete head takes every byte")
-        case .head(let head):
+        case .head, .audio, .status, .skipped:
             require(messages.last?.isComplete != false, "no head within a body")
-            messages.append(Message(head: head, isComplete: head.contentLength == 0))
+            messages.append(Message(event: step.event, isComplete: decoder.bodyRemaining == 0))
         case .body(let isLast):
             require(step.consumed > 0, "a body event without bytes never ends")
             guard !messages.isEmpty else {
@@ -106,7 +110,7 @@ private func expectPrefix(
     require(prefix.error == expected, "the error of the first \(count) bytes", sourceLocation)
     require(prefix.messages.count <= whole.messages.count, "the messages of the first \(count) bytes", sourceLocation)
     for (part, message) in zip(prefix.messages, whole.messages) {
-        let isPrefix = part.head == message.head && part.body.elementsEqual(message.body.prefix(part.body.count))
+        let isPrefix = part.event == message.event && part.body.elementsEqual(message.body.prefix(part.body.count))
         require(isPrefix, "a message of the first \(count) bytes", sourceLocation)
     }
 }

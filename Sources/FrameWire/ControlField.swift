@@ -1,0 +1,41 @@
+/// The fields that requests give a meaning.
+enum ControlField: Int, CaseIterable {
+    case contentLength, transferEncoding, version, wantsPictures, wantsAudio, finishReason
+    case frameRate, width, height, quality, ping
+
+    var name: String {
+        switch self {
+        case .contentLength: "Content-Length"
+        case .transferEncoding: "Transfer-Encoding"
+        case .version: "Control-Version"
+        case .wantsPictures: "Wants-Pictures"
+        case .wantsAudio: "Wants-Audio"
+        case .finishReason: "Finish-Reason"
+        case .frameRate: "Prefer-Frame-Rate"
+        case .width: "Prefer-Width"
+        case .height: "Prefer-Height"
+        case .quality: "Prefer-Quality"
+        case .ping: "Ping-Number"
+        }
+    }
+
+    /// Returns nil for a name without a meaning in any request.
+    init?(name: [UInt8]) {
+        guard let field = Self.allCases.first(where: { ASCII.isSameName(name, $0.name) }) else { return nil }
+        self = field
+    }
+
+    /// The numbers that the field may have.
+    func range(within limits: ControlLimits) -> NumberRange {
+        switch self {
+        case .contentLength: .length(upTo: limits.maximumContentLength)
+        case .version: .version
+        case .wantsPictures, .wantsAudio: .range(0...1)
+        case .finishReason: .finishReason
+        case .frameRate: .range(1...1_000_000)
+        case .width, .height: .dimension(upTo: 16_384)
+        case .quality: .range(1...100)
+        case .ping, .transferEncoding: .any
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/// The requests of this version, by the name in their request line.
+enum ControlName: String, CaseIterable {
+    case hello, pause, resume, stop, prefer, refresh, ping
+
+    /// The fields that mean something in this request; every other one is skipped.
+    var fields: [ControlField] {
+        switch self {
+        case .hello: [.version, .wantsPictures, .wantsAudio]
+        case .stop: [.finishReason]
+        case .prefer: [.frameRate, .width, .height, .quality]
+        case .ping: [.ping]
+        case .pause, .resume, .refresh: []
+        }
+    }
+}

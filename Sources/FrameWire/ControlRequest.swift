@@ -1,0 +1,92 @@
+/// What a receiver asks of its sender, on the same connection as the frames but the other way.
+///
+/// Nothing in a request needs an answer: deployed senders read and drop it.
+public enum ControlRequest: Sendable, Hashable {
+    /// `hello`: who the receiver is and what it wants; answered with a ``SenderStatus``, as everything after it may be.
+    case hello(ControlHello)
+    /// `pause`: send neither pictures nor sound.
+    case pause
+    /// `resume`: send again.
+    case resume
+    /// `stop`: end the session, for the reason in the field `Finish-Reason`.
+    case stop(FinishReason)
+    /// `prefer`: how the pictures should be.
+    case prefer(ControlPreferences)
+    /// `refresh`: send a frame now, also where nothing has changed.
+    case refresh
+    /// `ping`: answer with this number, in the field `Ping-Number`.
+    case ping(UInt64)
+
+    /// The name in the request line, such as `hello`.
+    public var name: String {
+        switch self {
+        case .hello: "hello"
+        case .pause: "pause"
+        case .resume: "resume"
+        case .stop: "stop"
+        case .prefer: "prefer"
+        case .refresh: "refresh"
+        case .ping: "ping"
+        }
+    }
+}
+
+extension ControlRequest {
+    /// The bytes that ``encode(into:)`` appends for this request.
+    public var encodedByteCount: Int { HeadWriter.count(of: write) }
+
+    /// Appends the request as it stands on the wire, from the request line to the blank line; it has no body.
+    ///
+    /// A negative number is written as 0; whether a decoder takes the others is not checked.
+    ///
+    /// - Returns: false, with nothing appended, where `output` has no room for ``encodedByteCount`` bytes.
+    @discardableResult
+    public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeadWriter.append(to: &output, write) }
+
+    /// Returns the request as it stands on the wire.
+    public func encoded() -> [UInt8] {
+        [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
+    }
+
+    private func write(to writer: inout HeadWriter) {
+        switch self {
+        case .hello(let hello):
+            writer.appendRequest("hello")
+            writer.append("\r\nControl-Version: ", UInt64(clamping: hello.version))
+            writer.append("\r\nWants-Pictures: ", hello.wants.contains(.pictures) ? 1 : 0)
+            writer.append("\r\nWants-Audio: ", hello.wants.contains(.audio) ? 1 : 0)
+        case .pause: writer.appendRequest("pause")
+        case .resume: writer.appendRequest("resume")
+        case .stop(let reason):
+            writer.appendRequest("stop")
+            writer.append("\r\nFinish-Reason: ", UInt64(clamping: reason.rawValue))
+        case .prefer(let preferences):
+            writer.appendRequest("prefer")
+            preferences.write(to: &writer)
+        case .refresh: writer.appendRequest("refresh")
+        case .ping(let number):
+            writer.appendRequest("ping")
+            writer.append("\r\nPing-Number: ", number)
+        }
+        writer.append("\r\n\r\n")
+    }
+}
+
+extension ControlPreferences {
+    fileprivate func write(to writer: inout HeadWriter) {
+        if let rate = frameRateInMillihertz { writer.append("\r\nPrefer-Frame-Rate: ", UInt64(clamping: rate)) }
+        if let size {
+            writer.append("\r\nPrefer-Width: ", UInt64(clamping: size.width))
+            writer.append("\r\nPrefer-Height: ", UInt64(clamping: size.height))
+        }
+        if let quality { writer.append("\r\nPrefer-Quality: ", UInt64(clamping: quality)) }
+    }
+}
+
+extension HeadWriter {
+    fileprivate mutating func appendRequest(_ name: StaticString) {
+        append("POST /")
+        append(name)
+        append(" HTTP/1.1\r\nContent-Length: 0")
+    }
+}

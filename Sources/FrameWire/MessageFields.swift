@@ -1,0 +1,61 @@
+/// What the fields that only other messages than frames have say.
+struct MessageFields: Sendable {
+    /// The kinds of messages that `Message-Type` tells apart; a frame has no such field.
+    enum Kind: Sendable {
+        case audio, status
+        /// One of a later version, to be skipped by its length.
+        case unknown
+    }
+
+    /// The states that `Sender-State` tells apart.
+    enum State: String {
+        case live, paused, stopped
+    }
+
+    private(set) var kind: Kind?
+    private(set) var audioKind = AudioKind.app
+    private(set) var sampleRate = 0
+    private(set) var channels = 1
+    private(set) var state = State.live
+    private(set) var finishReason = FinishReason.error
+    private(set) var version = 0
+    private(set) var pong: UInt64 = 0
+
+    /// Takes the word in a field, at the carriage return.
+    mutating func take(_ word: String, in field: FrameField) throws(HeadFault) {
+        switch field {
+        case .messageType:
+            kind = word == "audio" ? .audio : word == "status" ? .status : .unknown
+        case .audioKind:
+            guard let word = AudioKind(rawValue: word) else { throw HeadFault(.wordUnknown) }
+            audioKind = word
+        case .state:
+            guard let word = State(rawValue: word) else { throw HeadFault(.wordUnknown) }
+            state = word
+        default: break
+        }
+    }
+
+    /// Takes the number in a field, which is within the field's range.
+    mutating func take(_ number: UInt64, in field: FrameField) {
+        switch field {
+        case .sampleRate: sampleRate = Int(clamping: number)
+        case .channels: channels = Int(clamping: number)
+        case .finishReason: finishReason = FinishReason(rawValue: Int(clamping: number)) ?? .error
+        case .version: version = Int(clamping: number)
+        case .pong: pong = number
+        default: break
+        }
+    }
+}
+
+extension NumberRange {
+    /// The codes of the reasons to finish, which follow one another.
+    static var finishReason: Self {
+        let codes = FinishReason.allCases.map { UInt64(clamping: $0.rawValue) }
+        return .range((codes.min() ?? 0)...(codes.max() ?? 0), else: .finishReasonUnknown)
+    }
+
+    /// The versions of the control channel.
+    static var version: Self { .range(1...9_999) }
+}

@@ -1,0 +1,59 @@
+/// `POST /<name> HTTP/1.1`, the first line of a request.
+struct RequestLine: StartLine {
+    /// The bytes of the name that are kept: more than any name that means something here.
+    static var keptNameBytes: Int { 32 }
+
+    private static let method = Array("POST /".utf8)
+    private static let version = Array("HTTP/1.1".utf8)
+
+    /// The name's beginning.
+    private(set) var name: [UInt8] = []
+
+    /// Whether the name is longer than ``name``.
+    private(set) var isNameCut = false
+
+    private var methodCount = 0
+    private var isInVersion = false
+    private var versionCount = 0
+
+    mutating func take(_ byte: UInt8) throws(HeadFault) -> Bool {
+        guard methodCount == Self.method.count else {
+            guard byte == Self.method[methodCount] else { throw HeadFault(.requestLineMethod) }
+            methodCount += 1
+            return false
+        }
+        if isInVersion { return try takeVersion(byte) }
+        if byte == ASCII.space {
+            isInVersion = true
+            return false
+        }
+        guard ASCII.isVisible(byte) else { throw HeadFault(.requestLineTarget) }
+        if name.count < Self.keptNameBytes {
+            name.append(byte)
+        } else {
+            isNameCut = true
+        }
+        return false
+    }
+
+    private mutating func takeVersion(_ byte: UInt8) throws(HeadFault) -> Bool {
+        if versionCount == Self.version.count {
+            guard byte != ASCII.lineFeed else { throw HeadFault(.lineBareLineFeed) }
+            guard byte == ASCII.carriageReturn else { throw HeadFault(.requestLineVersion) }
+            return true
+        }
+        guard byte == Self.version[versionCount] else { throw HeadFault(.requestLineVersion) }
+        versionCount += 1
+        return false
+    }
+}
+
+extension RequestLine {
+    /// The request of this version that the name is; nil where it is none.
+    var request: ControlName? {
+        isNameCut ? nil : ControlName(rawValue: String(decoding: name, as: UTF8.self))
+    }
+
+    /// The name's beginning as a text: its bytes are printable ASCII.
+    var excerpt: String { String(decoding: name, as: UTF8.self) + (isNameCut ? "..." : "") }
+}

@@ -1,0 +1,25 @@
+/// Takes a value of one word, with white space behind it or not, byte by byte.
+struct WordReader: Sendable {
+    /// The bytes that a word may have.
+    static var maximumByteCount: Int { 32 }
+
+    private var bytes: [UInt8] = []
+    private var isAfterWord = false
+
+    /// Takes a byte of the value, from its first that is not white space on.
+    mutating func take(_ byte: UInt8) throws(HeadFault) {
+        if ASCII.isWhiteSpace(byte) {
+            isAfterWord = true
+            return
+        }
+        guard ASCII.isToken(byte), !isAfterWord else { throw HeadFault(.wordInvalid) }
+        guard bytes.count < Self.maximumByteCount else { throw HeadFault(.wordTooLong) }
+        bytes.append(byte)
+    }
+
+    /// Returns the word, at the carriage return.
+    func end() throws(HeadFault) -> String {
+        guard !bytes.isEmpty else { throw HeadFault(.wordEmpty) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

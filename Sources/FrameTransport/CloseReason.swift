@@ -1,12 +1,14 @@
+public import FrameWire
+
 /// How a connection ended.
 ///
 /// An orderly stop, by whichever side, is not an error.
 public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
-    /// The peer closed at the boundary of a message.
-    case closedByPeer
+    /// The peer closed at the boundary of a message, for the reason that it gave; `stoppedByUser` where it gave none.
+    case closedByPeer(FinishReason)
 
-    /// This side closed.
-    case closedLocally
+    /// This side closed, for the reason given.
+    case closedLocally(FinishReason)
 
     /// The connection failed, or the peer sent what it may not.
     case failed(TransportError)
@@ -14,6 +16,20 @@ public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
     /// The failure, or nil where the end was orderly.
     public var error: TransportError? {
         if case .failed(let error) = self { error } else { nil }
+    }
+
+    /// Why the session ended, as both sides name it.
+    public var finishReason: FinishReason {
+        switch self {
+        case .closedByPeer(let reason), .closedLocally(let reason): reason
+        case .failed(let error):
+            switch error.code {
+            case .tokenRejected, .handshakeTimedOut: .tokenRejected
+            case .connectionLost, .sendTimedOut, .receiveTimedOut: .disconnected
+            case .noServer, .openTimedOut: .noHost
+            default: .error
+            }
+        }
     }
 
     /// A stable name, for logs and scripts: `closedByPeer`, `closedLocally`, or the error's code.
@@ -28,8 +44,8 @@ public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
     /// A sentence for a person.
     public var description: String {
         switch self {
-        case .closedByPeer: "the other side ended the connection"
-        case .closedLocally: "this side ended the connection"
+        case .closedByPeer(let reason): "the other side ended the connection: \(reason.name)"
+        case .closedLocally(let reason): "this side ended the connection: \(reason.name)"
         case .failed(let error): error.description
         }
     }

@@ -46,6 +46,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let closed = Code("connection.closed")
         /// An earlier message is still being sent.
         public static let busy = Code("send.busy")
+        /// Sound is not of a form that can be sent.
+        public static let invalidAudio = Code("audio.invalid")
         /// The other side's token is not the one expected.
         public static let tokenRejected = Code("handshake.rejected")
         /// The other side did not show its token in time.

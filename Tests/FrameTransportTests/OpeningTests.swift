@@ -1,5 +1,6 @@
 import Foundation
 import FrameTransport
+import FrameWire
 import Testing
 
 /// How a connection opens, gives up, and opens again.
@@ -127,13 +128,13 @@ import Testing
             unsafe unlink(directory.socket)
             server.close()
             peer.close()
-            #expect(await events.next() == .didClose(.closedByPeer))
+            #expect(await events.next() == .didClose(.closedByPeer(.stoppedByUser)))
             #expect(connection.closeReason == nil)
         }
         connection.close()
-        #expect(await events.next() == .didClose(.closedLocally))
+        #expect(await events.next() == .didClose(.closedLocally(.stoppedByUser)))
         #expect(await events.next() == nil)
-        #expect(await connection.closed() == .closedLocally)
+        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
     }
 
     @Test func `a broken connection is told with its error`() async throws {
@@ -158,7 +159,7 @@ import Testing
         let server = try FrameServer(at: directory.socket)
         let connection = directory.connection()
         connection.close()
-        #expect(await connection.closed() == .closedLocally)
+        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
         connection.open()
         let opening = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         #expect(opening?.code == .closed)

@@ -125,7 +125,7 @@ import Testing
         var bodies: [[UInt8]] = []
         for try await frame in received.frames { bodies.append(frame.jpeg.array()) }
         #expect(bodies == [body(4, count: 50_000)])
-        #expect(received.closeReason == .closedByPeer)
+        #expect(received.closeReason == .closedByPeer(.stoppedByUser))
     }
 
     @Test func `a message under way is completed by an orderly close`() async throws {
@@ -138,7 +138,7 @@ import Testing
         #expect(try await Data(first + peer.read(.max - 1)) == Data(message(Self.large)))
         try await sent
         peer.close()
-        #expect(await connection.closed() == .closedLocally)
+        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
     }
 
     @Test func `a close does not wait for ever for a server that does not read`() async throws {
@@ -146,7 +146,7 @@ import Testing
         let sending = Task { try await connection.send(FrameMessage(Self.large)) }
         _ = try await peer.read(1)
         connection.close()
-        #expect(await connection.closed() == .closedLocally)
+        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
         let error = await #expect(throws: TransportError.self) { try await sending.value }
         #expect(error?.code == .connectionLost)
     }
@@ -167,7 +167,7 @@ import Testing
         var events = connection.events.makeAsyncIterator()
         #expect(await events.next() == .didOpen)
         peer.finishWriting()
-        #expect(await events.next() == .didClose(.closedByPeer))
+        #expect(await events.next() == .didClose(.closedByPeer(.stoppedByUser)))
     }
 
     @Test func `writing to a server that has gone is an error and no signal`() async throws {
@@ -189,7 +189,7 @@ import Testing
                 #expect(error?.code == .connectionLost)
                 #expect(error?.systemError?.rawValue == EPIPE)
             }
-            #expect(await connection.closed() == .closedByPeer)
+            #expect(await connection.closed() == .closedByPeer(.stoppedByUser))
         }
     }
 

@@ -1,3 +1,5 @@
+public import FrameWire
+
 /// One sender that is connected to a ``FrameServer``, and the frames that it sends.
 ///
 /// The connection lasts as long as somebody holds it, its peer stays, and nobody closes it.
@@ -27,6 +29,21 @@ public final class FrameConnection: Sendable, Identifiable {
     /// more, so that the pressure reaches the sender; see ``FrameServer/Configuration/delivery``.
     public var frames: Frames { Frames(connection: self) }
 
+    /// The sound that the sender sends, once it was asked for with a ``ControlHello``; a sequence for one consumer.
+    ///
+    /// It ends with the connection. At most 64 messages wait; the oldest give way, see ``supersededAudio``. Sound and
+    /// pictures share the socket: a host that takes both should not let frames wait, see
+    /// ``FrameServer/Delivery/newest``.
+    public var audio: Updates<AudioMessage> { Updates(mailbox: driver.audio, connection: self) }
+
+    /// What the sender says of itself, in answer to a ``ControlHello``; a sequence for one consumer.
+    ///
+    /// It ends with the connection. The latest 16 are kept for a consumer that comes late.
+    public var statuses: Updates<SenderStatus> { Updates(mailbox: driver.statuses, connection: self) }
+
+    /// How many messages of sound gave way to newer ones.
+    public var supersededAudio: Int { driver.audio.replaced }
+
     /// The thread that reads this connection: a consumer that runs on it receives without a change of thread.
     public var thread: IOThread { driver.thread }
 
@@ -39,6 +56,21 @@ public final class FrameConnection: Sendable, Identifiable {
     /// Waits until the connection has ended.
     public func closed() async -> CloseReason {
         await driver.closed.wait()
+    }
+
+    /// Sends the sender a request: hello, pause, resume, stop, what is preferred, a frame now, a ping.
+    ///
+    /// A plain sender reads it and drops it. Nothing waits for it: to a sender that does not read it is lost.
+    public func send(_ request: ControlRequest) {
+        driver.thread.execute { [driver] in driver.send(request) }
+    }
+
+    /// Ends the connection in order, and asks the sender to stop for good.
+    ///
+    /// Without a reason, as ``close()`` does it, the sender is only told that the connection has ended, and may come
+    /// back.
+    public func close(_ reason: FinishReason) {
+        driver.thread.execute { [driver] in driver.close(reason) }
     }
 
     /// Ends the connection in order.

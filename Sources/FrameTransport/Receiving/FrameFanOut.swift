@@ -1,3 +1,4 @@
+internal import FrameWire
 internal import Locking
 
 /// Gives the frames of one sender to several readers, each at its own pace.
@@ -36,7 +37,7 @@ public final class FrameFanOut: Sendable {
     }
 
     deinit {
-        end(.closedLocally)
+        end(.closedLocally(.stoppedByUser))
     }
 
     /// How many readers there are.

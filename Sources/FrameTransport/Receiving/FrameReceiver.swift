@@ -7,6 +7,8 @@ internal import FrameWire
 @safe struct FrameReceiver: ~Copyable {
     enum Progress {
         case frame(Frame)
+        case audio(AudioMessage)
+        case status(SenderStatus)
         /// The socket has no more for now.
         case wouldBlock
         /// The peer will send no more, and stopped between two messages.
@@ -20,18 +22,36 @@ internal import FrameWire
         case body(length: Int)
     }
 
+    /// A message whose body is being read.
+    private enum Message {
+        case frame(FrameHead)
+        case audio(AudioHead)
+        case unknown
+
+        /// The bytes of the body; nil where they are thrown away.
+        var keptByteCount: Int? {
+            switch self {
+            case .frame(let head): head.contentLength
+            case .audio(let head): head.contentLength
+            case .unknown: nil
+            }
+        }
+    }
+
     /// The first memory of a body whose like has not been seen: the rest is taken as the bytes arrive, never on a claim.
     private static let firstCapacity = 64 << 10
     private static let stagingCapacity = 2048
 
     private(set) var phase = Phase.betweenMessages
-    private(set) var frames = 0
+    /// How many messages of any kind have come whole.
+    private(set) var messages = 0
+    private var frames = 0
 
     private var decoder: FrameMessageDecoder
     private let pool: BytePool
     private let staging: MemoryRun
     private var staged = 0..<0
-    private var head: FrameHead?
+    private var message: Message?
     private var body: FrameBytes?
     private var largestBody = 0
     private var startedAt: UInt64 = 0
@@ -58,14 +78,14 @@ internal import FrameWire
     /// Reads on to the end of the next frame, or of what there is.
     mutating func receive(from socket: Int32) throws(TransportError) -> Progress {
         while true {
-            if let frame = try decodeStaged() { return .frame(frame) }
+            if let progress = try decodeStaged() { return progress }
             guard mayHaveMore else { return .wouldBlock }
             guard try read(from: socket) else {
                 guard isAtEnd else { return .wouldBlock }
                 try finish()
                 return .endOfStream
             }
-            if let frame = finishedBody() { return .frame(frame) }
+            if let progress = finishedBody() { return progress }
         }
     }
 
@@ -80,8 +100,8 @@ internal import FrameWire
 
     // MARK: From the staging area
 
-    /// Decodes what is staged, up to the end of a frame.
-    private mutating func decodeStaged() throws(TransportError) -> Frame? {
+    /// Decodes what is staged, up to the end of a message.
+    private mutating func decodeStaged() throws(TransportError) -> Progress? {
         while !staged.isEmpty {
             let run = unsafe UnsafeRawBufferPointer(rebasing: staging[staged])
             let step: FrameMessageDecoder.Step
@@ -99,30 +119,47 @@ internal import FrameWire
             case .incomplete:
                 break
             case .head(let head):
-                begin(head)
+                begin(.frame(head))
+            case .audio(let head):
+                begin(.audio(head))
+            case .skipped:
+                begin(.unknown)
+            case .status(let status):
+                phase = .betweenMessages
+                messages += 1
+                return .status(status)
             case .body:
                 makeRoom(for: step.consumed)
                 unsafe body?.append(UnsafeRawBufferPointer(rebasing: run[..<step.consumed]))
             }
-            if let frame = finishedBody() { return frame }
+            if let progress = finishedBody() { return progress }
         }
         return nil
     }
 
-    private mutating func begin(_ head: FrameHead) {
-        let length = head.contentLength
+    private mutating func begin(_ message: Message) {
+        self.message = message
+        phase = .body(length: decoder.bodyRemaining)
+        guard let length = message.keptByteCount else { return }
         // What this connection has sent before, it may send again; a larger claim must first be made good.
         let trusted = max(Self.firstCapacity, largestBody * 2)
-        self.head = head
         body = FrameBytes(capacity: min(length, trusted), pool: pool)
-        phase = .body(length: length)
     }
 
-    /// Takes the frame out where its body is whole.
-    private mutating func finishedBody() -> Frame? {
-        guard let head, decoder.bodyRemaining == 0, let jpeg = body.take() else { return nil }
-        self.head = nil
+    /// Takes the message out where its body is whole.
+    private mutating func finishedBody() -> Progress? {
+        guard let message, decoder.bodyRemaining == 0 else { return nil }
+        self.message = nil
         phase = .betweenMessages
+        messages += 1
+        switch (message, body.take()) {
+        case (.frame(let head), let jpeg?): return .frame(frame(head, jpeg))
+        case (.audio(let head), let samples?): return .audio(AudioMessage(head, samples: samples))
+        default: return nil
+        }
+    }
+
+    private mutating func frame(_ head: FrameHead, _ jpeg: FrameBytes) -> Frame {
         defer { frames += 1 }
         largestBody = max(largestBody, jpeg.count)
         let now = MonotonicClock.now()
@@ -131,8 +168,8 @@ internal import FrameWire
 
     /// Sees to it that `count` more bytes, or some at least, have a place in the body.
     private func makeRoom(for count: Int) {
-        guard let body, let head, body.capacity < body.count + count else { return }
-        body.grow(to: min(head.contentLength, max(body.capacity * 2, body.count + count)))
+        guard let body, let length = message?.keptByteCount, body.capacity < body.count + count else { return }
+        body.grow(to: min(length, max(body.capacity * 2, body.count + count)))
     }
 
     // MARK: From the socket
@@ -143,7 +180,8 @@ internal import FrameWire
         let rest = decoder.bodyRemaining
         let target = unsafe body?.freeRun(limit: rest) ?? MemoryRun(start: nil, count: 0)
         // While the body does not fit yet, what follows belongs to it and not to the staging area.
-        let spill = unsafe target.count < rest ? MemoryRun(start: nil, count: 0) : staging
+        let isAllThere = target.count == rest || body == nil
+        let spill = unsafe isAllThere ? staging : MemoryRun(start: nil, count: 0)
         let transfer: Transfer
         do {
             transfer = try unsafe Syscalls.receive(from: socket, into: target, spill)

@@ -1,3 +1,5 @@
+public import FrameWire
+
 /// Listens at a path, and gives out the senders that connect and the frames that they send.
 ///
 ///     let server = try FrameServer(at: "/run/user/1000/rtc_SSFD")
@@ -34,6 +36,11 @@ public final class FrameServer: Sendable {
 
         /// Where the memory of frames comes from.
         public var pool = BytePool.shared
+
+        /// What each sender is told as soon as it has connected; a plain sender drops it unread.
+        ///
+        /// Default: nothing, so that senders send pictures alone and say nothing of themselves.
+        public var hello: ControlHello?
 
         /// What each sender and this server show each other before the first frame.
         ///

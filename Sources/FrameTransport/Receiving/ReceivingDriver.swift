@@ -5,11 +5,16 @@ internal import FrameWire
 /// - Note: `@unchecked Sendable` holds because everything that changes is touched on `thread` alone; other threads
 ///   reach it through ``IOThread/execute(_:)``.
 final class ReceivingDriver: IOHandler, @unchecked Sendable {
-    /// How many frames one turn may deliver before the other connections have theirs.
-    private static let framesPerTurn = 16
+    /// How much sound waits for a consumer: a second and a half in blocks of 1,024 at 44,100 Hz.
+    private static let audioCapacity = 64
+
+    /// How many messages one turn may deliver before the other connections have theirs.
+    private static let messagesPerTurn = 16
 
     let thread: IOThread
     let mailbox: Mailbox<Frame>
+    let audio = Mailbox<AudioMessage>(capacity: audioCapacity, overflow: .replacesOldest)
+    let statuses = Mailbox<SenderStatus>(capacity: 16, overflow: .replacesOldest)
     let closed = Latch<CloseReason>()
 
     /// Whether frames may come: at once, or when the sender has shown its token.
@@ -17,13 +22,18 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     private let limits: TransportLimits
     private let tokens: HandshakeTokens?
+    private let hello: ControlHello?
     private var token: TokenReader?
     private var descriptor: OwnedDescriptor?
     private var receiver: FrameReceiver
     private var registration: IORegistration?
-    private var deadlinePhase: (phase: FrameReceiver.Phase, frame: Int)?
-    private var framesLeft = framesPerTurn
-    private var isLingering = false
+    private var deadlinePhase: (phase: FrameReceiver.Phase, messages: Int)?
+    private var messagesLeft = messagesPerTurn
+    /// Why this side ends the connection, once it does.
+    private var ending: FinishReason?
+    private var isLingering: Bool { ending != nil }
+    private var requests = RequestWriter()
+    private var stopReason: FinishReason?
     private var sink: ((Frame) -> Void)?
     private var onEnd: ((CloseReason) -> Void)?
     private var onReady: (() -> Void)?
@@ -33,6 +43,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         thread = configuration.thread
         limits = configuration.limits
         tokens = configuration.tokens
+        hello = configuration.hello
         token = configuration.tokens.map { TokenReader(expecting: $0.expected) }
         self.descriptor = consume descriptor
         receiver = FrameReceiver(limits: configuration.limits.wire, pool: configuration.pool)
@@ -74,6 +85,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private func becomeReady() {
         isReady = true
         updateDeadline()
+        if let hello { send(.hello(hello)) }
         onReady?()
         onReady = nil
     }
@@ -98,23 +110,35 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     /// Takes the next frame straight from the socket; nil where it is not there yet, or must be waited for in turn.
     func receiveInline() -> Frame? {
-        guard framesLeft > 0 else {
-            framesLeft = Self.framesPerTurn
+        guard messagesLeft > 0 else {
+            messagesLeft = Self.messagesPerTurn
             thread.execute { self.turn() }
             return nil
         }
-        framesLeft -= 1
-        return receive()
+        guard let frame = receive() else { return nil }
+        messagesLeft -= 1
+        return frame
     }
 
     /// Closes in order: says that nothing will follow, and reads the rest away until the peer has closed too.
-    func close() {
+    ///
+    /// - Parameter reason: why; nil tells the peer nothing, and it may come back.
+    func close(_ reason: FinishReason? = nil) {
         guard !isLingering, let socket = descriptor?.rawValue else { return }
-        isLingering = true
-        mailbox.end()
+        if let reason { send(.stop(reason)) }
+        ending = reason ?? .stoppedByUser
+        endMailboxes(nil)
+        // What of a request the socket has not taken by now is lost: the peer does not read.
         Syscalls.shutdownSending(socket)
         registration?.deadline = MonotonicClock.deadline(in: limits.linger)
         discardInput(from: socket)
+    }
+
+    /// Sends a request to the sender, which need not understand it; one that cannot be taken is dropped.
+    func send(_ request: ControlRequest) {
+        guard isReady, !isLingering, let socket = descriptor?.rawValue else { return }
+        requests.add(request)
+        requests.write(to: socket)
     }
 
     // MARK: IOHandler
@@ -122,6 +146,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     func becameReady(_ readiness: Readiness) {
         guard let socket = descriptor?.rawValue else { return }
         receiver.socketBecameReady(readiness)
+        if readiness.contains(.writable), !isLingering { requests.write(to: socket) }
         if let token { shakeHands(token, with: socket) }
         guard token == nil else { return }
         if isLingering {
@@ -132,15 +157,15 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     }
 
     func deadlinePassed() {
-        if isLingering { return finish(.closedLocally) }
+        if let ending { return finish(.closedLocally(ending)) }
         guard isReady else {
             return finish(.failed(TransportError(.handshakeTimedOut, "the sender did not show its token in time")))
         }
         let what =
             switch receiver.phase {
-            case .betweenMessages: receiver.frames == 0 ? "its first frame" : "its next frame"
-            case .head: "the head of a frame"
-            case .body(let length): "the body of a frame of \(length) bytes"
+            case .betweenMessages: receiver.messages == 0 ? "its first message" : "its next message"
+            case .head: "the head of a message"
+            case .body(let length): "the body of a message of \(length) bytes"
             }
         finish(.failed(TransportError(.receiveTimedOut, "the sender took too long over \(what)")))
     }
@@ -149,8 +174,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     /// Delivers what there is, as far as the consumer takes it.
     private func turn() {
-        framesLeft = Self.framesPerTurn
-        while framesLeft > 0 {
+        messagesLeft = Self.messagesPerTurn
+        while messagesLeft > 0 {
             guard sink != nil || mailbox.makesRoom() else {
                 // The wait is the consumer's: no deadline runs against the peer.
                 registration?.deadline = nil
@@ -158,25 +183,39 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
                 return
             }
             guard let frame = receive() else { return }
-            framesLeft -= 1
+            messagesLeft -= 1
             if let sink { sink(frame) } else { mailbox.put(frame) }
         }
         thread.execute { self.turn() }
     }
 
     private func receive() -> Frame? {
-        guard !isLingering, let socket = descriptor?.rawValue else { return nil }
-        do {
-            switch try receiver.receive(from: socket) {
-            case .frame(let frame):
-                return frame
-            case .wouldBlock:
-                updateDeadline()
-            case .endOfStream:
-                finish(.closedByPeer)
+        while !isLingering, let socket = descriptor?.rawValue {
+            // Sound and statuses have their share of a turn too, or a flood of them would never end it.
+            guard messagesLeft > 0 else {
+                thread.execute { self.turn() }
+                return nil
             }
-        } catch {
-            finish(.failed(error))
+            do {
+                switch try receiver.receive(from: socket) {
+                case .frame(let frame):
+                    return frame
+                case .audio(let message):
+                    messagesLeft -= 1
+                    audio.put(message)
+                case .status(let status):
+                    messagesLeft -= 1
+                    if case .stopped(let reason) = status.state { stopReason = reason }
+                    statuses.put(status)
+                case .wouldBlock:
+                    updateDeadline()
+                    return nil
+                case .endOfStream:
+                    finish(.closedByPeer(stopReason ?? .stoppedByUser))
+                }
+            } catch {
+                finish(.failed(error))
+            }
         }
         return nil
     }
@@ -186,12 +225,12 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             let nothing = unsafe MemoryRun(start: nil, count: 0)
             while let transfer = try? unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
                 switch transfer {
-                case .bytes(0): return finish(.closedLocally)
+                case .bytes(0): return finish(.closedLocally(ending ?? .stoppedByUser))
                 case .bytes: continue
                 case .wouldBlock: return
                 }
             }
-            finish(.closedLocally)
+            finish(.closedLocally(ending ?? .stoppedByUser))
         }
     }
 
@@ -199,16 +238,22 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     /// Deadlines are absolute: set when a phase begins, and left alone while bytes trickle in.
     private func updateDeadline() {
-        let current = (phase: receiver.phase, frame: receiver.frames)
+        let current = (phase: receiver.phase, messages: receiver.messages)
         if let deadlinePhase, deadlinePhase == current { return }
         deadlinePhase = current
         let duration: Duration? =
             switch current.phase {
-            case .betweenMessages: receiver.frames == 0 ? limits.firstFrame : limits.idle
+            case .betweenMessages: receiver.messages == 0 ? limits.firstFrame : limits.idle
             case .head: limits.head
             case .body(let length): limits.bodyDuration(length: length)
             }
         registration?.deadline = duration.map { MonotonicClock.deadline(in: $0) }
+    }
+
+    private func endMailboxes(_ error: TransportError?) {
+        mailbox.end(error)
+        audio.end()
+        statuses.end()
     }
 
     private func finish(_ reason: CloseReason) {
@@ -217,7 +262,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         registration = nil
         descriptor = nil
         closed.set(reason)
-        mailbox.end(reason.error)
+        endMailboxes(reason.error)
         onEnd?(reason)
         onClosed?()
         (sink, onEnd, onReady, onClosed) = (nil, nil, nil, nil)

@@ -1,3 +1,5 @@
+internal import FrameWire
+
 /// The sending end of a connection, as the I/O thread drives it: attempts to connect, what the server says back, ends.
 ///
 /// - Note: `@unchecked Sendable` holds because everything that changes is touched on `thread` alone, but for `lane`, the
@@ -14,7 +16,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         case handshaking(socket: Int32)
         case open(socket: Int32)
         /// Ending in order: the message under way, and the server's own end, are waited for.
-        case closing(socket: Int32)
+        case closing(socket: Int32, reason: FinishReason)
         case closed(CloseReason)
 
         var published: SocketConnection.State {
@@ -34,6 +36,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     let events = Mailbox<SocketConnection.Event>(capacity: 16, overflow: .replacesOldest)
     let closed = Latch<CloseReason>()
 
+    /// What the receiver has asked for.
+    let control = ControlState()
+
     /// How the connection stands, as its users see it.
     let states = StateSequence()
 
@@ -45,6 +50,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// The socket, until it is the lane's.
     private var descriptor: OwnedDescriptor?
     private var token: TokenReader?
+    private var requestDecoder = ControlDecoder()
     private var registration: IORegistration?
     private var openings = Openings()
     private var isWantedForGood = false
@@ -181,6 +187,8 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     private func didOpen(_ socket: Int32) {
         guard let descriptor = descriptor.take() else { return }
         token = nil
+        requestDecoder = ControlDecoder()
+        control.reset()
         registration?.deadline = nil
         lane.open(descriptor)
         state = .open(socket: socket)
@@ -246,8 +254,8 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
             giveUpAttempt(after: nil)
         case .open:
             checkProgress()
-        case .closing:
-            finish(.closedLocally)
+        case .closing(_, let reason):
+            finish(.closedLocally(reason))
         case .idle, .closed:
             break
         }
@@ -272,7 +280,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         switch (lane.resume(), state) {
         case (.broken(let error), _): broke(error)
         case (.sent, .open): registration?.deadline = nil
-        case (.sent, .closing(let socket)): Syscalls.shutdownSending(socket)
+        case (.sent, .closing(let socket, _)): Syscalls.shutdownSending(socket)
         default: break
         }
     }
@@ -285,32 +293,83 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     /// Reads what the server says, to its end.
     private func readInput() {
-        let socket: Int32
-        switch state {
-        case .open(let open): socket = open
-        case .closing(let closing): socket = closing
-        case .idle, .waiting, .connecting, .handshaking, .closed: return
-        }
         unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { scratch in
             let nothing = unsafe MemoryRun(start: nil, count: 0)
-            do throws(Errno) {
-                while case .bytes(let count) = try unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
-                    if count == 0 { return end(.closedByPeer) }
+            while let socket = openSocket {
+                do throws(Errno) {
+                    let transfer = try unsafe Syscalls.receive(from: socket, into: scratch, nothing)
+                    guard case .bytes(let count) = transfer else { return }
+                    if count == 0 { return end(.closedByPeer(.stoppedByUser)) }
+                    take(unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: scratch[..<count])))
+                } catch {
+                    end(.failed(.lost(error)))
                 }
-            } catch {
-                end(.failed(.lost(error)))
             }
         }
     }
 
+    private var openSocket: Int32? {
+        switch state {
+        case .open(let socket), .closing(let socket, _): socket
+        case .idle, .waiting, .connecting, .handshaking, .closed: nil
+        }
+    }
+
+    // MARK: Requests
+
+    /// Takes what the server said; once it said something that is no request, the connection has failed.
+    private func take(_ bytes: Span<UInt8>) {
+        // While this side ends the connection it reads only to see the server's end.
+        guard case .open = state else { return }
+        var offset = 0
+        do throws(WireError) {
+            while offset < bytes.count, case .open = state {
+                let step = try requestDecoder.decode(bytes.extracting(offset...))
+                offset += step.consumed
+                switch step.event {
+                case .request(let request): take(request)
+                case .skipped: control.skip()
+                case .incomplete, .body: break
+                }
+            }
+        } catch {
+            end(.failed(TransportError(error)))
+        }
+    }
+
+    private func take(_ request: ControlRequest) {
+        control.take(request)
+        switch request {
+        case .hello(let hello):
+            lane.setWants(hello.wants)
+            answer()
+        case .pause, .resume:
+            answer()
+        case .ping(let number):
+            answer(pong: number)
+        case .stop(let reason):
+            finish(.closedByPeer(reason))
+        case .prefer, .refresh:
+            break
+        }
+    }
+
+    /// Tells the receiver how this side stands; only one that said hello understands it.
+    private func answer(pong: UInt64? = nil) {
+        guard control.hello != nil else { return }
+        let status = SenderStatus(state: control.isPaused ? .paused : .live, pong: pong)
+        if case .broken(let error)? = lane.send(.status(status)) { end(.failed(.lost(error))) }
+    }
+
     // MARK: Ending
 
-    func close() {
+    func close(_ reason: FinishReason) {
         switch state {
         case .idle, .waiting, .connecting, .handshaking:
-            finish(.closedLocally)
+            finish(.closedLocally(reason))
         case .open(let socket):
-            state = .closing(socket: socket)
+            if control.hello != nil { _ = lane.send(.status(SenderStatus(state: .stopped(reason)))) }
+            state = .closing(socket: socket, reason: reason)
             registration?.deadline = MonotonicClock.deadline(in: configuration.linger)
             if lane.stopAccepting() { Syscalls.shutdownSending(socket) }
         case .closing, .closed:
@@ -321,8 +380,8 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// The connection has come to its end, by the server or by a failure.
     private func end(_ reason: CloseReason) {
         switch state {
-        case .closing:
-            finish(.closedLocally)
+        case .closing(_, let reason):
+            finish(.closedLocally(reason))
         case .open where configuration.reopens:
             leaveSocket(reason)
             events.put(.didClose(reason))
@@ -341,6 +400,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         events.put(.didClose(reason))
         events.end()
         states.end()
+        control.requests.end()
         closed.set(reason)
     }
 

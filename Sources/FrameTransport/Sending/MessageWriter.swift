@@ -1,5 +1,14 @@
 internal import FrameWire
 
+/// What a sender writes.
+enum OutgoingMessage: Sendable {
+    case frame(FrameMessage)
+    case audio(AudioMessage)
+    case status(SenderStatus)
+
+    var isAudio: Bool { if case .audio = self { true } else { false } }
+}
+
 /// Writes one message at a time to a socket, head, body and padding in one call, and goes on where the socket was full.
 @safe struct MessageWriter: ~Copyable {
     private let head: MemoryRun
@@ -7,6 +16,9 @@ internal import FrameWire
     private var body: FrameBytes?
     private var padding = 0
     private var written = 0
+
+    /// Whether a message is under way.
+    private(set) var isWriting = false
 
     /// Zero bytes to pad short bodies with, shared by all writers and never written to.
     ///
@@ -17,16 +29,16 @@ internal import FrameWire
         return unsafe run
     }()
 
+    /// The longest head of any kind, with room to spare.
+    private static let headCapacity = 512
+
     init() {
-        unsafe head = .allocate(byteCount: FrameHead.maximumEncodedByteCount, alignment: 16)
+        unsafe head = .allocate(byteCount: Self.headCapacity, alignment: 16)
     }
 
     deinit {
         unsafe head.deallocate()
     }
-
-    /// Whether a message is under way.
-    var isWriting: Bool { body != nil }
 
     /// How many bytes of the message have been written.
     var progress: Int { written }
@@ -35,45 +47,60 @@ internal import FrameWire
     var messageByteCount: Int { headCount + (body?.count ?? 0) + padding }
 
     /// Takes up a message; no other is under way.
-    mutating func begin(_ message: FrameMessage, isPadded: Bool) {
-        padding = isPadded ? FramePadding.byteCount(forBodyOf: message.jpeg.count) : 0
-        let head = FrameHead(
-            contentLength: message.jpeg.count + padding,
-            bufferSize: message.bufferSize,
-            orientation: message.orientation,
-            presentationTime: message.timestamp,
-            sequence: message.sequence
-        )
-        let memory = unsafe self.head.bindMemory(to: UInt8.self)
-        var output = unsafe OutputSpan(buffer: memory, initializedCount: 0)
-        head.encode(into: &output)
-        headCount = unsafe output.finalize(for: memory)
-        body = message.jpeg
+    mutating func begin(_ message: OutgoingMessage, padsShortBodies: Bool) {
         written = 0
+        padding = 0
+        isWriting = true
+        switch message {
+        case .frame(let frame):
+            padding = padsShortBodies ? FramePadding.byteCount(forBodyOf: frame.jpeg.count) : 0
+            body = frame.jpeg
+            let head = FrameHead(
+                contentLength: frame.jpeg.count + padding,
+                bufferSize: frame.bufferSize,
+                orientation: frame.orientation,
+                presentationTime: frame.timestamp,
+                sequence: frame.sequence
+            )
+            writeHead { head.encode(into: &$0) }
+        case .audio(let audio):
+            body = audio.samples
+            let head = audio.head
+            writeHead { head.encode(into: &$0) }
+        case .status(let status):
+            writeHead { status.encode(into: &$0) }
+        }
+    }
+
+    private mutating func writeHead(_ encode: (inout OutputSpan<UInt8>) -> Bool) {
+        let memory = unsafe head.bindMemory(to: UInt8.self)
+        var output = unsafe OutputSpan(buffer: memory, initializedCount: 0)
+        _ = encode(&output)
+        headCount = unsafe output.finalize(for: memory)
     }
 
     /// Forgets the message that is under way.
     mutating func abandon() {
         body = nil
+        isWriting = false
     }
 
     /// Writes as much as the socket takes; true when the message is out.
     mutating func write(to socket: Int32) throws(Errno) -> Bool {
-        guard let body else { return true }
+        guard isWriting else { return true }
+        let bodyCount = body?.count ?? 0
         let bodyStart = max(0, written - headCount)
-        let paddingStart = max(0, bodyStart - body.count)
+        let paddingStart = max(0, bodyStart - bodyCount)
         let runs = unsafe (
             MemoryRun(rebasing: head[min(written, headCount)..<headCount]),
-            body.run(from: bodyStart),
+            body?.run(from: bodyStart) ?? MemoryRun(start: nil, count: 0),
             MemoryRun(rebasing: Self.zeroes[paddingStart..<max(paddingStart, padding)])
         )
-        guard case .bytes(let count) = try unsafe Syscalls.send(to: socket, runs.0, runs.1, runs.2) else {
-            return false
-        }
+        guard case .bytes(let count) = try unsafe Syscalls.send(to: socket, runs.0, runs.1, runs.2) else { return false }
         written += count
         // A short count says that the socket is full: it reports when it has room again, so there is no need to ask now.
         guard written == messageByteCount else { return false }
-        self.body = nil
+        abandon()
         return true
     }
 }

@@ -1,14 +1,17 @@
+internal import FrameWire
 internal import Locking
 
-/// The part of a connection that any thread may use: the socket while it is open, and the one message under way.
+/// The part of a connection that any thread may use: the socket while it is open, and what goes out over it.
 ///
-/// The caller's own thread writes; only what the socket did not take at once is left for the I/O thread.
+/// One frame may be under way or next; sound and statuses queue up, and go before the next frame, so that they never wait
+/// for more than the message under way. The caller's own thread writes; only what the socket did not take at once is left
+/// for the I/O thread.
 final class SendLane: Sendable {
     typealias Completion = @Sendable (Result<Void, TransportError>) -> Void
 
-    /// How far a message got.
+    /// How far the lane got.
     enum Progress {
-        /// The system has all of it.
+        /// The system has all there was.
         case sent
         /// The socket is full; the I/O thread goes on when it has room.
         case waiting
@@ -16,28 +19,45 @@ final class SendLane: Sendable {
         case broken(Errno)
     }
 
+    /// How much sound and how many statuses wait at most.
+    fileprivate static let queueCapacity = 64
+
     fileprivate struct State: ~Copyable {
         var socket: OwnedDescriptor?
-        var writer = MessageWriter()
-        var completion: Completion?
         var isAccepting = false
+        /// What the receiver wants; of one that said nothing, as every plain one, pictures.
+        var wants = ControlWants.pictures
+        var writer = MessageWriter()
+        /// Of the frame that is being written.
+        var completion: Completion?
+        var nextFrame: (message: FrameMessage, completion: Completion)?
+        var queue: [OutgoingMessage] = []
+        var droppedAudio = 0
+        /// Bytes written, over all messages: it grows while the peer reads.
+        var bytesWritten = 0
         /// How long a message may be before the socket's buffer is made larger.
         var fittingByteCount = 0
+        let padsShortBodies: Bool
     }
 
-    private let state = Locked(State())
-    private let padsShortBodies: Bool
+    private let state: Locked<State>
 
     init(padsShortBodies: Bool) {
-        self.padsShortBodies = padsShortBodies
+        state = Locked(State(padsShortBodies: padsShortBodies))
     }
 
-    /// Whether a message may be sent, unless one is under way.
+    /// Whether messages are taken.
     var isOpen: Bool { state.withLock { $0.isAccepting } }
 
-    /// Whether a message is under way, and how many of its bytes are out.
+    /// What the receiver wants.
+    var wants: ControlWants { state.withLock { $0.wants } }
+
+    /// How many messages of sound were not sent.
+    var droppedAudio: Int { state.withLock { $0.droppedAudio } }
+
+    /// While something is under way, a number that grows as the peer takes it; nil where nothing is.
     var bytesUnderWay: Int? {
-        state.withLock { $0.writer.isWriting ? $0.writer.progress : nil }
+        state.withLock { $0.writer.isWriting ? $0.bytesWritten + $0.writer.progress : nil }
     }
 
     /// Takes a connected socket into use.
@@ -48,11 +68,17 @@ final class SendLane: Sendable {
         state.withLock { state in
             state.fittingByteCount = fittingByteCount
             state.socket = socket.take()
+            state.wants = .pictures
             state.isAccepting = true
         }
     }
 
-    /// Takes no more messages; true where none is under way.
+    /// Notes what the receiver has said that it wants.
+    func setWants(_ wants: ControlWants) {
+        state.withLock { $0.wants = wants }
+    }
+
+    /// Takes no more messages; true where none is under way or waits.
     func stopAccepting() -> Bool {
         state.withLock { state in
             state.isAccepting = false
@@ -60,73 +86,112 @@ final class SendLane: Sendable {
         }
     }
 
-    /// Takes the socket out of use; a message under way fails with `error`.
+    /// Takes the socket out of use; frames under way or waiting fail with `error`.
     func close(_ error: TransportError) {
-        let completion = state.withLock { state in
+        let completions = state.withLock { state -> [Completion] in
             state.socket = nil
             state.isAccepting = false
             state.writer.abandon()
-            return state.completion.take()
+            state.queue = []
+            return [state.completion.take(), state.nextFrame.take()?.completion].compactMap(\.self)
         }
-        completion?(.failure(error))
+        for completion in completions { completion(.failure(error)) }
     }
 
-    /// Takes up a message and writes what the socket takes.
+    /// Takes up a frame and writes what the socket takes.
     func send(_ message: FrameMessage, completion: @escaping Completion) throws(TransportError) -> Progress {
-        let progress = try state.withLock { state throws(TransportError) in
-            guard state.isAccepting, let socket = state.socket?.rawValue else {
-                throw TransportError(.closed, "no server is connected")
-            }
-            guard !state.writer.isWriting else {
+        try advance { state throws(TransportError) in
+            guard state.isAccepting else { throw TransportError(.closed, "no server is connected") }
+            guard state.completion == nil, state.nextFrame == nil else {
                 throw TransportError(.busy, "an earlier message is still being sent")
             }
-            state.writer.begin(message, isPadded: padsShortBodies)
-            state.makeBufferFit(socket)
-            let progress = state.write()
-            if case .waiting = progress { state.completion = completion }
-            return progress
+            state.nextFrame = (message, completion)
         }
-        switch progress {
-        case .sent: completion(.success(()))
-        case .broken(let error): completion(.failure(.lost(error)))
-        case .waiting: break
-        }
-        return progress
     }
 
-    /// Goes on with the message under way, now that the socket has room.
+    /// Takes up sound or a status; nil where it is not taken.
+    func send(_ message: OutgoingMessage) -> Progress? {
+        try? advance { state throws(TransportError) in
+            guard state.isAccepting else { throw TransportError(.closed, "no server is connected") }
+            try state.enqueue(message)
+        }
+    }
+
+    /// Goes on, now that the socket has room.
     func resume() -> Progress {
-        let (progress, completion) = state.withLock { state -> (Progress, Completion?) in
-            let progress = state.write()
-            if case .waiting = progress { return (progress, nil) }
-            return (progress, state.completion.take())
+        advance { _ in }
+    }
+
+    /// Changes what there is to send, and then writes what the socket takes.
+    private func advance<Failure: Error>(_ change: (inout State) throws(Failure) -> Void) throws(Failure) -> Progress {
+        var completed: [Completion] = []
+        let progress = try state.withLock { state throws(Failure) -> Progress in
+            try change(&state)
+            return state.write(&completed)
         }
-        switch progress {
-        case .sent: completion?(.success(()))
-        case .broken(let error): completion?(.failure(.lost(error)))
-        case .waiting: break
-        }
+        let result: Result<Void, TransportError> =
+            if case .broken(let error) = progress { .failure(.lost(error)) } else { .success(()) }
+        for completion in completed { completion(result) }
         return progress
     }
 }
 
 extension SendLane.State {
+    fileprivate mutating func enqueue(_ message: OutgoingMessage) throws(TransportError) {
+        if case .audio = message, !wants.contains(.audio) {
+            droppedAudio += 1
+            throw TransportError(.closed, "the receiver did not ask for sound")
+        }
+        queue.append(message)
+        guard queue.count > SendLane.queueCapacity else { return }
+        if let oldest = queue.firstIndex(where: \.isAudio) {
+            queue.remove(at: oldest)
+            droppedAudio += 1
+        } else {
+            // A receiver that asks and asks and does not read the answers.
+            queue.removeLast()
+        }
+    }
+
+    /// Writes until nothing is left or the socket is full, and adds the completions of the frames that are out; where the
+    /// connection breaks, that of the frame under way.
+    fileprivate mutating func write(_ completed: inout [SendLane.Completion]) -> SendLane.Progress {
+        guard let socket = socket?.rawValue else { return .waiting }
+        while writer.isWriting || beginNext(socket) {
+            do throws(Errno) {
+                let count = writer.messageByteCount
+                guard try writer.write(to: socket) else { return .waiting }
+                bytesWritten += count
+                if let completion = completion.take() { completed.append(completion) }
+            } catch {
+                writer.abandon()
+                if let completion = completion.take() { completed.append(completion) }
+                return .broken(error)
+            }
+        }
+        return .sent
+    }
+
+    /// Takes up the next message: sound and statuses before a frame.
+    private mutating func beginNext(_ socket: Int32) -> Bool {
+        if !queue.isEmpty {
+            writer.begin(queue.removeFirst(), padsShortBodies: padsShortBodies)
+        } else if let next = nextFrame.take() {
+            completion = next.completion
+            writer.begin(.frame(next.message), padsShortBodies: padsShortBodies)
+        } else {
+            return false
+        }
+        makeBufferFit(socket)
+        return true
+    }
+
     /// A buffer of twice a message lets one be written while another is read, and makes one call of most writes.
     ///
     /// Much more would only let old frames queue up.
-    fileprivate mutating func makeBufferFit(_ socket: Int32) {
+    private mutating func makeBufferFit(_ socket: Int32) {
         guard writer.messageByteCount > fittingByteCount else { return }
         fittingByteCount = writer.messageByteCount
         Syscalls.setSendBuffer(of: socket, bytes: 2 * fittingByteCount)
-    }
-
-    fileprivate mutating func write() -> SendLane.Progress {
-        guard let socket = socket?.rawValue else { return .waiting }
-        do {
-            return try writer.write(to: socket) ? .sent : .waiting
-        } catch {
-            writer.abandon()
-            return .broken(error)
-        }
     }
 }

@@ -1,3 +1,5 @@
+public import FrameWire
+
 /// The sending end: connects to a server's path, goes on trying until one listens there, and connects again after a drop.
 ///
 ///     let connection = SocketConnection(path: "/run/user/1000/rtc_SSFD")
@@ -89,7 +91,7 @@ public final class SocketConnection: Sendable {
     /// The path of the server's socket, or its address and port.
     public var path: String { endpoint.description }
 
-    private let driver: ConnectingDriver
+    let driver: ConnectingDriver
 
     /// Describes a connection; nothing happens until it is opened.
     ///
@@ -171,11 +173,7 @@ public final class SocketConnection: Sendable {
         _ message: FrameMessage,
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
     ) throws(TransportError) {
-        switch try driver.lane.send(message, completion: completion) {
-        case .sent: break
-        case .waiting: thread.execute { [driver] in driver.watchProgress() }
-        case .broken(let error): thread.execute { [driver] in driver.broke(error) }
-        }
+        followUp(try driver.lane.send(message, completion: completion))
     }
 
     /// What happens to the connection, from its making on; a sequence for one consumer.
@@ -186,8 +184,10 @@ public final class SocketConnection: Sendable {
     public var events: Updates<Event> { Updates(mailbox: driver.events, connection: self) }
 
     /// Ends the connection in order and for good: sends the rest of the message under way, and says that nothing follows.
-    public func close() {
-        driver.thread.execute { [driver] in driver.close() }
+    ///
+    /// - Parameter reason: why; a receiver that said hello is told.
+    public func close(_ reason: FinishReason = .stoppedByUser) {
+        driver.thread.execute { [driver] in driver.close(reason) }
     }
 
     /// Waits until the connection, after ``close()``, has ended.

@@ -1,0 +1,56 @@
+internal import FrameWire
+internal import Locking
+
+/// What the receiver has asked of the sender, on one connection after the other.
+final class ControlState: Sendable {
+    private struct State {
+        var isPaused = false
+        var hello: ControlHello?
+        var skippedRequests = 0
+        var handler: (@Sendable (ControlRequest) -> Void)?
+    }
+
+    let requests = Mailbox<ControlRequest>(capacity: 16, overflow: .replacesOldest)
+    private let state = Locked(State())
+
+    /// Whether the receiver wants nothing to be sent for now.
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// How the receiver introduced itself; nil where it did not, as no plain one does.
+    var hello: ControlHello? { state.withLock { $0.hello } }
+
+    /// How many requests were not understood.
+    var skippedRequests: Int { state.withLock { $0.skippedRequests } }
+
+    /// Calls `handler` with every request, on the I/O thread.
+    func handle(_ handler: @escaping @Sendable (ControlRequest) -> Void) {
+        state.withLock { $0.handler = handler }
+    }
+
+    /// A new receiver has asked for nothing yet.
+    func reset() {
+        state.withLock { state in
+            state.hello = nil
+            state.isPaused = false
+        }
+    }
+
+    func skip() {
+        state.withLock { $0.skippedRequests += 1 }
+    }
+
+    /// Notes a request, and passes it on.
+    func take(_ request: ControlRequest) {
+        let handler = state.withLock { state in
+            switch request {
+            case .hello(let hello): state.hello = hello
+            case .pause: state.isPaused = true
+            case .resume: state.isPaused = false
+            case .stop, .prefer, .refresh, .ping: break
+            }
+            return state.handler
+        }
+        handler?(request)
+        requests.put(request)
+    }
+}

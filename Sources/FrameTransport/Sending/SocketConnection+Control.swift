@@ -1,0 +1,54 @@
+public import FrameWire
+
+/// What the receiver asks for, and sound for one that asked.
+extension SocketConnection {
+    /// What the receiver asks for; a sequence for one consumer, which ends with the connection.
+    ///
+    /// Pings are answered, and a stop is obeyed, by the connection itself; a `SampleUploader` sees to the rest. The latest
+    /// 16 requests are kept for a consumer that comes late.
+    public var requests: Updates<ControlRequest> { Updates(mailbox: driver.control.requests, connection: self) }
+
+    /// How the receiver introduced itself; nil where it did not, as no plain one does.
+    public var hello: ControlHello? { driver.control.hello }
+
+    /// What the receiver wants: pictures alone, unless it said otherwise.
+    public var wants: ControlWants { driver.lane.wants }
+
+    /// Whether the receiver wants nothing to be sent for now.
+    public var isPaused: Bool { driver.control.isPaused }
+
+    /// How many requests were not understood, and skipped.
+    public var skippedRequests: Int { driver.control.skippedRequests }
+
+    /// How many messages of sound were not sent: not asked for, or given up for newer ones.
+    public var droppedAudio: Int { driver.lane.droppedAudio }
+
+    /// Sends sound, to a receiver that asked for it.
+    ///
+    /// It never waits for more than the message under way. At most 64 messages wait; the oldest give way.
+    ///
+    /// - Parameter message: at most 256 KiB of samples.
+    /// - Returns: whether it was taken; false where nobody is connected, or it was not asked for, or it is paused.
+    /// - Throws: `invalidAudio` where the message can never be sent.
+    @discardableResult
+    public func send(_ message: AudioMessage) throws(TransportError) -> Bool {
+        try message.check()
+        guard !isPaused, let progress = driver.lane.send(.audio(message)) else { return false }
+        followUp(progress)
+        return true
+    }
+
+    /// Calls `handler` with each request, on the connection's thread.
+    package func onRequest(_ handler: @escaping @Sendable (ControlRequest) -> Void) {
+        driver.control.handle(handler)
+    }
+
+    /// Leaves to the connection's thread what a send has left over.
+    func followUp(_ progress: SendLane.Progress) {
+        switch progress {
+        case .sent: break
+        case .waiting: thread.execute { [driver] in driver.watchProgress() }
+        case .broken(let error): thread.execute { [driver] in driver.broke(error) }
+        }
+    }
+}

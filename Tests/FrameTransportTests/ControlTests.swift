@@ -1,0 +1,182 @@
+import FrameTransport
+import FrameWire
+import Testing
+
+/// What a receiver asks of a sender, and what the sender answers.
+@Suite struct ControlTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func frame(_ seed: Int, count: Int = 20_000) -> FrameMessage {
+        FrameMessage(jpeg: FrameBytes(body(seed, count: count)), bufferSize: BufferSize(width: 562, height: 1218))
+    }
+
+    private func sound(_ seed: Int, count: Int = 2048, kind: AudioKind = .app) -> AudioMessage {
+        AudioMessage(
+            kind: kind,
+            sampleRate: 44_100,
+            channels: 1,
+            timestamp: UInt64(seed),
+            samples: FrameBytes(body(seed, count: count))
+        )
+    }
+
+    /// Both ends, connected.
+    private func pair(
+        hello: ControlHello? = nil
+    ) async throws -> (server: FrameServer, sender: SocketConnection, receiver: FrameConnection) {
+        let server = try directory.server { $0.hello = hello }
+        let sender = directory.connection()
+        try await sender.open(within: .seconds(30))
+        let receiver = try #require(try await firstConnection(of: server))
+        return (server, sender, receiver)
+    }
+
+    @Test func `a receiver that said hello is told how the sender stands`() async throws {
+        let (_, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        var statuses = receiver.statuses.makeAsyncIterator()
+        #expect(await statuses.next() == SenderStatus(state: .live))
+        #expect(sender.hello == ControlHello(wants: [.pictures, .audio]))
+        #expect(sender.wants == [.pictures, .audio])
+        receiver.send(.pause)
+        #expect(await statuses.next()?.state == .paused)
+        #expect(sender.isPaused)
+        receiver.send(.ping(4711))
+        #expect(await statuses.next() == SenderStatus(state: .paused, pong: 4711))
+        receiver.send(.resume)
+        #expect(await statuses.next()?.state == .live)
+        #expect(!sender.isPaused)
+    }
+
+    @Test func `requests reach the sender's program in their order`() async throws {
+        let (_, sender, receiver) = try await pair()
+        let sent: [ControlRequest] = [
+            .prefer(ControlPreferences(frameRateInMillihertz: 15_000, size: BufferSize(width: 640, height: 360), quality: 60)),
+            .refresh, .pause, .ping(1), .resume,
+        ]
+        for request in sent { receiver.send(request) }
+        var requests = sender.requests.makeAsyncIterator()
+        for request in sent { #expect(await requests.next() == request) }
+    }
+
+    @Test func `one that did not say hello is told nothing, and gets frames alone`() async throws {
+        let foreign = try RawSocket.bound(to: directory.socket)
+        let sender = directory.connection()
+        try await sender.open(within: .seconds(30))
+        let host = try await foreign.accepted()
+        try await host.write(ControlRequest.ping(1).encoded() + ControlRequest.pause.encoded())
+        #expect(await eventually { sender.isPaused })
+        #expect(try !sender.send(sound(1)))
+        try await sender.send(frame(2))
+        sender.close()
+        let expected = message(body(2, count: 20_000))
+        #expect(try await host.read(expected.count + 1) == expected)
+    }
+
+    @Test(arguments: FinishReason.allCases)
+    func `a stop is obeyed for good, and its reason is known on both sides`(reason: FinishReason) async throws {
+        let (_, sender, receiver) = try await pair()
+        receiver.close(reason)
+        #expect(await sender.closed() == .closedByPeer(reason))
+        #expect(await receiver.closed() == .closedLocally(reason))
+        #expect(sender.closeReason?.error == nil)
+    }
+
+    @Test(arguments: FinishReason.allCases)
+    func `a sender's reason reaches a receiver that said hello`(reason: FinishReason) async throws {
+        let (_, sender, receiver) = try await pair(hello: ControlHello())
+        var statuses = receiver.statuses.makeAsyncIterator()
+        _ = await statuses.next()
+        sender.close(reason)
+        #expect(await statuses.next()?.state == .stopped(reason))
+        #expect(await receiver.closed() == .closedByPeer(reason))
+        #expect(await sender.closed() == .closedLocally(reason))
+    }
+
+    @Test func `an unknown request is counted and skipped by its length`() async throws {
+        let foreign = try RawSocket.bound(to: directory.socket)
+        let sender = directory.connection()
+        try await sender.open(within: .seconds(30))
+        let host = try await foreign.accepted()
+        let unknown = Array("POST /dance HTTP/1.1\r\nContent-Length: 5\r\n\r\nPOST ".utf8)
+        try await host.write(unknown + ControlRequest.refresh.encoded(), chunk: 3)
+        var requests = sender.requests.makeAsyncIterator()
+        #expect(await requests.next() == .refresh)
+        #expect(sender.skippedRequests == 1)
+    }
+
+    @Test func `what is no request ends the connection with its byte, and the sender comes back`() async throws {
+        let foreign = try RawSocket.bound(to: directory.socket)
+        let sender = directory.connection()
+        try await sender.open(within: .seconds(30))
+        let host = try await foreign.accepted()
+        try await host.write(ControlRequest.refresh.encoded() + [0x16, 0x03, 0x01])
+        var events = sender.events.makeAsyncIterator()
+        #expect(await events.next() == .didOpen)
+        guard case .didClose(.failed(let error)) = await events.next() else {
+            Issue.record("the connection has not failed")
+            return
+        }
+        #expect(error.code == .malformedMessage)
+        #expect(error.wireError?.byteOffset == UInt64(ControlRequest.refresh.encoded().count))
+        #expect(await events.next() == .didOpen)
+    }
+
+    @Test func `sound arrives as it was sent, to a receiver that asked for it alone`() async throws {
+        let (_, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        var statuses = receiver.statuses.makeAsyncIterator()
+        _ = await statuses.next()
+        var audio = receiver.audio.makeAsyncIterator()
+        for seed in 0..<50 {
+            let kind: AudioKind = seed % 2 == 0 ? .app : .microphone
+            #expect(try sender.send(sound(seed, kind: kind)))
+            let received = try #require(await audio.next())
+            #expect(received.samples.array() == body(seed, count: 2048))
+            #expect(received.kind == kind && received.timestamp == UInt64(seed))
+            #expect(received.sampleRate == 44_100 && received.channels == 1)
+        }
+    }
+
+    @Test func `sound waits for no more than the frame under way`() async throws {
+        let foreign = try RawSocket.bound(to: directory.socket)
+        let sender = directory.connection()
+        try await sender.open(within: .seconds(30))
+        let host = try await foreign.accepted()
+        try await host.write(ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded())
+        let greeting = SenderStatus(state: .live).encoded()
+        #expect(try await host.read(greeting.count) == greeting)
+        // Larger than any socket's buffer: it is under way until the host reads.
+        let large = message(body(1, count: 8 << 20))
+        let sending = Task {
+            try await sender.send(frame(1, count: 8 << 20))
+            try await sender.send(frame(3))
+        }
+        let start = try await host.read(1)
+        #expect(await eventually { sender.wants.contains(.audio) })
+        #expect(try sender.send(sound(2)))
+        #expect(try await start + host.read(large.count - 1) == large)
+        let head = AudioHead(contentLength: 2048, kind: .app, sampleRate: 44_100, channels: 1, presentationTime: 2)
+        let expected = head.encoded() + body(2, count: 2048) + message(body(3, count: 20_000))
+        #expect(try await host.read(expected.count) == expected)
+        try await sending.value
+    }
+
+    @Test(arguments: [
+        (44_100, 0, 2048), (44_100, 9, 2048), (7_999, 1, 2048), (192_001, 1, 2048), (44_100, 1, 0), (44_100, 2, 2046 + 1),
+        (44_100, 1, (256 << 10) + 2),
+    ])
+    func `sound that no receiver takes is refused before it is sent`(rate: Int, channels: Int, count: Int) async throws {
+        let (_, sender, _) = try await pair()
+        let message = AudioMessage(
+            kind: .app,
+            sampleRate: rate,
+            channels: channels,
+            samples: FrameBytes([UInt8](repeating: 0, count: count))
+        )
+        let error = #expect(throws: TransportError.self) { try sender.send(message) }
+        #expect(error?.code == .invalidAudio)
+    }
+}

@@ -100,6 +100,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     /// Delivers what there is, as far as the consumer takes it.
     private func turn() {
+        // One that was asked for before an orderly close has nothing to do with the deadline of that.
+        guard !isLingering else { return }
         framesLeft = Self.framesPerTurn
         while framesLeft > 0 {
             guard sink != nil || mailbox.makesRoom() else {

@@ -153,15 +153,17 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     private func resumeSending() {
         switch (lane.resume(), state) {
-        case (.broken(let error), _): broke(error)
+        case (.broken, _): endIfBroken()
         case (.sent, .open): registration?.deadline = nil
         case (.sent, .closing(let socket)): Syscalls.shutdownSending(socket)
         default: break
         }
     }
 
-    /// A write has failed: what is there to read says whether the server ended in order.
-    func broke(_ error: Errno) {
+    /// Ends the connection where a write to its socket has failed; one that was opened since is left alone.
+    func endIfBroken() {
+        guard let error = lane.failure else { return }
+        // What is there to read says whether the server ended in order.
         readInput()
         end(.failed(.lost(error)))
     }

@@ -21,6 +21,7 @@ final class SendLane: Sendable {
         var writer = MessageWriter()
         var completion: Completion?
         var isAccepting = false
+        var failure: Errno?
         /// How long a message may be before the socket's buffer is made larger.
         var fittingByteCount = 0
     }
@@ -34,6 +35,9 @@ final class SendLane: Sendable {
 
     /// Whether a message may be sent, unless one is under way.
     var isOpen: Bool { state.withLock { $0.isAccepting } }
+
+    /// How a write to the socket in use has failed.
+    var failure: Errno? { state.withLock { $0.failure } }
 
     /// Whether a message is under way, and how many of its bytes are out.
     var bytesUnderWay: Int? {
@@ -64,6 +68,7 @@ final class SendLane: Sendable {
     func close(_ error: TransportError) {
         let completion = state.withLock { state in
             state.socket = nil
+            state.failure = nil
             state.isAccepting = false
             state.writer.abandon()
             return state.completion.take()
@@ -125,6 +130,8 @@ extension SendLane.State {
             return try writer.write(to: socket) ? .sent : .waiting
         } catch {
             writer.abandon()
+            isAccepting = false
+            failure = error
             return .broken(error)
         }
     }

@@ -113,7 +113,7 @@ public final class SocketConnection: Sendable {
         switch try driver.lane.send(message, completion: completion) {
         case .sent: break
         case .waiting: thread.execute { [driver] in driver.watchProgress() }
-        case .broken(let error): thread.execute { [driver] in driver.broke(error) }
+        case .broken: thread.execute { [driver] in driver.endIfBroken() }
         }
     }
 

@@ -8,6 +8,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// How many frames one turn may deliver before the other connections have theirs.
     private static let framesPerTurn = 16
 
+    /// How many reads one turn may throw away.
+    private static let discardsPerTurn = 64
+
     let thread: IOThread
     let mailbox: Mailbox<Frame>
     let closed = Latch<CloseReason>()
@@ -70,19 +73,14 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         mailbox.end()
         Syscalls.shutdownSending(socket)
         registration?.deadline = MonotonicClock.deadline(in: limits.linger)
-        discardInput(from: socket)
+        discardInput()
     }
 
     // MARK: IOHandler
 
     func becameReady(_ readiness: Readiness) {
-        guard let socket = descriptor?.rawValue else { return }
         receiver.socketBecameReady(readiness)
-        if isLingering {
-            discardInput(from: socket)
-        } else {
-            turn()
-        }
+        if isLingering { discardInput() } else { turn() }
     }
 
     func deadlinePassed() {
@@ -134,17 +132,19 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         return nil
     }
 
-    private func discardInput(from socket: Int32) {
+    /// Reads on to the peer's end and throws it away; one that never stops has its turns as others have.
+    private func discardInput() {
+        guard isLingering, let socket = descriptor?.rawValue else { return }
         unsafe withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { scratch in
             let nothing = unsafe MemoryRun(start: nil, count: 0)
-            while let transfer = try? unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
-                switch transfer {
-                case .bytes(0): return finish(.closedLocally)
+            for _ in 0..<Self.discardsPerTurn {
+                switch try? unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
+                case .bytes(0), nil: return finish(.closedLocally)
                 case .bytes: continue
                 case .wouldBlock: return
                 }
             }
-            finish(.closedLocally)
+            thread.execute { self.discardInput() }
         }
     }
 

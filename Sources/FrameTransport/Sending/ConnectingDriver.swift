@@ -14,6 +14,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         case closed
     }
 
+    /// How many reads of what the server says one turn may make.
+    private static let readsPerTurn = 64
+
     let thread: IOThread
     let lane: SendLane
     let events = Mailbox<SocketConnection.Event>(capacity: 16, overflow: .replacesOldest)
@@ -168,7 +171,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         end(.failed(.lost(error)))
     }
 
-    /// Reads what the server says, to its end.
+    /// Reads what the server says, to its end; one that never stops has its turns as others have.
     private func readInput() {
         let socket: Int32
         switch state {
@@ -179,9 +182,14 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { scratch in
             let nothing = unsafe MemoryRun(start: nil, count: 0)
             do throws(Errno) {
-                while case .bytes(let count) = try unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
-                    if count == 0 { return end(.closedByPeer) }
+                for _ in 0..<Self.readsPerTurn {
+                    switch try unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
+                    case .bytes(0): return end(.closedByPeer)
+                    case .bytes: continue
+                    case .wouldBlock: return
+                    }
                 }
+                thread.execute { self.readInput() }
             } catch {
                 end(.failed(.lost(error)))
             }

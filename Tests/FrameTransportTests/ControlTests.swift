@@ -24,7 +24,7 @@ import Testing
         )
     }
 
-    /// Both ends, connected.
+    /// Both ends, connected; the server, whose end would end the connection, is the caller's to keep.
     private func pair(
         hello: ControlHello? = nil
     ) async throws -> (server: FrameServer, sender: SocketConnection, receiver: FrameConnection) {
@@ -36,7 +36,8 @@ import Testing
     }
 
     @Test func `a receiver that said hello is told how the sender stands`() async throws {
-        let (_, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        let (server, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
         #expect(await statuses.next() == SenderStatus(state: .live))
         #expect(sender.hello == ControlHello(wants: [.pictures, .audio]))
@@ -52,9 +53,16 @@ import Testing
     }
 
     @Test func `requests reach the sender's program in their order`() async throws {
-        let (_, sender, receiver) = try await pair()
+        let (server, sender, receiver) = try await pair()
+        defer { server.close() }
         let sent: [ControlRequest] = [
-            .prefer(ControlPreferences(frameRateInMillihertz: 15_000, size: BufferSize(width: 640, height: 360), quality: 60)),
+            .prefer(
+                ControlPreferences(
+                    frameRateInMillihertz: 15_000,
+                    size: BufferSize(width: 640, height: 360),
+                    quality: 60
+                )
+            ),
             .refresh, .pause, .ping(1), .resume,
         ]
         for request in sent { receiver.send(request) }
@@ -78,7 +86,8 @@ import Testing
 
     @Test(arguments: FinishReason.allCases)
     func `a stop is obeyed for good, and its reason is known on both sides`(reason: FinishReason) async throws {
-        let (_, sender, receiver) = try await pair()
+        let (server, sender, receiver) = try await pair()
+        defer { server.close() }
         receiver.close(reason)
         #expect(await sender.closed() == .closedByPeer(reason))
         #expect(await receiver.closed() == .closedLocally(reason))
@@ -87,7 +96,8 @@ import Testing
 
     @Test(arguments: FinishReason.allCases)
     func `a sender's reason reaches a receiver that said hello`(reason: FinishReason) async throws {
-        let (_, sender, receiver) = try await pair(hello: ControlHello())
+        let (server, sender, receiver) = try await pair(hello: ControlHello())
+        defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
         _ = await statuses.next()
         sender.close(reason)
@@ -108,12 +118,15 @@ import Testing
         #expect(sender.skippedRequests == 1)
     }
 
-    @Test func `what is no request ends the connection with its byte, and the sender comes back`() async throws {
+    @Test func `what is no request, after a hello, ends the connection with its byte, and the sender comes back`()
+        async throws
+    {
         let foreign = try RawSocket.bound(to: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: .seconds(30))
         let host = try await foreign.accepted()
-        try await host.write(ControlRequest.refresh.encoded() + [0x16, 0x03, 0x01])
+        let hello = ControlRequest.hello(ControlHello()).encoded()
+        try await host.write(hello + [0x16, 0x03, 0x01])
         var events = sender.events.makeAsyncIterator()
         #expect(await events.next() == .didOpen)
         guard case .didClose(.failed(let error)) = await events.next() else {
@@ -121,12 +134,13 @@ import Testing
             return
         }
         #expect(error.code == .malformedMessage)
-        #expect(error.wireError?.byteOffset == UInt64(ControlRequest.refresh.encoded().count))
+        #expect(error.wireError?.byteOffset == UInt64(hello.count))
         #expect(await events.next() == .didOpen)
     }
 
     @Test func `sound arrives as it was sent, to a receiver that asked for it alone`() async throws {
-        let (_, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        let (server, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
         _ = await statuses.next()
         var audio = receiver.audio.makeAsyncIterator()
@@ -165,11 +179,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (44_100, 0, 2048), (44_100, 9, 2048), (7_999, 1, 2048), (192_001, 1, 2048), (44_100, 1, 0), (44_100, 2, 2046 + 1),
+        (44_100, 0, 2048), (44_100, 9, 2048), (7_999, 1, 2048), (192_001, 1, 2048), (44_100, 1, 0),
+        (44_100, 2, 2046 + 1),
         (44_100, 1, (256 << 10) + 2),
     ])
-    func `sound that no receiver takes is refused before it is sent`(rate: Int, channels: Int, count: Int) async throws {
-        let (_, sender, _) = try await pair()
+    func `sound that no receiver takes is refused before it is sent`(rate: Int, channels: Int, count: Int) async throws
+    {
+        let (server, sender, _) = try await pair()
+        defer { server.close() }
         let message = AudioMessage(
             kind: .app,
             sampleRate: rate,

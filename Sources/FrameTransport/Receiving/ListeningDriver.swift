@@ -15,6 +15,9 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private var lastConnection = 0
     private var pause = firstPause
 
+    /// How many connections one turn may accept.
+    private static let acceptsPerTurn = 64
+
     /// How long accepting pauses where the system is short of descriptors; it doubles up to `longestPause`.
     private static let firstPause = Duration.milliseconds(100)
     private static let longestPause = Duration.seconds(1)
@@ -56,8 +59,10 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
 
     // MARK: Accepting
 
+    /// Takes who has come; where that never ends the connections have their turns in between.
     private func acceptAll() {
-        while let listener = socket?.rawValue {
+        for _ in 0..<Self.acceptsPerTurn {
+            guard let listener = socket?.rawValue else { return }
             do {
                 admit(try Syscalls.accept(from: listener))
                 pause = Self.firstPause
@@ -75,6 +80,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
                 return
             }
         }
+        configuration.thread.execute { self.acceptAll() }
     }
 
     private func admit(_ descriptor: consuming OwnedDescriptor) {

@@ -11,6 +11,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// How many messages one turn may deliver before the other connections have theirs.
     private static let messagesPerTurn = 16
 
+    /// How many reads one turn may throw away.
+    private static let discardsPerTurn = 64
+
     let thread: IOThread
     let mailbox: Mailbox<Frame>
     let audio = Mailbox<AudioMessage>(capacity: audioCapacity, overflow: .replacesOldest)
@@ -131,7 +134,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         // What of a request the socket has not taken by now is lost: the peer does not read.
         Syscalls.shutdownSending(socket)
         registration?.deadline = MonotonicClock.deadline(in: limits.linger)
-        discardInput(from: socket)
+        discardInput()
     }
 
     /// Sends a request to the sender, which need not understand it; one that cannot be taken is dropped.
@@ -144,16 +147,11 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     // MARK: IOHandler
 
     func becameReady(_ readiness: Readiness) {
-        guard let socket = descriptor?.rawValue else { return }
         receiver.socketBecameReady(readiness)
-        if readiness.contains(.writable), !isLingering { requests.write(to: socket) }
-        if let token { shakeHands(token, with: socket) }
+        if let token, let socket = descriptor?.rawValue { shakeHands(token, with: socket) }
         guard token == nil else { return }
-        if isLingering {
-            discardInput(from: socket)
-        } else {
-            turn()
-        }
+        if readiness.contains(.writable), let socket = descriptor?.rawValue, !isLingering { requests.write(to: socket) }
+        if isLingering { discardInput() } else { turn() }
     }
 
     func deadlinePassed() {
@@ -163,9 +161,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         }
         let what =
             switch receiver.phase {
-            case .betweenMessages: receiver.messages == 0 ? "its first message" : "its next message"
-            case .head: "the head of a message"
-            case .body(let length): "the body of a message of \(length) bytes"
+            case .betweenMessages: receiver.messages == 0 ? "its first frame" : "its next frame"
+            case .head: "the head of a frame"
+            case .body(let length): "the body of a frame of \(length) bytes"
             }
         finish(.failed(TransportError(.receiveTimedOut, "the sender took too long over \(what)")))
     }
@@ -174,6 +172,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     /// Delivers what there is, as far as the consumer takes it.
     private func turn() {
+        // One that was asked for before an orderly close has nothing to do with the deadline of that.
+        guard !isLingering else { return }
         messagesLeft = Self.messagesPerTurn
         while messagesLeft > 0 {
             guard sink != nil || mailbox.makesRoom() else {
@@ -220,17 +220,19 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         return nil
     }
 
-    private func discardInput(from socket: Int32) {
+    /// Reads on to the peer's end and throws it away; one that never stops has its turns as others have.
+    private func discardInput() {
+        guard isLingering, let socket = descriptor?.rawValue else { return }
         unsafe withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { scratch in
             let nothing = unsafe MemoryRun(start: nil, count: 0)
-            while let transfer = try? unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
-                switch transfer {
-                case .bytes(0): return finish(.closedLocally(ending ?? .stoppedByUser))
+            for _ in 0..<Self.discardsPerTurn {
+                switch try? unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
+                case .bytes(0), nil: return finish(.closedLocally(ending ?? .stoppedByUser))
                 case .bytes: continue
                 case .wouldBlock: return
                 }
             }
-            finish(.closedLocally(ending ?? .stoppedByUser))
+            thread.execute { self.discardInput() }
         }
     }
 

@@ -31,6 +31,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         }
     }
 
+    /// How many reads of what the server says one turn may make.
+    private static let readsPerTurn = 64
+
     let thread: IOThread
     let lane: SendLane
     let events = Mailbox<SocketConnection.Event>(capacity: 16, overflow: .replacesOldest)
@@ -50,7 +53,8 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// The socket, until it is the lane's.
     private var descriptor: OwnedDescriptor?
     private var token: TokenReader?
-    private var requestDecoder = ControlDecoder()
+    /// Reads the server's requests; nil once it said something else, as a plain server may.
+    private var requestDecoder: ControlDecoder?
     private var registration: IORegistration?
     private var openings = Openings()
     private var isWantedForGood = false
@@ -278,32 +282,38 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     private func resumeSending() {
         switch (lane.resume(), state) {
-        case (.broken(let error), _): broke(error)
+        case (.broken, _): endIfBroken()
         case (.sent, .open): registration?.deadline = nil
         case (.sent, .closing(let socket, _)): Syscalls.shutdownSending(socket)
         default: break
         }
     }
 
-    /// A write has failed: what is there to read says whether the server ended in order.
-    func broke(_ error: Errno) {
+    /// Ends the connection where a write to its socket has failed; one that was opened since is left alone.
+    func endIfBroken() {
+        guard let error = lane.failure else { return }
+        // What is there to read says whether the server ended in order.
         readInput()
         end(.failed(.lost(error)))
     }
 
-    /// Reads what the server says, to its end.
+    /// Reads what the server says, to its end; one that never stops has its turns as others have.
     private func readInput() {
         unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { scratch in
             let nothing = unsafe MemoryRun(start: nil, count: 0)
-            while let socket = openSocket {
-                do throws(Errno) {
-                    let transfer = try unsafe Syscalls.receive(from: socket, into: scratch, nothing)
-                    guard case .bytes(let count) = transfer else { return }
-                    if count == 0 { return end(.closedByPeer(.stoppedByUser)) }
-                    take(unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: scratch[..<count])))
-                } catch {
-                    end(.failed(.lost(error)))
+            do throws(Errno) {
+                for _ in 0..<Self.readsPerTurn {
+                    guard let socket = openSocket else { return }
+                    switch try unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
+                    case .bytes(0): return end(.closedByPeer(.stoppedByUser))
+                    case .bytes(let count):
+                        take(unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: scratch[..<count])))
+                    case .wouldBlock: return
+                    }
                 }
+                thread.execute { self.readInput() }
+            } catch {
+                end(.failed(.lost(error)))
             }
         }
     }
@@ -317,14 +327,18 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     // MARK: Requests
 
-    /// Takes what the server said; once it said something that is no request, the connection has failed.
+    /// Takes what the server said.
+    ///
+    /// A server that said hello keeps to the requests, or the connection has failed. One that did not owes nothing: what it
+    /// says is read and dropped, as deployed senders do.
     private func take(_ bytes: Span<UInt8>) {
         // While this side ends the connection it reads only to see the server's end.
         guard case .open = state else { return }
         var offset = 0
         do throws(WireError) {
-            while offset < bytes.count, case .open = state {
-                let step = try requestDecoder.decode(bytes.extracting(offset...))
+            while offset < bytes.count, case .open = state,
+                let step = try requestDecoder?.decode(bytes.extracting(offset...))
+            {
                 offset += step.consumed
                 switch step.event {
                 case .request(let request): take(request)
@@ -333,7 +347,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
                 }
             }
         } catch {
-            end(.failed(TransportError(error)))
+            guard control.hello == nil else { return end(.failed(TransportError(error))) }
+            control.skip()
+            requestDecoder = nil
         }
     }
 
@@ -358,7 +374,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     private func answer(pong: UInt64? = nil) {
         guard control.hello != nil else { return }
         let status = SenderStatus(state: control.isPaused ? .paused : .live, pong: pong)
-        if case .broken(let error)? = lane.send(.status(status)) { end(.failed(.lost(error))) }
+        if case .broken? = lane.send(.status(status)) { endIfBroken() }
     }
 
     // MARK: Ending

@@ -25,6 +25,8 @@ final class SendLane: Sendable {
     fileprivate struct State: ~Copyable {
         var socket: OwnedDescriptor?
         var isAccepting = false
+        /// How a write to the socket in use has failed.
+        var failure: Errno?
         /// What the receiver wants; of one that said nothing, as every plain one, pictures.
         var wants = ControlWants.pictures
         var writer = MessageWriter()
@@ -48,6 +50,9 @@ final class SendLane: Sendable {
 
     /// Whether messages are taken.
     var isOpen: Bool { state.withLock { $0.isAccepting } }
+
+    /// How a write to the socket in use has failed.
+    var failure: Errno? { state.withLock { $0.failure } }
 
     /// What the receiver wants.
     var wants: ControlWants { state.withLock { $0.wants } }
@@ -90,6 +95,7 @@ final class SendLane: Sendable {
     func close(_ error: TransportError) {
         let completions = state.withLock { state -> [Completion] in
             state.socket = nil
+            state.failure = nil
             state.isAccepting = false
             state.writer.abandon()
             state.queue = []
@@ -124,14 +130,13 @@ final class SendLane: Sendable {
 
     /// Changes what there is to send, and then writes what the socket takes.
     private func advance<Failure: Error>(_ change: (inout State) throws(Failure) -> Void) throws(Failure) -> Progress {
-        var completed: [Completion] = []
+        var settled: [(completion: Completion, result: Result<Void, TransportError>)] = []
         let progress = try state.withLock { state throws(Failure) -> Progress in
             try change(&state)
-            return state.write(&completed)
+            return state.write { settled.append(($0, $1)) }
         }
-        let result: Result<Void, TransportError> =
-            if case .broken(let error) = progress { .failure(.lost(error)) } else { .success(()) }
-        for completion in completed { completion(result) }
+        // Behind the lock: what is called may send the next message.
+        for (completion, result) in settled { completion(result) }
         return progress
     }
 }
@@ -153,19 +158,24 @@ extension SendLane.State {
         }
     }
 
-    /// Writes until nothing is left or the socket is full, and adds the completions of the frames that are out; where the
-    /// connection breaks, that of the frame under way.
-    fileprivate mutating func write(_ completed: inout [SendLane.Completion]) -> SendLane.Progress {
-        guard let socket = socket?.rawValue else { return .waiting }
+    /// Writes until nothing is left or the socket is full.
+    ///
+    /// - Parameter settle: called for each frame that is out, and for the one under way where the connection breaks.
+    fileprivate mutating func write(
+        _ settle: (@escaping SendLane.Completion, Result<Void, TransportError>) -> Void
+    ) -> SendLane.Progress {
+        guard failure == nil, let socket = socket?.rawValue else { return .waiting }
         while writer.isWriting || beginNext(socket) {
             do throws(Errno) {
                 let count = writer.messageByteCount
                 guard try writer.write(to: socket) else { return .waiting }
                 bytesWritten += count
-                if let completion = completion.take() { completed.append(completion) }
+                if let completion = completion.take() { settle(completion, .success(())) }
             } catch {
                 writer.abandon()
-                if let completion = completion.take() { completed.append(completion) }
+                isAccepting = false
+                failure = error
+                if let completion = completion.take() { settle(completion, .failure(.lost(error))) }
                 return .broken(error)
             }
         }

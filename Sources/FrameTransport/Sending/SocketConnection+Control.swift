@@ -48,7 +48,7 @@ extension SocketConnection {
         switch progress {
         case .sent: break
         case .waiting: thread.execute { [driver] in driver.watchProgress() }
-        case .broken(let error): thread.execute { [driver] in driver.broke(error) }
+        case .broken: thread.execute { [driver] in driver.endIfBroken() }
         }
     }
 }

@@ -1,0 +1,129 @@
+import Foundation
+import Testing
+
+@testable import FrameTransport
+
+/// The times within which a sender must go on, and that none runs against it while the consumer is slow.
+@Suite(.timeLimit(.minutes(1))) struct DeadlineTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private static let never = Duration.seconds(1 << 20)
+
+    /// A server that waits as good as for ever but for what `change` says, one sender, and its connection.
+    private func pair(
+        _ change: (inout TransportLimits) -> Void
+    ) async throws -> (FrameServer, client: RawSocket, FrameConnection) {
+        let server = try directory.server {
+            $0.limits.firstFrame = nil
+            $0.limits.head = Self.never
+            $0.limits.body = Self.never
+            change(&$0.limits)
+        }
+        let client = try RawSocket.connected(to: directory.socket)
+        return (server, client, try #require(try await firstConnection(of: server)))
+    }
+
+    /// Expects that the sender is given up on, after the frames that were whole.
+    private func expectTimeout(
+        over phase: String,
+        of connection: FrameConnection,
+        after frames: Int = 0
+    ) async throws {
+        var iterator = connection.frames.makeAsyncIterator()
+        for _ in 0..<frames { #expect(try await iterator.next() != nil) }
+        let error = await #expect(throws: TransportError.self) { try await iterator.next() }
+        #expect(error?.code == .receiveTimedOut)
+        #expect(error?.message.contains(phase) == true)
+        #expect(await connection.closed() == .failed(try #require(error)))
+    }
+
+    @Test func `the first frame`() async throws {
+        let (server, client, connection) = try await pair { $0.firstFrame = .milliseconds(20) }
+        try await expectTimeout(over: "first frame", of: connection)
+        #expect(try await client.read(1).isEmpty)
+        _ = server
+    }
+
+    @Test func `a head, from its first byte`() async throws {
+        let (server, client, connection) = try await pair { $0.head = .milliseconds(20) }
+        try await client.write(Array("HTTP/1.1 200 OK\r\n".utf8))
+        try await expectTimeout(over: "head", of: connection)
+        _ = server
+    }
+
+    @Test func `the head of a later frame`() async throws {
+        let (server, client, connection) = try await pair { $0.head = .milliseconds(20) }
+        try await client.write(message([1, 2, 3]) + [UInt8(ascii: "H")])
+        try await expectTimeout(over: "head", of: connection, after: 1)
+        _ = server
+    }
+
+    @Test func `a body`() async throws {
+        let (server, client, connection) = try await pair { $0.body = .milliseconds(20) }
+        try await client.write(message(body(1, count: 1000)).dropLast())
+        try await expectTimeout(over: "body", of: connection)
+        _ = server
+    }
+
+    @Test func `silence between two frames, where that is limited`() async throws {
+        let (server, client, connection) = try await pair { $0.idle = .milliseconds(20) }
+        try await client.write(message([1]))
+        try await expectTimeout(over: "next frame", of: connection, after: 1)
+        _ = server
+    }
+
+    @Test(arguments: [false, true]) func `a byte now and then does not extend them`(isInBody: Bool) async throws {
+        let (server, client, connection) = try await pair { limits in
+            if isInBody { limits.body = .milliseconds(30) } else { limits.head = .milliseconds(30) }
+            limits.bodyBytesPerSecond = 1 << 30
+        }
+        let whole = message(body(1, count: 1 << 20))
+        let begun = isInBody ? 200 : 13
+        try await client.write(Array(whole[..<begun]))
+        let trickling = Task {
+            while true {
+                try await client.write([UInt8(ascii: "x")])
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        try await expectTimeout(over: isInBody ? "body" : "head", of: connection)
+        // The sender meets the end as well.
+        await #expect(throws: (any Error).self) { try await trickling.value }
+        _ = server
+    }
+
+    @Test func `a long body is given time for its length`() throws {
+        var limits = TransportLimits()
+        limits.body = .seconds(1)
+        limits.bodyBytesPerSecond = 1000
+        #expect(limits.bodyDuration(length: 0) == .seconds(1))
+        #expect(limits.bodyDuration(length: 2500) == .seconds(3.5))
+        limits.bodyBytesPerSecond = 0
+        #expect(limits.bodyDuration(length: 10) == .seconds(11))
+    }
+
+    @Test func `none runs while the consumer does not consume`() async throws {
+        let (server, client, connection) = try await pair { limits in
+            limits.head = .milliseconds(20)
+            limits.body = .milliseconds(20)
+            limits.idle = .milliseconds(20)
+        }
+        // Two whole frames and part of a third; the first of them waits for its consumer.
+        try await client.write(message(body(0, count: 100)) + message(body(1, count: 100)) + message([9]).dropLast())
+        await server.settle()
+
+        // Another sender's time, which began later, passes first.
+        let other = try RawSocket.connected(to: directory.socket)
+        var connections = server.connections.makeAsyncIterator()
+        let otherConnection = try #require(try await connections.next())
+        try await other.write([UInt8(ascii: "H")])
+        #expect(await otherConnection.closed().error?.code == .receiveTimedOut)
+
+        #expect(connection.closeReason == nil)
+        try await expectTimeout(over: "body", of: connection, after: 2)
+    }
+}

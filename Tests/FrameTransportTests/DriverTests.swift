@@ -1,0 +1,74 @@
+import Foundation
+import FrameWire
+import Testing
+
+@testable import FrameTransport
+
+/// Races between the threads that use a connection and the one that drives it, put in order step by step.
+@Suite(.timeLimit(.minutes(1))) struct DriverTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// The caller's thread may be late with the news of a failed write, and a new socket be open by then.
+    @Test func `news of a write that failed on an earlier socket leaves the next one alone`() async throws {
+        let server = try directory.server()
+        let driver = ConnectingDriver(.path(directory.socket), configuration: .init())
+        let opening = Openings.Opening(limit: nil)
+        driver.thread.execute { driver.open(for: opening) }
+        try await opening.result.wait().get()
+        driver.thread.execute { driver.endIfBroken() }
+        await driver.thread.settle()
+        #expect(driver.lane.isOpen)
+        driver.thread.execute { driver.close(.stoppedByUser) }
+        #expect(await driver.closed.wait() == .closedLocally(.stoppedByUser))
+        _ = server
+    }
+
+    /// A turn that was asked for before the close must not take back the time that the close is given.
+    @Test func `an orderly close ends in its time, whatever was still to be done`() async throws {
+        let thread = IOThread()
+        let gate = Gate()
+        let elsewhere = try TemporaryDirectory()
+        let blocking = try elsewhere.server(delegate: Blocker(gate)) { $0.thread = thread }
+        let server = try directory.server {
+            $0.thread = thread
+            $0.limits.linger = .milliseconds(20)
+        }
+        let blocker = try RawSocket.connected(to: elsewhere.socket)
+        let client = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        var frames = connection.frames.makeAsyncIterator()
+
+        // One frame waits in the mailbox, and the next one is refused.
+        try await client.write(message(body(0, count: 20)) + message(body(1, count: 20)))
+        await thread.settle()
+        // The thread stands still in the reports of one round, in which the client's next bytes are still to come.
+        try await thread.whileHeld {
+            try await blocker.write(message([1]))
+            try await client.write(message(body(2, count: 20)))
+        }
+        await gate.held()
+        connection.close()
+        #expect(try await frames.next()?.jpeg.array() == body(0, count: 20))
+        gate.release()
+        // The client does not close; the time given ends it.
+        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        _ = blocking
+    }
+
+    /// A delegate that holds up its thread with the first frame.
+    private final class Blocker: FrameServerDelegate {
+        private let gate: Gate
+
+        init(_ gate: Gate) {
+            self.gate = gate
+        }
+
+        func connectionDidOpen(_ connection: FrameConnection) {}
+        func connection(_ connection: FrameConnection, didReceive frame: Frame) { gate.hold() }
+        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
+    }
+}

@@ -28,13 +28,13 @@ enum ControlField: Int, CaseIterable {
     /// The numbers that the field may have.
     func range(within limits: ControlLimits) -> NumberRange {
         switch self {
-        case .contentLength: .length(upTo: limits.maximumContentLength)
+        case .contentLength: .init(.length, 0, NumberRange.maximum(of: limits.maximumContentLength))
         case .version: .version
-        case .wantsPictures, .wantsAudio: .range(0...1)
+        case .wantsPictures, .wantsAudio: .init(0...1)
         case .finishReason: .finishReason
-        case .frameRate: .range(1...1_000_000)
-        case .width, .height: .dimension(upTo: 16_384)
-        case .quality: .range(1...100)
+        case .frameRate: .init(1...1_000_000)
+        case .width, .height: .init(.dimension, 1, 16_384)
+        case .quality: .init(1...100)
         case .ping, .transferEncoding: .any
         }
     }

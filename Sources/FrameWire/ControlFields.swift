@@ -36,14 +36,14 @@ struct ControlFields: Sendable {
             guard self[field] == nil else { return note(.fieldDuplicate, at: byteCount) }
         }
         current = field
-        number = NumberReader()
+        number = NumberReader(within: field.range(within: limits))
     }
 
     /// Takes a byte of the value, from its first that is not white space on.
     mutating func take(_ byte: UInt8, at byteCount: Int) throws(HeadFault) {
-        guard let current else { return }
+        guard current != nil else { return }
         do {
-            try number.take(byte, within: current.range(within: limits))
+            try number.take(byte)
         } catch {
             try forgive(error, at: byteCount)
         }
@@ -53,7 +53,7 @@ struct ControlFields: Sendable {
     mutating func endValue(at byteCount: Int) throws(HeadFault) {
         guard let current else { return }
         do {
-            values[current.rawValue] = try number.end(within: current.range(within: limits))
+            values[current.rawValue] = try number.end()
         } catch {
             try forgive(error, at: byteCount)
         }

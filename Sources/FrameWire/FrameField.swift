@@ -34,8 +34,29 @@ enum FrameField: UInt8, CaseIterable {
 
     /// Returns nil for a name without a meaning here.
     init?(name: [UInt8]) {
-        guard let field = Self.allCases.first(where: { ASCII.isSameName(name, $0.name) }) else { return nil }
-        self = field
+        guard let first = name.first else { return nil }
+        // A name's length and first letter leave one field to compare it with.
+        let candidate: FrameField
+        switch (name.count, first | 0x20) {
+        case (14, UInt8(ascii: "c")): candidate = .contentLength
+        case (12, UInt8(ascii: "b")): candidate = .width
+        case (13, UInt8(ascii: "b")): candidate = .height
+        case (18, _): candidate = .orientation
+        case (24, _): candidate = .presentationTime
+        case (15, UInt8(ascii: "b")): candidate = .sequence
+        case (17, UInt8(ascii: "t")): candidate = .transferEncoding
+        case (12, UInt8(ascii: "m")): candidate = .messageType
+        case (10, _): candidate = .audioKind
+        case (17, _): candidate = .sampleRate
+        case (14, _): candidate = .channels
+        case (12, _): candidate = .state
+        case (13, _): candidate = .finishReason
+        case (15, _): candidate = .version
+        case (11, _): candidate = .pong
+        default: return nil
+        }
+        guard ASCII.isSameName(name, candidate.name) else { return nil }
+        self = candidate
     }
 
     /// Whether the value is a word instead of a number.

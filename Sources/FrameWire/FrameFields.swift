@@ -21,8 +21,8 @@ struct FrameFields: Sendable {
 
     init(limits: WireLimits) {
         self.limits = limits
-        maximumContentLength = NumberRange.length(upTo: limits.maximumContentLength).maximum
-        maximumDimension = NumberRange.dimension(upTo: limits.maximumDimension).maximum
+        maximumContentLength = NumberRange.maximum(of: limits.maximumContentLength)
+        maximumDimension = NumberRange.maximum(of: limits.maximumDimension)
         maximumPixels = UInt64(clamping: limits.maximumPixels)
     }
 
@@ -32,7 +32,7 @@ struct FrameFields: Sendable {
         guard let current else { return }
         guard current != .transferEncoding else { throw HeadFault(.fieldUnsupported) }
         guard !has(current) else { throw HeadFault(.fieldDuplicate) }
-        if current.isWord { word = WordReader() } else { number = NumberReader() }
+        if current.isWord { word = WordReader() } else { number = NumberReader(within: range(of: current)) }
     }
 
     /// Takes a byte of the value, from its first that is not white space on.
@@ -41,7 +41,7 @@ struct FrameFields: Sendable {
         if current.isWord {
             try word.take(byte)
         } else {
-            try number.take(byte, within: range(of: current))
+            try number.take(byte)
         }
     }
 
@@ -52,7 +52,7 @@ struct FrameFields: Sendable {
             try others.take(word.end(), in: current)
             seen |= current.bit
         } else {
-            store(try number.end(within: range(of: current)), in: current)
+            store(try number.end(), in: current)
         }
     }
 
@@ -125,19 +125,11 @@ struct FrameFields: Sendable {
     @inline(__always)
     private func range(of field: FrameField) -> NumberRange {
         switch field {
-        case .contentLength: .init(0, maximumContentLength, else: .contentLengthTooLarge, or: .contentLengthTooLarge)
-        case .width, .height: .init(1, maximumDimension, else: .dimensionZero, or: .dimensionTooLarge)
-        case .orientation: .init(0, 8, else: .orientationOutOfRange, or: .orientationOutOfRange)
-        case .presentationTime, .sequence, .pong: .any
-        default: otherRange(of: field)
-        }
-    }
-
-    @inline(never)
-    private func otherRange(of field: FrameField) -> NumberRange {
-        switch field {
-        case .sampleRate: .range(UInt64(AudioHead.sampleRates.lowerBound)...UInt64(AudioHead.sampleRates.upperBound))
-        case .channels: .range(UInt64(AudioHead.channelCounts.lowerBound)...UInt64(AudioHead.channelCounts.upperBound))
+        case .contentLength: .init(.length, 0, maximumContentLength)
+        case .width, .height: .init(.dimension, 1, maximumDimension)
+        case .orientation: .init(.orientation, 0, 8)
+        case .sampleRate: .init(AudioHead.sampleRates)
+        case .channels: .init(AudioHead.channelCounts)
         case .finishReason: .finishReason
         case .version: .version
         default: .any

@@ -48,14 +48,3 @@ struct MessageFields: Sendable {
         }
     }
 }
-
-extension NumberRange {
-    /// The codes of the reasons to finish, which follow one another.
-    static var finishReason: Self {
-        let codes = FinishReason.allCases.map { UInt64(clamping: $0.rawValue) }
-        return .range((codes.min() ?? 0)...(codes.max() ?? 0), else: .finishReasonUnknown)
-    }
-
-    /// The versions of the control channel.
-    static var version: Self { .range(1...9_999) }
-}

@@ -29,8 +29,8 @@ extension SkippedRequest: CustomStringConvertible {
     /// A sentence for a person, with the name, the reason and the byte.
     public var description: String {
         switch reason {
-        case .unknown: "A request of an unknown name, \(name), at byte \(byteOffset)"
-        case .malformed(let code): "In the request \(name): \(code.explanation) at byte \(byteOffset) (\(code))"
+        case .unknown: "A request of an unknown name, \"\(name)\", at byte \(byteOffset)"
+        case .malformed(let code): "In the request \"\(name)\": \(code.explanation) at byte \(byteOffset) (\(code))"
         }
     }
 }

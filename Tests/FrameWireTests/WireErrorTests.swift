@@ -48,6 +48,8 @@ struct WireErrorTests {
             .fieldMissing,
             .numberEmpty, .numberInvalid, .numberLeadingZero, .numberOverflow, .contentLengthTooLarge, .dimensionZero,
             .dimensionTooLarge, .pixelsTooMany, .orientationOutOfRange, .bodyTruncated,
+            .requestLineMethod, .requestLineTarget, .requestLineVersion, .numberOutOfRange, .wordEmpty, .wordInvalid,
+            .wordTooLong, .wordUnknown, .contentLengthInvalid, .finishReasonUnknown,
         ]
         #expect(Set(codes.map(\.rawValue)).count == codes.count)
         let sentences = Set(

@@ -1,0 +1,185 @@
+import FrameWire
+import Testing
+
+@Suite("Audio messages")
+struct AudioMessageTests {
+    static let lines = ["Content-Length: 8", "Message-Type: audio", "Audio-Kind: app"]
+    static let format = ["Audio-Sample-Rate: 44100", "Audio-Channels: 2"]
+    static let head = AudioHead(contentLength: 8, kind: .app, sampleRate: 44_100, channels: 2)
+
+    /// An audio message with its body, the line of the field `name` replaced or left out.
+    private static func text(replacing name: String? = nil, with line: String? = nil) -> String {
+        var all = lines + format
+        if let name, let index = all.firstIndex(where: { $0.hasPrefix(name + ":") }) {
+            if let line { all[index] = line } else { all.remove(at: index) }
+        } else if let line {
+            all.append(line)
+        }
+        return Streams.head(all) + "PCMPCMPC"
+    }
+
+    private static func wrong(_ code: WireError.Code, _ name: String, _ value: String) -> WireCase {
+        WireCase(code, stream: text(replacing: name, with: name + ": " + value))
+    }
+
+    @Test("A1: is written so, byte for byte, and comes back")
+    func bytes() {
+        let plain = Self.head.encoded()
+        #expect(String(decoding: plain, as: UTF8.self) == Streams.head(Self.lines + Self.format))
+        var timed = Self.head
+        timed.kind = .microphone
+        timed.presentationTime = 1_700_000_000
+        timed.sequence = 0
+        let lines = [Self.lines[0], Self.lines[1], "Audio-Kind: microphone"] + Self.format
+        let ours = ["Buffer-Presentation-Time: 1700000000", "Buffer-Sequence: 0"]
+        #expect(String(decoding: timed.encoded(), as: UTF8.self) == Streams.head(lines + ours))
+
+        let body = Array("PCMPCMPC".utf8)
+        let result = transcript(ofEverySplitOf: plain + body + timed.encoded() + body + Streams.good)
+        #expect(result.error == nil && result.areAllComplete)
+        #expect(result.messages.map(\.event).prefix(2) == [.audio(Self.head), .audio(timed)])
+        #expect(result.messages.map(\.body) == [body, body, Array("BODY".utf8)])
+    }
+
+    @Test("A2: what is written comes back", arguments: [UInt64(30)])
+    func roundTrip(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var stream: [UInt8] = []
+        var expected: [FrameMessageDecoder.Event] = []
+        for _ in 0..<300 {
+            let channels = Int.random(in: AudioHead.channelCounts, using: &random)
+            let head = AudioHead(
+                contentLength: 2 * channels * .random(in: 1...40, using: &random),
+                kind: AudioKind.allCases.randomElement(using: &random) ?? .app,
+                sampleRate: .random(in: AudioHead.sampleRates, using: &random),
+                channels: channels,
+                presentationTime: Bool.random(using: &random) ? random.next() : nil,
+                sequence: Bool.random(using: &random) ? random.next() : nil
+            )
+            expected.append(.audio(head))
+            #expect(head.encoded().count == head.encodedByteCount)
+            stream += head.encoded() + [UInt8](repeating: 9, count: head.contentLength)
+        }
+        let whole = Transcript(of: stream)
+        #expect(whole.messages.map(\.event) == expected, "seed \(seed)")
+        #expect(whole.error == nil && whole.areAllComplete)
+        #expect(Transcript(of: stream, cutBefore: Array(stream.indices)) == whole, "seed \(seed)")
+    }
+
+    @Test(
+        "A2: the ends of the ranges are taken",
+        arguments: [(8_000, 1, 2), (192_000, 8, 256 << 10), (8_000, 8, 16), (192_000, 1, 256 << 10)]
+    )
+    func ends(sampleRate: Int, channels: Int, length: Int) {
+        let head = AudioHead(contentLength: length, kind: .microphone, sampleRate: sampleRate, channels: channels)
+        let whole = transcript(ofEverySplitOf: head.encoded())
+        #expect(whole.messages.map(\.event) == [.audio(head)])
+        #expect(whole.error?.code == .bodyTruncated)
+    }
+
+    @Test(
+        "A3: a wrong value",
+        arguments: [
+            wrong(.wordUnknown, "Audio-Kind", "music¦"),
+            wrong(.wordUnknown, "Audio-Kind", "App¦"),
+            wrong(.wordEmpty, "Audio-Kind", "¦"),
+            wrong(.wordInvalid, "Audio-Kind", "app ¦app"),
+            wrong(.wordInvalid, "Audio-Kind", "¦\"app\""),
+            wrong(.wordTooLong, "Audio-Kind", String(repeating: "a", count: 32) + "¦a"),
+            wrong(.wordEmpty, "Message-Type", "¦"),
+            wrong(.wordInvalid, "Message-Type", "audio¦,status"),
+            wrong(.wordTooLong, "Message-Type", String(repeating: "a", count: 32) + "¦a"),
+            wrong(.numberOutOfRange, "Audio-Sample-Rate", "7999¦"),
+            wrong(.numberOutOfRange, "Audio-Sample-Rate", "7999¦ "),
+            wrong(.numberOutOfRange, "Audio-Sample-Rate", "19200¦1"),
+            wrong(.numberInvalid, "Audio-Sample-Rate", "44¦.1"),
+            wrong(.numberEmpty, "Audio-Sample-Rate", "¦"),
+            wrong(.numberOutOfRange, "Audio-Channels", "0¦"),
+            wrong(.numberOutOfRange, "Audio-Channels", "¦9"),
+            wrong(.numberLeadingZero, "Audio-Channels", "0¦2"),
+            wrong(.fieldDuplicate, "Audio-Channels", "2\r\nAudio-Channels¦: 2"),
+            wrong(.fieldDuplicate, "Message-Type", "audio\r\nmessage-type¦: audio"),
+            wrong(.fieldDuplicate, "Audio-Kind", "app\r\nAudio-Kind¦: app"),
+            wrong(.fieldInvalidValue, "Audio-Kind", "ap¦\u{0}"),
+        ]
+    )
+    func wrongValue(_ wireCase: WireCase) { wireCase.check() }
+
+    @Test(
+        "A4: a length that is nothing, no whole number of samples for each channel, or too much, at the head's end",
+        arguments: [
+            (.contentLengthInvalid, 0, 2), (.contentLengthInvalid, 1, 1), (.contentLengthInvalid, 6, 2),
+            (.contentLengthInvalid, 14, 8), (.contentLengthTooLarge, (256 << 10) + 2, 1),
+        ] as [(WireError.Code, Int, Int)]
+    )
+    func length(code: WireError.Code, length: Int, channels: Int) {
+        let head = AudioHead(contentLength: length, kind: .app, sampleRate: 8_000, channels: channels).encoded()
+        let whole = transcript(ofEverySplitOf: Streams.good + head)
+        #expect(whole.messages.count == 1)
+        let offset = UInt64(Streams.good.count + head.count - 1)
+        #expect(whole.error == WireError(code: code, byteOffset: offset, detail: "\(length)"))
+    }
+
+    @Test("A5: the limit of a length, whatever the order of the fields", arguments: [256 << 10, 32])
+    func lengthLimit(limit: Int) {
+        var limits = WireLimits()
+        if limit == 256 << 10 { #expect(limits.maximumAudioBytes == limit) }
+        limits.maximumAudioBytes = limit
+        for length in [limit, limit + 2] {
+            let lines = ["Audio-Channels: 1", "Content-Length: \(length)", "Audio-Sample-Rate: 192000"]
+            for order in [lines + Array(Self.lines[1...]), Array(Self.lines[1...]) + lines] {
+                let result = transcript(ofEverySplitOf: Array(Streams.head(order).utf8), limits: limits)
+                #expect(result.messages.count == (length == limit ? 1 : 0))
+                #expect(result.error?.code == (length == limit ? .bodyTruncated : .contentLengthTooLarge))
+            }
+        }
+        for absurd in [Int.min, -1, 0] {
+            limits.maximumAudioBytes = absurd
+            #expect(Transcript(of: Self.head.encoded(), limits: limits).error?.code == .contentLengthTooLarge)
+        }
+    }
+
+    @Test(
+        "A6: a missing field is named, at the end of the head",
+        arguments: ["Content-Length", "Audio-Kind", "Audio-Sample-Rate", "Audio-Channels"]
+    )
+    func missing(name: String) {
+        let stream = Array(Self.text(replacing: name).utf8)
+        let result = transcript(ofEverySplitOf: stream)
+        #expect(result.messages.isEmpty)
+        #expect(result.error == WireError(code: .fieldMissing, byteOffset: UInt64(stream.count - 9), detail: name))
+    }
+
+    @Test(
+        "A7: the fields of a frame may stand in an audio head, and say nothing; what is no sound is still wrong",
+        arguments: ["Message-Type: audio", "MESSAGE-TYPE:\taudio ", "message-type:audio"]
+    )
+    func fieldsOfFrames(type: String) {
+        let frame = ["Buffer-Width: 16384", "Buffer-Height: 16384", "Buffer-Orientation: 8"]
+        let lines = frame + Self.format + [Self.lines[0], Self.lines[2], type, "Pong-Number: 3"]
+        let stream = Array((Streams.head(lines) + "PCMPCMPC").utf8)
+        let result = transcript(ofEverySplitOf: stream + Streams.good + stream)
+        #expect(result.error == nil)
+        #expect(
+            result.messages.map(\.event) == [
+                .audio(Self.head), Transcript(of: Streams.good).messages[0].event, .audio(Self.head),
+            ]
+        )
+        WireCase(.dimensionZero, stream: Self.text(with: "Buffer-Width: 0¦")).check()
+    }
+
+    @Test("Is appended behind what is there, if there is room for all of it", arguments: [-1, 0, 1])
+    func room(beyond: Int) {
+        let status = SenderStatus(state: .live)
+        for count in [Self.head.encodedByteCount, status.encodedByteCount] {
+            var isWritten = false
+            let bytes = [UInt8](capacity: count + beyond) { output in
+                while output.freeCapacity > count + beyond { output.append(0) }
+                isWritten =
+                    count == status.encodedByteCount ? status.encode(into: &output) : Self.head.encode(into: &output)
+            }
+            #expect(isWritten == (beyond >= 0))
+            #expect(bytes.contains(UInt8(ascii: "H")) == (beyond >= 0))
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import FrameWire
+import Testing
+
+@Suite("The reasons to finish")
+struct FinishReasonTests {
+    @Test(
+        "Codes, names and order are stable",
+        arguments: [
+            (.stoppedByUser, 10_001, "stoppedByUser", true), (.requestedByHost, 10_002, "requestedByHost", true),
+            (.disconnected, 10_003, "disconnected", false), (.versionMismatch, 10_004, "versionMismatch", false),
+            (.tokenRejected, 10_005, "tokenRejected", false), (.callEnded, 10_006, "callEnded", true),
+            (.superseded, 10_007, "superseded", true), (.noHost, 10_008, "noHost", false),
+            (.suspended, 10_009, "suspended", true), (.error, 10_010, "error", false),
+        ] as [(FinishReason, Int, String, Bool)]
+    )
+    func stable(reason: FinishReason, code: Int, name: String, isOrderly: Bool) throws {
+        #expect(reason.rawValue == code)
+        #expect(reason.name == name)
+        #expect(reason.isOrderly == isOrderly)
+
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let document = try String(contentsOf: root.appending(path: "docs/wire-format.md"), encoding: .utf8)
+        let row = "| \(code) | `\(name)` | \(reason) | \(isOrderly ? "yes" : "no") |"
+        let isDocumented = document.contains(row)
+        #expect(isDocumented, "docs/wire-format.md has: \(row)")
+    }
+
+    @Test("There are ten, each with a sentence of its own, and every code travels both ways")
+    func all() {
+        #expect(FinishReason.allCases.map(\.rawValue) == Array(10_001...10_010))
+        #expect(Set(FinishReason.allCases.map(\.description)).count == 10)
+        for reason in FinishReason.allCases {
+            #expect(reason.description.hasSuffix("."))
+            #expect(ControlTranscript(of: ControlRequest.stop(reason).encoded()).requests == [.stop(reason)])
+            let status = SenderStatus(state: .stopped(reason))
+            #expect(Transcript(of: status.encoded()).messages.map(\.event) == [.status(status)])
+        }
+    }
+}

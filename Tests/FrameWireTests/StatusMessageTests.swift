@@ -1,0 +1,153 @@
+import FrameWire
+import Testing
+
+@Suite("Status messages, and messages of kinds to come")
+struct StatusMessageTests {
+    private static func lines(_ more: String...) -> [String] { ["Content-Length: 0", "Message-Type: status"] + more }
+
+    private static func wrong(_ code: WireError.Code, _ lines: String...) -> WireCase {
+        WireCase(code, stream: Streams.head(["Content-Length: 0", "Message-Type: status"] + lines))
+    }
+
+    @Test(
+        "A8: every status, byte for byte",
+        arguments: [
+            (SenderStatus(state: .live), ["Sender-State: live", "Control-Version: 1"]),
+            (
+                SenderStatus(state: .paused, pong: .max, version: 9_999),
+                ["Sender-State: paused", "Control-Version: 9999", "Pong-Number: 18446744073709551615"]
+            ),
+            (
+                SenderStatus(state: .stopped(.superseded), pong: 0),
+                ["Sender-State: stopped", "Finish-Reason: 10007", "Control-Version: 1", "Pong-Number: 0"]
+            ),
+        ]
+    )
+    func bytes(status: SenderStatus, more: [String]) {
+        let bytes = status.encoded()
+        let lines = ["Content-Length: 0", "Message-Type: status"] + more
+        #expect(String(decoding: bytes, as: UTF8.self) == Streams.head(lines))
+        #expect(bytes.count == status.encodedByteCount)
+        let result = transcript(ofEverySplitOf: bytes + Streams.good + bytes)
+        #expect(result.error == nil && result.areAllComplete)
+        let frame = Transcript(of: Streams.good).messages[0].event
+        #expect(result.messages.map(\.event) == [.status(status), frame, .status(status)])
+    }
+
+    @Test(
+        "A9: a status that is wrong",
+        arguments: [
+            wrong(.wordUnknown, "Control-Version: 1", "Sender-State: gone¦"),
+            wrong(.wordUnknown, "Control-Version: 1", "Sender-State: Live¦"),
+            wrong(.wordEmpty, "Control-Version: 1", "Sender-State: ¦"),
+            wrong(.wordInvalid, "Control-Version: 1", "Sender-State: live¦;"),
+            wrong(.numberOutOfRange, "Sender-State: live", "Control-Version: 0¦"),
+            wrong(.numberOutOfRange, "Sender-State: live", "Control-Version: 1000¦0"),
+            wrong(.finishReasonUnknown, "Sender-State: stopped", "Finish-Reason: 10000¦"),
+            wrong(.finishReasonUnknown, "Sender-State: stopped", "Finish-Reason: 1001¦1"),
+            wrong(.numberOverflow, "Sender-State: live", "Pong-Number: 1844674407370955161¦6"),
+            wrong(.fieldDuplicate, "Sender-State: live", "Pong-Number: 1", "Pong-Number¦: 1"),
+            WireCase(
+                .contentLengthInvalid,
+                stream: "HTTP/1.1 200 OK\r\nMessage-Type: status\r\nContent-Length: 1\r\nSender-State: live\r\n"
+                    + "Control-Version: 1\r\n\r¦\nX"
+            ),
+            WireCase(
+                .fieldMissing,
+                stream: "HTTP/1.1 200 OK\r\nMessage-Type: status\r\nContent-Length: 0\r\nSender-State: stopped\r\n"
+                    + "Control-Version: 1\r\n\r¦\n"
+            ),
+            WireCase(
+                .fieldMissing,
+                stream: "HTTP/1.1 200 OK\r\nMessage-Type: status\r\nContent-Length: 0\r\nSender-State: live\r\n\r¦\n"
+            ),
+            WireCase(
+                .fieldMissing,
+                stream: "HTTP/1.1 200 OK\r\nMessage-Type: status\r\nContent-Length: 0\r\nControl-Version: 1\r\n\r¦\n"
+            ),
+        ]
+    )
+    func wrongStatus(_ wireCase: WireCase) { wireCase.check() }
+
+    @Test("A10: what one status says does not reach into the next message")
+    func independence() {
+        let full = SenderStatus(state: .stopped(.callEnded), pong: 5, version: 3)
+        let plain = SenderStatus(state: .paused)
+        let stopped = Self.lines("Sender-State: stopped", "Control-Version: 1")
+        let result = transcript(
+            ofEverySplitOf: full.encoded() + plain.encoded() + AudioMessageTests.head.encoded() + Array("PCMPCMPC".utf8)
+                + Streams.good + Array(Streams.head(stopped).utf8)
+        )
+        #expect(
+            result.messages.map(\.event) == [
+                .status(full), .status(plain), .audio(AudioMessageTests.head),
+                Transcript(of: Streams.good).messages[0].event,
+            ]
+        )
+        #expect(result.error?.code == .fieldMissing && result.error?.detail == "Finish-Reason")
+    }
+
+    @Test(
+        "A11: a message of an unknown kind is skipped by its length, its body as ranges",
+        arguments: [
+            ["Message-Type: subtitles", "Content-Length: 4"],
+            [
+                "Content-Length: 4", "Buffer-Width: 562", "Buffer-Height: 1218", "Buffer-Orientation: 1",
+                "Message-Type: x",
+            ],
+            ["Message-Type: Audio", "Content-Length: 4", "Audio-Channels: 8"],
+            ["Message-Type: \(String(repeating: "k", count: 32))", "content-length:4"],
+            ["Content-Length: 4", "Message-Type: frame", "Subtitle-Language: de"],
+        ]
+    )
+    func unknownKind(lines: [String]) {
+        let stream = Array((Streams.head(lines) + "HTTP").utf8)
+        let result = transcript(ofEverySplitOf: Streams.good + stream + Streams.good)
+        #expect(result.error == nil && result.areAllComplete)
+        #expect(result.messages.map { $0.event == .skipped } == [false, true, false])
+        #expect(result.messages[1].body == Array("HTTP".utf8))
+    }
+
+    @Test("A11: a message of an unknown kind without a body, without a length, and over the limit")
+    func unknownKindLengths() {
+        let empty = Array(Streams.head(["Message-Type: x", "Content-Length: 0"]).utf8)
+        let result = transcript(ofEverySplitOf: empty + Streams.good)
+        #expect(result.error == nil && result.areAllComplete)
+        #expect(result.messages.count == 2)
+        WireCase(.fieldMissing, stream: "HTTP/1.1 200 OK\r\nMessage-Type: x\r\n\r¦\n").check()
+        WireCase(
+            .contentLengthTooLarge,
+            stream: "HTTP/1.1 200 OK\r\nMessage-Type: x\r\nContent-Length: 3355443¦3\r\n\r\n"
+        ).check()
+    }
+
+    @Test("A12: streams with random faults give the same whole, halved and byte by byte", arguments: [UInt64(31), 32])
+    func mutations(seed: UInt64) {
+        let telling = Array("\r\n: \t09148,-HTPCBcbXxAaMmSs\0\u{7F}".utf8) + [0x80, 0xFF]
+        var random = SplitMix(seed: seed)
+        var faults: Set<WireError.Code> = []
+        for round in 0..<1_000 {
+            let status = SenderStatus(
+                state: Bool.random(using: &random) ? .paused : .stopped(.suspended),
+                pong: random.next()
+            )
+            var stream = AudioMessageTests.head.encoded() + Array("PCMPCMPC".utf8) + status.encoded() + Streams.good
+            for _ in 0..<Int.random(in: 0...2, using: &random) {
+                let index = Int.random(in: stream.indices, using: &random)
+                let byte = telling.randomElement(using: &random) ?? 0
+                switch Int.random(in: 0...2, using: &random) {
+                case 0: stream[index] = byte
+                case 1: stream.insert(byte, at: index)
+                default: stream.remove(at: index)
+                }
+            }
+            let whole = Transcript(of: stream)
+            let half = Int.random(in: stream.indices, using: &random)
+            let isSameHalved = Transcript(of: stream, cutBefore: [half]) == whole
+            let isSameBytewise = Transcript(of: stream, cutBefore: Array(stream.indices)) == whole
+            #expect(isSameHalved && isSameBytewise, "seed \(seed), round \(round), cut before byte \(half): \(stream)")
+            if let error = whole.error { faults.insert(error.code) }
+        }
+        #expect(faults.count > 12, "the faults reach most of the decoder: \(faults)")
+    }
+}

@@ -37,6 +37,11 @@ let package = Package(
             pkgConfig: "libpng",
             providers: [.apt(["libpng-dev"]), .brew(["libpng"])]
         ),
+        .systemLibrary(
+            name: "CSpeexDSP",
+            pkgConfig: "speexdsp",
+            providers: [.apt(["libspeexdsp-dev"]), .brew(["speexdsp"])]
+        ),
 
         // The library, from the bytes up.
         .target(name: "Locking", swiftSettings: settings),
@@ -50,7 +55,7 @@ let package = Package(
         ),
         .target(
             name: "FrameSocket",
-            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "Locking", "CYUV"],
+            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "Locking", "CYUV", "CSpeexDSP"],
             swiftSettings: settings
         ),
 

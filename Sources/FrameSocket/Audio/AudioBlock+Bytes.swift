@@ -1,0 +1,48 @@
+extension AudioBlock {
+    /// The number of bytes that the samples take on the wire.
+    public var byteCount: Int { samples.count * 2 }
+
+    /// A block of interleaved samples of two bytes each, the low one first.
+    ///
+    /// - Throws: ``AudioError`` with `incompleteFrame` where the bytes are not a whole number of frames.
+    public init(
+        format: AudioFormat,
+        presentationTime: UInt64? = nil,
+        littleEndian bytes: Span<UInt8>
+    ) throws(AudioError) {
+        guard bytes.count.isMultiple(of: format.channels * 2) else {
+            throw AudioError(
+                .incompleteFrame,
+                "\(bytes.count) bytes are not a whole number of frames of \(format.channels * 2) bytes."
+            )
+        }
+        let count = bytes.count / 2
+        let samples = [Int16](capacity: count) { output in
+            unsafe bytes.withUnsafeBytes { source in
+                for index in 0..<count {
+                    let sample = unsafe source.loadUnaligned(fromByteOffset: index * 2, as: Int16.self)
+                    output.append(Int16(littleEndian: sample))
+                }
+            }
+        }
+        self.init(format: format, presentationTime: presentationTime, wholeFrames: samples)
+    }
+
+    /// Appends the samples to `output`, two bytes each, the low one first.
+    ///
+    /// - Throws: ``AudioError`` with `outputTooSmall` where there is no room for all ``byteCount`` bytes; nothing is
+    ///   written then.
+    public func write(littleEndianTo output: inout OutputSpan<UInt8>) throws(AudioError) {
+        guard output.freeCapacity >= byteCount else {
+            throw AudioError(.outputTooSmall, "\(byteCount) bytes of audio do not go into \(output.freeCapacity).")
+        }
+        unsafe output.withUnsafeMutableBufferPointer { buffer, count in
+            let target = UnsafeMutableRawBufferPointer(buffer)
+            for index in samples.indices {
+                let sample = samples[index].littleEndian
+                unsafe target.storeBytes(of: sample, toByteOffset: count + index * 2, as: Int16.self)
+            }
+            count += byteCount
+        }
+    }
+}

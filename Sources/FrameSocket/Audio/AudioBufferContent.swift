@@ -1,0 +1,160 @@
+/// What an ``AudioRingBuffer`` protects by its lock: the frames, their times, and the conversion that goes on.
+struct AudioBufferContent: ~Copyable {
+    private let configuration: AudioRingBuffer.Configuration
+
+    /// What the source sends, and its frames.
+    private var source: Source?
+
+    /// The conversion to what the last pull asked for; nil before it, and where none is wanted.
+    private var resampler: AudioResampler?
+
+    /// Whether nothing is given out until enough waits.
+    private var isFilling = true
+
+    private(set) var state = AudioBufferState.idle
+    private var counts = AudioBufferStatistics()
+
+    private struct Source {
+        let format: AudioFormat
+        var ring: SampleRing
+        var times: TimeMarks
+
+        /// How many frames were there before the oldest one that waits.
+        var position = 0
+
+        init(_ format: AudioFormat, capacity: Int) {
+            self.format = format
+            ring = SampleRing(capacity: capacity, channels: format.channels)
+            times = TimeMarks(format)
+        }
+
+        mutating func advance(_ frames: Int) {
+            position += frames
+            times.forget(before: position)
+        }
+    }
+
+    init(_ configuration: AudioRingBuffer.Configuration) {
+        self.configuration = configuration
+    }
+
+    var format: AudioFormat? { source?.format }
+
+    var level: UInt64 { source.map { $0.format.nanoseconds(inFrames: $0.ring.count) } ?? 0 }
+
+    var statistics: AudioBufferStatistics {
+        var counts = counts
+        counts.bufferedFrames = source?.ring.count ?? 0
+        return counts
+    }
+
+    mutating func push(_ block: AudioBlock) {
+        guard block.frameCount > 0 else { return }
+        counts.pushedFrames += block.frameCount
+        if let format, format != block.format {
+            counts.formatChanges += 1
+            counts.skippedFrames += block.frameCount
+            begin(block.format)
+            return
+        }
+        var source = self.source.take() ?? Source(block.format, capacity: configuration.frames(of: block.format))
+        source.times.note(block.presentationTime, at: source.position + source.ring.count)
+        let lost = source.ring.write(block.samples.span)
+        source.advance(lost)
+        if lost > 0 {
+            counts.overruns += 1
+            counts.overrunFrames += lost
+        }
+        self.source = source
+    }
+
+    mutating func removeAll() {
+        if let format { begin(format) }
+    }
+
+    /// Begins anew with a format; what waits is skipped.
+    private mutating func begin(_ format: AudioFormat) {
+        counts.skippedFrames += source?.ring.count ?? 0
+        source = Source(format, capacity: configuration.frames(of: format))
+        resampler = nil
+        isFilling = true
+    }
+
+    mutating func pull(_ frames: Int, as wanted: AudioFormat) throws(AudioError) -> AudioPull {
+        let format = configuration.convertsFormat ? wanted : self.format ?? wanted
+        try prepare(for: format)
+        var time: UInt64?
+        var audible = 0
+        let samples = [Int16](capacity: frames * format.channels) { output in
+            if isReady {
+                time = nextTime
+                convert(into: &output)
+                audible = output.count / format.channels
+            }
+            output.append(repeating: 0, count: output.freeCapacity)
+        }
+        note(audible: audible, of: frames)
+        return AudioPull(
+            format: format,
+            sourceFormat: self.format,
+            samples: samples,
+            presentationTime: audible > 0 ? time : nil,
+            silentFrames: frames - audible,
+            state: state
+        )
+    }
+
+    /// Begins another conversion where the one that goes on is not to `target`.
+    private mutating func prepare(for target: AudioFormat) throws(AudioError) {
+        guard let format else { return }
+        if let agreed = resampler?.target, agreed == target { return }
+        resampler = try AudioResampler(from: format, to: target, quality: configuration.quality)
+    }
+
+    /// Whether audio may be given out.
+    private var isReady: Bool {
+        guard let source else { return false }
+        guard isFilling else { return true }
+        let startLevel = source.format.frames(inNanoseconds: min(configuration.startLevel, configuration.capacity))
+        return source.ring.count >= min(startLevel, source.ring.capacity)
+    }
+
+    /// The time of the next frame that comes out of the conversion.
+    private var nextTime: UInt64? {
+        let pending =
+            switch resampler {
+            case .some(let resampler): resampler.pendingTime
+            case nil: 0 as UInt64
+            }
+        return source.flatMap { $0.times.time(at: $0.position) }.map { $0 - min($0, pending) }
+    }
+
+    /// Takes frames out until there is no more room, or no more frames.
+    private mutating func convert(into output: inout OutputSpan<Int16>) {
+        guard var source = self.source.take() else { return }
+        var read = 0
+        repeat {
+            read = source.ring.withOldest { resampler?.convert($0, into: &output) ?? 0 }
+            source.ring.drop(read)
+            source.advance(read)
+            counts.deliveredFrames += read
+        } while read > 0
+        self.source = source
+    }
+
+    /// Keeps account of a pull that got `audible` frames of those it asked for.
+    private mutating func note(audible: Int, of frames: Int) {
+        if audible == frames {
+            guard frames > 0 else { return }
+            isFilling = false
+            state = .flowing
+            return
+        }
+        isFilling = true
+        if audible > 0 || state == .flowing {
+            counts.underruns += 1
+            state = .starving
+        }
+        if state != .idle { counts.silentFrames += frames - audible }
+    }
+}

@@ -1,0 +1,56 @@
+/// The sample rate and the number of channels of 16-bit linear PCM.
+///
+/// A frame is one sample of each channel; the samples of a frame stand side by side (interleaved), left before right.
+public struct AudioFormat: Sendable, Hashable {
+    /// The sample rates that are supported, in hertz: 8,000 to 192,000.
+    public static let sampleRates = 8_000...192_000
+
+    /// The numbers of channels that are supported: mono and stereo.
+    public static let channelCounts = 1...2
+
+    /// Frames a second.
+    public let sampleRate: Int
+
+    /// Samples in a frame: 1 is mono, 2 is stereo.
+    public let channels: Int
+
+    /// A format of ``sampleRates`` and ``channelCounts``.
+    ///
+    /// - Throws: ``AudioError`` with `unsupportedFormat` where one of them is outside its range.
+    public init(sampleRate: Int, channels: Int) throws(AudioError) {
+        guard Self.sampleRates.contains(sampleRate) else {
+            throw AudioError(
+                .unsupportedFormat,
+                "A sample rate of \(sampleRate) Hz is outside \(Self.sampleRates.lowerBound) to \(Self.sampleRates.upperBound)."
+            )
+        }
+        guard Self.channelCounts.contains(channels) else {
+            throw AudioError(.unsupportedFormat, "Audio of \(channels) channels is neither mono nor stereo.")
+        }
+        self.sampleRate = sampleRate
+        self.channels = channels
+    }
+
+    /// How long so many frames take, in nanoseconds, rounded down.
+    ///
+    /// 0 for a negative count; `UInt64.max` where it would be more (after 584 years).
+    public func nanoseconds(inFrames frames: Int) -> UInt64 {
+        guard frames > 0 else { return 0 }
+        let (seconds, rest) = UInt64(frames).quotientAndRemainder(dividingBy: UInt64(sampleRate))
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, carry) = whole.addingReportingOverflow(rest * 1_000_000_000 / UInt64(sampleRate))
+        return overflow || carry ? .max : sum
+    }
+
+    /// How many whole frames so many nanoseconds have room for.
+    public func frames(inNanoseconds nanoseconds: UInt64) -> Int {
+        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        // At most 1.8e10 seconds of 192,000 frames, which 64 bits hold.
+        return Int(seconds * UInt64(sampleRate) + rest * UInt64(sampleRate) / 1_000_000_000)
+    }
+}
+
+extension AudioFormat: CustomStringConvertible {
+    /// The rate and the channels in words, such as `44100 Hz mono`.
+    public var description: String { "\(sampleRate) Hz \(channels == 1 ? "mono" : "stereo")" }
+}

@@ -1,0 +1,26 @@
+/// From mono to stereo and back, on interleaved samples.
+enum ChannelMapping {
+    /// Makes each frame of stereo its average, rounded down.
+    ///
+    /// The sum of two samples needs 17 bits and its half 16: nothing is ever cut off.
+    @unsafe static func average(
+        _ source: UnsafePointer<Int16>,
+        frames: Int,
+        into target: UnsafeMutablePointer<Int16>
+    ) {
+        for frame in 0..<frames {
+            let sum = unsafe Int32(source[2 * frame]) &+ Int32(source[2 * frame + 1])
+            unsafe target[frame] = Int16(truncatingIfNeeded: sum >> 1)
+        }
+    }
+
+    /// Doubles each sample of the mono frames that stand at `samples`, in place.
+    @unsafe static func double(_ samples: UnsafeMutablePointer<Int16>, frames: Int) {
+        // From the end, because what is written lies behind what is still to be read.
+        for frame in (0..<frames).reversed() {
+            let sample = unsafe samples[frame]
+            unsafe samples[2 * frame] = sample
+            unsafe samples[2 * frame + 1] = sample
+        }
+    }
+}

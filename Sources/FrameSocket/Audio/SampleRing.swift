@@ -1,0 +1,59 @@
+/// Interleaved samples in a ring of fixed size, in which the newest frames take the places of the oldest.
+struct SampleRing {
+    let channels: Int
+
+    /// How many frames there is room for: at least 1.
+    let capacity: Int
+
+    /// How many frames wait.
+    private(set) var count = 0
+
+    /// The place of the oldest frame.
+    private var first = 0
+
+    private var samples: [Int16]
+
+    init(capacity: Int, channels: Int) {
+        self.channels = channels
+        self.capacity = max(1, capacity)
+        samples = [Int16](repeating: 0, count: self.capacity * channels)
+    }
+
+    /// Takes whole frames in; returns how many, old ones or of these, had to give way.
+    mutating func write(_ frames: Span<Int16>) -> Int {
+        let offered = frames.count / channels
+        let lost = max(0, count + offered - capacity)
+        let kept = min(offered, capacity)
+        drop(min(lost, count))
+
+        let start = (first + count) % capacity
+        let upToEnd = min(kept, capacity - start)
+        let newest = frames.extracting(last: kept * channels)
+        copy(newest.extracting(first: upToEnd * channels), to: start)
+        copy(newest.extracting(droppingFirst: upToEnd * channels), to: 0)
+        count += kept
+        return lost
+    }
+
+    /// Forgets the oldest frames, at most those that wait.
+    mutating func drop(_ frames: Int) {
+        first = (first + frames) % capacity
+        count -= frames
+    }
+
+    /// Hands the oldest frames to `body`, as many as lie side by side; there are more of them behind the ring's end.
+    func withOldest<Result>(_ body: (Span<Int16>) -> Result) -> Result {
+        let length = min(count, capacity - first)
+        return body(samples.span.extracting(first * channels..<(first + length) * channels))
+    }
+
+    private mutating func copy(_ source: Span<Int16>, to frame: Int) {
+        unsafe source.withUnsafeBufferPointer { source in
+            guard let from = source.baseAddress else { return }
+            unsafe samples.withUnsafeMutableBufferPointer { target in
+                guard let base = target.baseAddress else { return }
+                unsafe (base + frame * channels).update(from: from, count: source.count)
+            }
+        }
+    }
+}

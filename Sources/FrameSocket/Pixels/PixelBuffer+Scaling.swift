@@ -23,7 +23,7 @@ extension PixelBuffer {
         try unsafe result.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
             unsafe withUnsafePlanes { sources in
                 for plane in 0..<planeCount {
-                    unsafe scale(sources[plane], into: targets[plane])
+                    unsafe scale(UnsafeArea(sources[plane]), into: UnsafeArea(targets[plane]))
                 }
             }
         }
@@ -31,61 +31,79 @@ extension PixelBuffer {
     }
 }
 
-private func scale(_ source: UnsafePlane, into target: UnsafePlane) {
-    let (from, to) = unsafe (source.shape, target.shape)
-    let (fromStride, toStride) = (Int32(from.bytesPerRow), Int32(to.bytesPerRow))
-    let (fromWidth, fromHeight) = (Int32(from.width), Int32(from.height))
-    let (toWidth, toHeight) = (Int32(to.width), Int32(to.height))
-    let filter = kFilterBox
-    // The results say no more than that a size or pointer is wrong, which buffers rule out.
-    switch from.bytesPerSample {
-    case 1:
-        unsafe ScalePlane(
-            source.base,
-            fromStride,
-            fromWidth,
-            fromHeight,
-            target.base,
-            toStride,
-            toWidth,
-            toHeight,
-            filter
-        )
-    case 2:
-        _ = unsafe UVScale(
-            source.base,
-            fromStride,
-            fromWidth,
-            fromHeight,
-            target.base,
-            toStride,
-            toWidth,
-            toHeight,
-            filter
-        )
-    case 3:
-        _ = unsafe RGBScale(
-            source.base,
-            fromStride,
-            fromWidth,
-            fromHeight,
-            target.base,
-            toStride,
-            toWidth,
-            toHeight,
-            filter
-        )
-    default:
-        _ = unsafe ARGBScale(
-            source.base,
-            fromStride,
-            fromWidth,
-            fromHeight,
-            target.base,
-            toStride,
-            toWidth,
-            toHeight,
-            filter
-        )
+/// A part of a plane, as libyuv takes it.
+@unsafe struct UnsafeArea {
+    fileprivate let base: UnsafeMutablePointer<UInt8>
+    fileprivate let stride: Int32
+    fileprivate let width: Int32
+    fileprivate let height: Int32
+    fileprivate let bytesPerSample: Int
+
+    /// The whole plane.
+    init(_ plane: UnsafePlane) {
+        let shape = unsafe plane.shape
+        unsafe self.init(PixelRectangle(x: 0, y: 0, width: shape.width, height: shape.height), of: plane)
     }
+
+    /// A part, in samples, that lies within the plane.
+    init(_ part: PixelRectangle, of plane: UnsafePlane) {
+        let shape = unsafe plane.shape
+        unsafe base = plane.base + part.y * shape.bytesPerRow + part.x * shape.bytesPerSample
+        unsafe stride = Int32(shape.bytesPerRow)
+        unsafe width = Int32(part.width)
+        unsafe height = Int32(part.height)
+        unsafe bytesPerSample = shape.bytesPerSample
+    }
+}
+
+/// Scales a part of a plane to the size of another, or copies it where that is the same.
+func scale(_ from: UnsafeArea, into to: UnsafeArea) {
+    typealias Scaler = (
+        UnsafePointer<UInt8>?, Int32, Int32, Int32, UnsafeMutablePointer<UInt8>?, Int32, Int32, Int32, FilterMode
+    ) -> Int32
+    // The results say no more than that a size or pointer is wrong, which buffers rule out.
+    let scaler: Scaler =
+        switch unsafe from.bytesPerSample {
+        case 1: unsafe scalePlane
+        case 2: unsafe UVScale
+        case 3: unsafe RGBScale
+        default: unsafe ARGBScale
+        }
+    _ = unsafe scaler(
+        from.base,
+        from.stride,
+        from.width,
+        from.height,
+        to.base,
+        to.stride,
+        to.width,
+        to.height,
+        kFilterBox
+    )
+}
+
+/// `ScalePlane` in the shape of its siblings, which have a result.
+private func scalePlane(
+    _ source: UnsafePointer<UInt8>?,
+    _ sourceStride: Int32,
+    _ sourceWidth: Int32,
+    _ sourceHeight: Int32,
+    _ target: UnsafeMutablePointer<UInt8>?,
+    _ targetStride: Int32,
+    _ targetWidth: Int32,
+    _ targetHeight: Int32,
+    _ filter: FilterMode
+) -> Int32 {
+    unsafe ScalePlane(
+        source,
+        sourceStride,
+        sourceWidth,
+        sourceHeight,
+        target,
+        targetStride,
+        targetWidth,
+        targetHeight,
+        filter
+    )
+    return 0
 }

@@ -70,6 +70,28 @@ public final class FrameDecoder: Sendable {
         return result
     }
 
+    /// Decodes a frame to the planes that a video encoder takes, with its time and orientation.
+    ///
+    /// Of a 4:2:0 JPEG the samples come as they are, without a detour through RGB.
+    ///
+    /// - Parameters:
+    ///   - frame: the frame.
+    ///   - format: the arrangement of the planes.
+    ///   - scale: decodes to a fraction of the size.
+    /// - Returns: the frame; upright with rotation 0 where the configuration says so.
+    /// - Throws: what ``decode(_:as:scale:)`` throws.
+    public func decodeVideo(
+        _ frame: Frame,
+        as format: VideoFrame.Format = .i420,
+        scale: ScalingFactor = .full
+    ) throws(TurboJPEGError) -> VideoFrame {
+        VideoFrame(
+            picture: try decode(frame, as: format.pixelFormat, scale: scale),
+            orientation: configuration.isUpright ? .up : frame.orientation,
+            timestamp: frame.timestamp ?? frame.receivedAt
+        )
+    }
+
     private func decode(
         _ jpeg: Span<UInt8>,
         bufferSize: BufferSize,

@@ -17,25 +17,57 @@ public struct ReceptionStatistics: Sendable, Hashable {
     /// From the presentation time to the last byte, where the sender states one and its clock is this machine's.
     public private(set) var latency = TimeSummary()
 
-    /// Frames that the sender counted and did not send, from gaps in its numbers.
-    public private(set) var missing: UInt64 = 0
+    /// How unevenly frames arrive, where the sender states presentation times.
+    public private(set) var jitter = ArrivalJitter()
 
-    private var lastSequence: UInt64?
+    /// Which of the sender's numbers did not come.
+    public private(set) var loss = SequenceLoss()
+
+    /// Frames that the sender meant to send and did not, from gaps in its numbers.
+    public var missing: UInt64 { loss.missing }
+
+    /// The share of the frames meant to be sent that did not come, from 0 to 1; 0 before anything came.
+    public var lossRate: Double {
+        let expected = Double(frames - loss.repeated) + Double(missing)
+        return expected > 0 ? Double(missing) / expected : 0
+    }
 
     /// Nothing received yet.
     public init() {}
 
     /// Adds a frame; those of one connection, in their order.
     public mutating func add(_ frame: Frame) {
+        add(
+            byteCount: frame.jpeg.count,
+            timestamp: frame.timestamp,
+            sequence: frame.sequence,
+            receivedAt: frame.receivedAt,
+            transferTime: frame.transferTime
+        )
+    }
+
+    /// Adds a frame that came in another way than over a connection of this package.
+    ///
+    /// - Parameters:
+    ///   - byteCount: the bytes of its body.
+    ///   - timestamp: its presentation time in nanoseconds, where it has one.
+    ///   - sequence: its number, where it has one.
+    ///   - receivedAt: when its last byte came, in nanoseconds.
+    ///   - transferTime: nanoseconds from its first byte to its last.
+    public mutating func add(
+        byteCount: Int,
+        timestamp: UInt64?,
+        sequence: UInt64?,
+        receivedAt: UInt64,
+        transferTime: UInt64
+    ) {
         frames += 1
-        bytes &+= UInt64(frame.jpeg.count)
-        transfer.add(nanoseconds: frame.transferTime)
-        if let timestamp = frame.timestamp, timestamp <= frame.receivedAt {
-            latency.add(nanoseconds: frame.receivedAt - timestamp)
+        bytes &+= UInt64(max(0, byteCount))
+        transfer.add(nanoseconds: transferTime)
+        if let timestamp {
+            jitter.add(timestamp: timestamp, receivedAt: receivedAt)
+            if timestamp <= receivedAt { latency.add(nanoseconds: receivedAt - timestamp) }
         }
-        if let sequence = frame.sequence {
-            if let lastSequence, sequence > lastSequence { missing &+= sequence - lastSequence - 1 }
-            lastSequence = sequence
-        }
+        if let sequence { loss.add(sequence) }
     }
 }

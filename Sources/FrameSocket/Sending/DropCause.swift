@@ -2,8 +2,14 @@
 public enum DropCause: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// No server is connected.
     case notConnected
+    /// It was not due at the wanted rate.
+    case paced
+    /// It equals the frame sent before.
+    case unchanged
     /// A newer frame came before this one's turn.
     case superseded
+    /// It would have taken more memory than the uploader may hold.
+    case overMemoryBudget
     /// The picture could not be scaled or encoded.
     case encodingFailed
     /// The connection ended while the frame was being sent.
@@ -13,7 +19,10 @@ public enum DropCause: String, Sendable, Hashable, CaseIterable, CustomStringCon
     public var description: String {
         switch self {
         case .notConnected: "no server is connected"
+        case .paced: "it was not due at the wanted rate"
+        case .unchanged: "it equals the frame sent before"
         case .superseded: "a newer frame took its place"
+        case .overMemoryBudget: "it would have taken more memory than allowed"
         case .encodingFailed: "the picture could not be encoded"
         case .connectionLost: "the connection ended while it was being sent"
         }

@@ -1,4 +1,10 @@
+public import FrameWire
+public import TurboJPEG
+
 /// How large the sent picture is, compared with the one handed in.
+///
+/// Boxes and widths are meant as a person sees the picture: where its orientation turns it on its side they apply to the
+/// turned one. No picture is ever made larger.
 public enum OutputScale: Sendable, Hashable {
     /// As it is.
     case full
@@ -6,8 +12,33 @@ public enum OutputScale: Sendable, Hashable {
     /// A fraction of width and height, rounded down, at least 1 pixel: 1125x2436 by a half is 562x1218.
     case fraction(numerator: Int, denominator: Int)
 
+    /// At most so many pixels wide, the height in proportion; NetEase sends 720.
+    case width(Int)
+
+    /// A box of 640x360 or 360x640 that the picture covers just so, as Agora sends: the side that is too long for the
+    /// box's shape decides.
+    case agora
+
+    /// A size of its own, and how the picture fills it.
+    case box(OutputBox)
+
     /// Half the width and half the height, as Jitsi sends.
     public static let half = OutputScale.fraction(numerator: 1, denominator: 2)
+
+    /// At most so wide and so high, in proportion, and no larger than the scaled picture is.
+    public static func fit(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
+        .box(OutputBox(width: width, height: height, filling: .fit, turning: turning))
+    }
+
+    /// Just this size, the whole picture in its middle, and black where it does not reach.
+    public static func letterbox(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
+        .box(OutputBox(width: width, height: height, filling: .letterbox, turning: turning))
+    }
+
+    /// Just this size or, for a smaller picture, this shape, filled with the middle of the picture.
+    public static func fill(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
+        .box(OutputBox(width: width, height: height, filling: .fill, turning: turning))
+    }
 
     /// Reads "1/2", "3/4" or "1"; nil for anything else, and for fractions that are 0 or more than 1.
     public init?(parsing text: some StringProtocol) {
@@ -20,22 +51,75 @@ public enum OutputScale: Sendable, Hashable {
 
     /// The size of what is sent for a picture of the given size.
     public func size(forWidth width: Int, height: Int) -> (width: Int, height: Int) {
-        guard case .fraction(let numerator, let denominator) = self else { return (width, height) }
-        func scaled(_ side: Int) -> Int {
-            guard numerator > 0, denominator > 0 else { return side }
-            let (product, overflows) = side.multipliedReportingOverflow(by: numerator)
-            return overflows ? side : max(1, product / denominator)
-        }
-        return (scaled(width), scaled(height))
+        let canvas = plan(forWidth: width, height: height).canvas
+        return (canvas.width, canvas.height)
     }
 
-    /// The part at the top left of a picture that the sent one is made of.
+    /// What is done to a picture of the given size, in the directions of its buffer.
     ///
-    /// For a whole divisor that is the largest part that it divides, so that each pixel covers as many as the next one:
-    /// an odd column at the edge is left out, as Jitsi's senders do, and the fast scaler applies.
-    func source(width: Int, height: Int) -> (width: Int, height: Int) {
-        guard case .fraction(1, let denominator) = self, denominator > 1 else { return (width, height) }
-        func whole(_ side: Int) -> Int { side < denominator ? side : side - side % denominator }
-        return (whole(width), whole(height))
+    /// - Parameters:
+    ///   - width: the picture's width in pixels.
+    ///   - height: its height.
+    ///   - orientation: how it lies.
+    ///   - subsampling: sizes other than ``full`` and fractions are whole chroma samples of this: even for 4:2:0.
+    public func plan(
+        forWidth width: Int,
+        height: Int,
+        orientation: FrameOrientation = .up,
+        subsampling: ChromaSubsampling = .yuv420
+    ) -> OutputPlan {
+        let picture = BufferSize(width: width, height: height)
+        switch self {
+        case .full:
+            return OutputPlan(picture)
+        case .fraction(let numerator, let denominator):
+            return .fraction(of: picture, numerator, denominator)
+        case .width, .agora, .box:
+            let planner = OutputPlanner(picture.turned(by: orientation), subsampling.blockSize.turned(by: orientation))
+            return plan(planner).turned(by: orientation)
+        }
+    }
+
+    private func plan(_ planner: OutputPlanner) -> OutputPlan {
+        switch self {
+        case .box(let box):
+            let size = box.size(for: planner.picture)
+            return switch box.filling {
+            case .fit: planner.fit(size)
+            case .letterbox: planner.letterbox(size)
+            case .fill: planner.fill(size)
+            }
+        case .agora:
+            return planner.fit(Self.agoraBox(for: planner.picture))
+        case .width(let width):
+            return planner.fit(BufferSize(width: min(max(width, 1), OutputBox.maximumSide), height: .max))
+        case .full, .fraction:
+            return OutputPlan(planner.picture)
+        }
+    }
+
+    /// The box whose one side decides; the other is left open.
+    private static func agoraBox(for picture: BufferSize) -> BufferSize {
+        let (width, height) = (picture.width, picture.height)
+        if width <= height {
+            return 16 * width <= 9 * height
+                ? BufferSize(width: .max, height: 640) : BufferSize(width: 360, height: .max)
+        }
+        return 9 * width <= 16 * height
+            ? BufferSize(width: .max, height: 360) : BufferSize(width: 640, height: .max)
+    }
+}
+
+extension BufferSize {
+    /// The size as a person sees it, of one in a buffer, and the other way round.
+    func turned(by orientation: FrameOrientation) -> BufferSize {
+        orientation.swapsAxes ? BufferSize(width: height, height: width) : self
+    }
+}
+
+extension ChromaSubsampling {
+    /// The pixels that share a chroma sample.
+    fileprivate var blockSize: BufferSize {
+        BufferSize(width: mcuWidth / 8, height: mcuHeight / 8)
     }
 }

@@ -12,47 +12,12 @@ public import TurboJPEG
 ///
 /// Handing a picture in never blocks: scaling, encoding and sending happen on a queue of the uploader's own. One frame is
 /// encoded and sent at a time, one waits, and a newer one takes its place; live video is worth nothing late. A picture
-/// that cannot be encoded costs that one frame.
+/// that cannot be encoded costs that one frame. Where the pacing leaves out unchanged pictures, handing one in that is due
+/// also costs one pass over its bytes.
 public final class SampleUploader: Sendable {
-    /// How pictures are scaled, encoded and described.
-    public struct Configuration: Sendable {
-        /// The quality of the JPEGs, from 1 to 100.
-        ///
-        /// Default: 80.
-        public var quality: Int
-
-        /// The size of the JPEGs.
-        ///
-        /// Default: as the pictures are.
-        public var scale: OutputScale
-
-        /// How chroma is subsampled; planar pictures are always 4:2:0.
-        ///
-        /// Default: 4:2:0.
-        public var subsampling: ChromaSubsampling
-
-        /// Whether each frame tells its presentation time and number, which receivers that do not know them ignore.
-        ///
-        /// Default: true.
-        public var sendsTiming: Bool
-
-        /// A configuration with the defaults, but for what is given.
-        public init(
-            quality: Int = 80,
-            scale: OutputScale = .full,
-            subsampling: ChromaSubsampling = .yuv420,
-            sendsTiming: Bool = true
-        ) {
-            self.quality = quality
-            self.scale = scale
-            self.subsampling = subsampling
-            self.sendsTiming = sendsTiming
-        }
-    }
-
     /// What became of a frame when it was handed in.
     public enum Outcome: Sendable, Hashable {
-        /// It will be sent, unless a newer one comes before its turn, or the connection ends.
+        /// It will be sent, unless a newer one comes before its turn, it cannot be encoded, or the connection ends.
         case taken
         /// It will not be sent.
         case dropped(DropCause)
@@ -61,21 +26,26 @@ public final class SampleUploader: Sendable {
     /// Where frames go.
     public let connection: SocketConnection
 
-    private let configuration: Configuration
-    private let encoder: FrameEncoder
+    private let encoder = FrameEncoder()
     private let queue = DispatchQueue(label: "framesocket.encode", qos: .userInitiated)
-    private let state = Locked(State())
+    private let state: Locked<State>
+
+    /// Held while a frame is offered, so that frames pass the gate in their order; never taken inside ``state``.
+    private let gate: Locked<FrameGate>
 
     private struct State {
+        var configuration: Configuration
+        var budget: SendingBudget
         var waiting: Offer?
         var isBusy = false
+        var nextSequence: UInt64 = 0
         var statistics = SendingStatistics()
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
     /// A frame that was handed in.
     private struct Offer: Sendable {
-        let content: FrameEncoder.Content
+        var content: FrameEncoder.Content
         let orientation: FrameOrientation
         let timestamp: UInt64
         let sequence: UInt64
@@ -85,13 +55,39 @@ public final class SampleUploader: Sendable {
     /// An uploader that opens `connection` and sends to it.
     public init(connection: SocketConnection, configuration: Configuration = .init()) {
         self.connection = connection
-        self.configuration = configuration
-        encoder = FrameEncoder(configuration)
+        state = Locked(State(configuration: configuration, budget: SendingBudget(configuration.maximumMemory)))
+        gate = Locked(FrameGate(configuration.pacing))
         connection.open()
     }
 
     /// What has been done so far.
     public var statistics: SendingStatistics { state.withLock { $0.statistics } }
+
+    /// How frames are treated at present.
+    public var configuration: Configuration { state.withLock { $0.configuration } }
+
+    /// Changes the configuration from the next frame on, from any thread.
+    ///
+    ///     uploader.update { $0.pacing = .framesPerSecond(5) }
+    ///
+    /// The memory budget stays what it was at the beginning, whatever is assigned. `change` runs while frames are held
+    /// back, and must not use the uploader.
+    public func update(_ change: (inout Configuration) -> Void) {
+        gate.withLock { gate in
+            let pacing = state.withLock { state in
+                change(&state.configuration)
+                return state.configuration.pacing
+            }
+            if gate.pacing != pacing { gate.pacing = pacing }
+        }
+    }
+
+    /// Sees to it that the next frame that is handed in passes the pacing, changed or not.
+    ///
+    /// For a receiver that begins to watch, or has lost a frame.
+    public func requestFrame() {
+        gate.withLock { $0.refresh() }
+    }
 
     /// Hands in a picture.
     ///
@@ -99,7 +95,7 @@ public final class SampleUploader: Sendable {
     ///
     /// - Parameters:
     ///   - picture: the pixels. Changing the buffer afterwards changes a copy.
-    ///   - orientation: how the picture lies; carried to the receiver, not applied.
+    ///   - orientation: how the picture lies.
     ///   - timestamp: the presentation time in nanoseconds; by default now, by `MonotonicClock`.
     /// - Returns: whether the picture was taken, or why it was dropped.
     @discardableResult
@@ -109,7 +105,7 @@ public final class SampleUploader: Sendable {
 
     /// Hands in a picture that is a JPEG already, to be sent as it is.
     ///
-    /// Never blocks.
+    /// Never blocks. Quality and size of the configuration do not apply.
     ///
     /// - Parameters:
     ///   - jpeg: the JPEG.
@@ -125,6 +121,36 @@ public final class SampleUploader: Sendable {
         timestamp: UInt64? = nil
     ) -> Outcome {
         offer(.jpeg(jpeg, bufferSize), orientation, timestamp)
+    }
+
+    /// Hands in a JPEG, to be sent in the configured size.
+    ///
+    /// Never blocks. Where the size is another than its own the JPEG is decoded in the least size that will do, scaled, and
+    /// encoded in the configured quality; else it is sent as it is.
+    ///
+    /// - Parameters:
+    ///   - jpeg: the JPEG.
+    ///   - orientation: how the picture lies.
+    ///   - timestamp: the presentation time in nanoseconds; by default now, by `MonotonicClock`.
+    /// - Returns: whether the picture was taken, or why it was dropped; `encodingFailed` where it is no JPEG.
+    @discardableResult
+    public func send(
+        resizing jpeg: FrameBytes,
+        orientation: FrameOrientation = .up,
+        timestamp: UInt64? = nil
+    ) -> Outcome {
+        do throws(TurboJPEGError) {
+            let header = try jpeg.withBytes { bytes throws(TurboJPEGError) in try JPEGHeader(inspecting: bytes) }
+            let size = BufferSize(width: header.width, height: header.height)
+            return offer(.resizableJPEG(jpeg, size), orientation, timestamp)
+        } catch {
+            state.withLock { state in
+                state.statistics.offered += 1
+                state.statistics.drop(.encodingFailed)
+                state.statistics.lastEncodingError = error
+            }
+            return .dropped(.encodingFailed)
+        }
     }
 
     /// Waits until no frame is waiting or under way.
@@ -144,50 +170,69 @@ public final class SampleUploader: Sendable {
         _ timestamp: UInt64?
     ) -> Outcome {
         let now = MonotonicClock.now()
-        let isConnected = connection.isOpen
-        let (outcome, mustStart) = state.withLock { state -> (Outcome, Bool) in
-            let sequence = UInt64(state.statistics.offered)
-            state.statistics.offered += 1
-            guard isConnected else {
-                state.statistics.drop(.notConnected)
-                return (.dropped(.notConnected), false)
+        let timestamp = timestamp ?? now
+        let (cause, mustStart) = gate.withLock { gate -> (DropCause?, Bool) in
+            let isConnected = connection.isOpen
+            // A receiver that comes, or comes back, has seen nothing.
+            if !isConnected { gate.forget() }
+            let paced = isConnected ? gate.causeToDrop(content, orientation, at: timestamp) : .notConnected
+            return state.withLock { state in
+                state.statistics.offered += 1
+                var cause = paced
+                let need = encoder.memoryNeed(content, orientation, state.configuration)
+                if cause == nil, !state.budget.allows(need) { cause = .overMemoryBudget }
+                // Numbers count what was meant to be sent, so that a gap is a loss and not the pacing.
+                let sequence = state.nextSequence
+                if paced == nil || paced == .notConnected { state.nextSequence += 1 }
+                if let cause {
+                    if cause == .overMemoryBudget { gate.forget() }
+                    state.statistics.drop(cause)
+                    return (cause, false)
+                }
+                if state.waiting != nil { state.statistics.drop(.superseded) }
+                state.waiting = Offer(
+                    content: content,
+                    orientation: orientation,
+                    timestamp: timestamp,
+                    sequence: sequence,
+                    offeredAt: now
+                )
+                defer { state.isBusy = true }
+                return (nil, !state.isBusy)
             }
-            if state.waiting != nil { state.statistics.drop(.superseded) }
-            state.waiting = Offer(
-                content: content,
-                orientation: orientation,
-                timestamp: timestamp ?? now,
-                sequence: sequence,
-                offeredAt: now
-            )
-            defer { state.isBusy = true }
-            return (.taken, !state.isBusy)
         }
         if mustStart { queue.async { self.sendWaiting() } }
-        return outcome
+        return cause.map { .dropped($0) } ?? .taken
     }
 
     /// Encodes and sends the frame that waits; runs on the queue, for one frame at a time.
     private func sendWaiting() {
         let startedAt = MonotonicClock.now()
-        let next = state.withLock { state in
-            let offer = state.waiting.take()
-            if let offer { state.statistics.queueAge.add(nanoseconds: startedAt &- offer.offeredAt) }
-            return offer
+        let next = state.withLock { state -> (offer: Offer, configuration: Configuration, need: MemoryNeed)? in
+            guard let offer = state.waiting.take() else { return nil }
+            state.statistics.queueAge.add(nanoseconds: startedAt &- offer.offeredAt)
+            let need = encoder.memoryNeed(offer.content, offer.orientation, state.configuration)
+            // The configuration may have changed since the frame was let in.
+            guard state.budget.allows(need) else { return nil }
+            state.budget.begin(need)
+            return (offer, state.configuration, need)
         }
-        guard let offer = next else { return }
+        guard let (offer, configuration, need) = next else {
+            return settle(isLost: true) { $0.drop(.overMemoryBudget) }
+        }
         do throws(TurboJPEGError) {
-            let (jpeg, bufferSize) = try encoder.encode(offer.content)
+            let picture = try encoder.encode(offer.content, offer.orientation, configuration)
+            state.withLock { $0.budget.releaseContent(need) }
             let message = FrameMessage(
-                jpeg: jpeg,
-                bufferSize: bufferSize,
-                orientation: offer.orientation,
+                jpeg: picture.jpeg,
+                bufferSize: picture.bufferSize,
+                orientation: picture.orientation,
                 timestamp: configuration.sendsTiming ? offer.timestamp : nil,
                 sequence: configuration.sendsTiming ? offer.sequence : nil
             )
             send(message, encodingBeganAt: startedAt)
         } catch {
-            settle { statistics in
+            settle(isLost: true) { statistics in
                 statistics.drop(.encodingFailed)
                 statistics.lastEncodingError = error
             }
@@ -199,9 +244,10 @@ public final class SampleUploader: Sendable {
         do throws(TransportError) {
             try connection.submit(message) { result in
                 let sentAt = MonotonicClock.now()
-                self.settle { statistics in
+                let isSent = if case .success = result { true } else { false }
+                self.settle(isLost: !isSent) { statistics in
                     statistics.encoding.add(nanoseconds: encodedAt &- startedAt)
-                    guard case .success = result else { return statistics.drop(.connectionLost) }
+                    guard isSent else { return statistics.drop(.connectionLost) }
                     statistics.sent += 1
                     statistics.bytes &+= UInt64(message.jpeg.count)
                     statistics.transfer.add(nanoseconds: sentAt &- encodedAt)
@@ -209,14 +255,16 @@ public final class SampleUploader: Sendable {
             }
         } catch {
             // Closed since the frame was taken; or busy with a message that somebody else sends on this connection.
-            settle { $0.drop(error.code == .closed ? .notConnected : .superseded) }
+            settle(isLost: true) { $0.drop(error.code == .closed ? .notConnected : .superseded) }
         }
     }
 
     /// Ends one frame's turn, and begins that of the next one.
-    private func settle(_ record: (inout SendingStatistics) -> Void) {
+    private func settle(isLost: Bool, _ record: (inout SendingStatistics) -> Void) {
+        if isLost { gate.withLock { $0.forget() } }
         let (isMore, waiters) = state.withLock { state in
             record(&state.statistics)
+            state.budget.end()
             state.isBusy = state.waiting != nil
             defer { if !state.isBusy { state.idleWaiters = [] } }
             return (state.isBusy, state.isBusy ? [] : state.idleWaiters)

@@ -1,0 +1,141 @@
+/// Says of each picture whether it is sent, from its presentation time and whether it changed.
+///
+///     var pacer = FramePacer(.framesPerSecond(15))
+///     if pacer.decide(at: timestamp) == .take { … }
+///
+/// A pure state machine without a clock. Times are nanoseconds and may jitter by half the distance of two pictures; where
+/// they jump back, or a second or more ahead, it begins anew with that picture.
+public struct FramePacer: Sendable {
+    /// What is to become of a picture.
+    public enum Decision: Sendable, Hashable {
+        /// It is sent.
+        case take
+        /// It is not sent: ``DropCause/paced`` or ``DropCause/unchanged``.
+        case drop(DropCause)
+    }
+
+    /// Which pictures are sent; a new rate counts from the last one that was.
+    public var pacing: Pacing {
+        didSet { if pacing.rate != oldValue.rate { makeSchedules() } }
+    }
+
+    private var schedule = RateSchedule(framesPerSecond: 0)
+    /// When unchanged pictures are due, where they have a rate of their own.
+    private var stillSchedule = RateSchedule(framesPerSecond: 0)
+    /// Pictures since the last one that was taken, for taking every n-th.
+    private var passedOver = 0
+
+    private var lastSeen: UInt64?
+    private var lastTaken: UInt64?
+    /// The smoothed distance of two pictures in nanoseconds; 0 before it is known.
+    private var sourceInterval = 0.0
+    private var takesNext = true
+
+    /// The least step ahead that is taken for a jump of the clock, in nanoseconds.
+    private static let jump = 1e9
+
+    /// A pacer that takes the next picture.
+    public init(_ pacing: Pacing) {
+        self.pacing = pacing
+        makeSchedules()
+    }
+
+    /// Sees to it that the next picture is taken, whatever the rate and whether it changed or not.
+    public mutating func refresh() {
+        takesNext = true
+    }
+
+    /// Decides on the next picture.
+    ///
+    /// - Parameters:
+    ///   - timestamp: its presentation time in nanoseconds.
+    ///   - isChanged: whether it differs from the last picture that was taken. Evaluated once or not at all: never where
+    ///     the rate alone drops the picture, always where the picture is taken and ``Pacing/comparesPictures``.
+    public mutating func decide(at timestamp: UInt64, isChanged: @autoclosure () -> Bool = true) -> Decision {
+        observe(timestamp)
+        if takesNext {
+            if pacing.comparesPictures { _ = isChanged() }
+            return takeAnew(at: timestamp)
+        }
+        guard isDue(at: timestamp) else {
+            passedOver += 1
+            return .drop(.paced)
+        }
+        if pacing.comparesPictures, !isChanged(), let cause = causeToDropUnchanged(at: timestamp) {
+            return .drop(cause)
+        }
+        schedule.advance(past: timestamp)
+        stillSchedule.advance(past: timestamp)
+        lastTaken = timestamp
+        passedOver = 0
+        return .take
+    }
+
+    private func isDue(at timestamp: UInt64) -> Bool {
+        switch pacing.rate {
+        case .everyFrame: true
+        case .every(let n): passedOver >= n - 1
+        case .framesPerSecond, .adaptive: schedule.isDue(at: timestamp, sourceInterval: sourceInterval)
+        }
+    }
+
+    /// Why an unchanged picture that is due for a changed one is dropped; nil where it is not.
+    private func causeToDropUnchanged(at timestamp: UInt64) -> DropCause? {
+        if pacing.skipsUnchanged {
+            return isKeepAliveDue(at: timestamp) ? nil : .unchanged
+        }
+        return stillSchedule.isDue(at: timestamp, sourceInterval: sourceInterval) ? nil : .paced
+    }
+
+    private func isKeepAliveDue(at timestamp: UInt64) -> Bool {
+        guard let keepAlive = pacing.keepAlive else { return false }
+        guard let lastTaken, timestamp >= lastTaken else { return true }
+        return timestamp - lastTaken >= keepAlive.nanoseconds
+    }
+
+    private mutating func takeAnew(at timestamp: UInt64) -> Decision {
+        schedule.restart(at: timestamp)
+        stillSchedule.restart(at: timestamp)
+        lastTaken = timestamp
+        passedOver = 0
+        takesNext = false
+        return .take
+    }
+
+    /// Learns how far pictures lie apart, and notices where their clock has jumped.
+    private mutating func observe(_ timestamp: UInt64) {
+        defer { lastSeen = timestamp }
+        guard let lastSeen else { return }
+        guard timestamp > lastSeen else {
+            // A little step back is jitter.
+            if Double(lastSeen - timestamp) > max(schedule.interval, sourceInterval) { restart() }
+            return
+        }
+        let step = Double(timestamp - lastSeen)
+        if step > max(Self.jump, 4 * schedule.interval) { return restart() }
+        // One long pause says little of the source's rate.
+        sourceInterval += sourceInterval == 0 ? step : (min(step, 2 * sourceInterval) - sourceInterval) / 8
+    }
+
+    private mutating func restart() {
+        switch pacing.rate {
+        case .everyFrame, .every: break
+        case .framesPerSecond, .adaptive: takesNext = true
+        }
+        sourceInterval = 0
+    }
+
+    private mutating func makeSchedules() {
+        switch pacing.rate {
+        case .everyFrame, .every:
+            (schedule, stillSchedule) = (RateSchedule(framesPerSecond: 0), RateSchedule(framesPerSecond: 0))
+        case .framesPerSecond(let rate):
+            (schedule, stillSchedule) = (RateSchedule(framesPerSecond: rate), RateSchedule(framesPerSecond: 0))
+        case .adaptive(let still, let motion):
+            (schedule, stillSchedule) = (RateSchedule(framesPerSecond: motion), RateSchedule(framesPerSecond: still))
+        }
+        guard let lastTaken else { return }
+        schedule.restart(at: lastTaken)
+        stillSchedule.restart(at: lastTaken)
+    }
+}

@@ -1,0 +1,86 @@
+/// A keyed 64-bit hash of rows of bytes, in the manner of wyhash: each step multiplies 64 by 64 bits to 128.
+///
+/// Whoever does not know the key cannot make two pictures that collide; by chance one pair in 2^64 does.
+struct PictureHash {
+    /// What two hashes have to share to be comparable.
+    struct Key: Sendable {
+        fileprivate let words: (UInt64, UInt64, UInt64, UInt64)
+
+        /// A new key, unlike all others.
+        init() {
+            var random = SystemRandomNumberGenerator()
+            words = (random.next(), random.next(), random.next(), random.next())
+        }
+    }
+
+    private static let stripe = 64
+
+    private let key: Key
+    private var lanes: (UInt64, UInt64, UInt64, UInt64)
+
+    init(key: Key) {
+        self.key = key
+        // The lanes must differ, or exchanging their input would not show.
+        lanes = (key.words.1, key.words.2, key.words.3, key.words.0)
+    }
+
+    /// The hash of all that was added.
+    var value: UInt64 {
+        Self.mix(
+            Self.mix(lanes.0, lanes.1 ^ key.words.0) ^ key.words.2,
+            Self.mix(lanes.2, lanes.3 ^ key.words.1) ^ key.words.3
+        )
+    }
+
+    /// Adds a number.
+    mutating func add(_ number: UInt64) {
+        lanes.0 = Self.mix(number ^ key.words.0, lanes.0 ^ key.words.3)
+    }
+
+    /// Adds a row.
+    ///
+    /// Rows are only told apart from others of the same length: the caller adds what the lengths follow from.
+    mutating func add(_ row: Span<UInt8>) {
+        unsafe row.withUnsafeBytes { row in
+            guard row.count >= Self.stripe else { return unsafe addShort(row) }
+            var offset = 0
+            let last = row.count - Self.stripe
+            while offset < last {
+                unsafe addStripe(of: row, at: offset)
+                offset += Self.stripe
+            }
+            // The last stripe reaches to the end, over bytes that were added before where it must.
+            unsafe addStripe(of: row, at: last)
+        }
+    }
+
+    @inline(__always)
+    private mutating func addStripe(of row: UnsafeRawBufferPointer, at offset: Int) {
+        @inline(__always)
+        func word(_ index: Int) -> UInt64 {
+            unsafe row.loadUnaligned(fromByteOffset: offset &+ 8 &* index, as: UInt64.self)
+        }
+        lanes.0 = Self.mix(word(0) ^ key.words.0, word(1) ^ lanes.0)
+        lanes.1 = Self.mix(word(2) ^ key.words.1, word(3) ^ lanes.1)
+        lanes.2 = Self.mix(word(4) ^ key.words.2, word(5) ^ lanes.2)
+        lanes.3 = Self.mix(word(6) ^ key.words.3, word(7) ^ lanes.3)
+    }
+
+    private mutating func addShort(_ row: UnsafeRawBufferPointer) {
+        var number: UInt64 = 0
+        for index in row.indices {
+            number = unsafe number << 8 | UInt64(row[index])
+            if index % 8 == 7 {
+                add(number)
+                number = 0
+            }
+        }
+        if row.count % 8 != 0 { add(number) }
+    }
+
+    @inline(__always)
+    private static func mix(_ first: UInt64, _ second: UInt64) -> UInt64 {
+        let product = first.multipliedFullWidth(by: second)
+        return product.high ^ product.low
+    }
+}

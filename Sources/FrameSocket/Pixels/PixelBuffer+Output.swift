@@ -1,0 +1,78 @@
+internal import FrameWire
+public import TurboJPEG
+
+extension PixelBuffer {
+    /// The picture after a plan for its size.
+    ///
+    /// Planar formats are treated plane by plane, without a detour through RGB. A picture that stays as it is, or loses
+    /// only columns at the right and rows at the bottom, is not copied.
+    ///
+    /// - Parameters:
+    ///   - plan: what to do.
+    ///   - pool: where the memory of the result comes from.
+    /// - Returns: the picture, in the size of the plan's canvas and the same format.
+    /// - Throws: `sizeMismatch` where the plan is for another size, `invalidSize` or `allocationFailed`.
+    public func applying(
+        _ plan: OutputPlan,
+        pool: PixelBufferPool = PixelBufferPool()
+    ) throws(TurboJPEGError) -> PixelBuffer {
+        guard plan.picture.width == width, plan.picture.height == height else {
+            throw TurboJPEGError(
+                .sizeMismatch,
+                "The plan is for \(plan.picture.width)x\(plan.picture.height), the picture has \(width)x\(height)."
+            )
+        }
+        if plan.canvas == plan.scaled, plan.part.x == 0, plan.part.y == 0 {
+            return try cropped(toWidth: plan.part.width, height: plan.part.height)
+                .scaled(toWidth: plan.scaled.width, height: plan.scaled.height, pool: pool)
+        }
+        var canvas = try pool.buffer(width: plan.canvas.width, height: plan.canvas.height, format: format)
+        try unsafe canvas.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
+            unsafe withUnsafePlanes { sources in
+                for plane in 0..<planeCount {
+                    let factor = plane == 0 ? 1 : 2
+                    if plan.canvas != plan.scaled { unsafe blacken(targets[plane], of: format, isChroma: plane > 0) }
+                    unsafe scale(
+                        UnsafeArea(plan.part.divided(by: factor), of: sources[plane]),
+                        into: UnsafeArea(plan.place.divided(by: factor), of: targets[plane])
+                    )
+                }
+            }
+        }
+        return canvas
+    }
+}
+
+extension PixelRectangle {
+    /// The rectangle in a plane with a sample for each block of so many pixels; its place is a multiple of that.
+    fileprivate func divided(by factor: Int) -> PixelRectangle {
+        PixelRectangle(
+            x: x / factor,
+            y: y / factor,
+            width: (width + factor - 1) / factor,
+            height: (height + factor - 1) / factor
+        )
+    }
+}
+
+/// Fills a plane with opaque black: with the value for no colour where it is chroma.
+private func blacken(_ plane: UnsafePlane, of format: PixelFormat, isChroma: Bool) {
+    let shape = unsafe plane.shape
+    for y in 0..<shape.height {
+        let row = unsafe plane.base + y * shape.bytesPerRow
+        unsafe row.update(repeating: isChroma ? 128 : 0, count: shape.visibleBytesPerRow)
+        guard let alpha = format.alphaOffset else { continue }
+        for x in 0..<shape.width { unsafe row[x * shape.bytesPerSample + alpha] = 255 }
+    }
+}
+
+extension PixelFormat {
+    /// Where alpha, or the unused byte, lies in a pixel of four bytes.
+    fileprivate var alphaOffset: Int? {
+        switch self {
+        case .bgra, .rgba, .bgrx: 3
+        case .argb, .abgr: 0
+        case .rgb, .bgr, .gray, .i420, .nv12: nil
+        }
+    }
+}

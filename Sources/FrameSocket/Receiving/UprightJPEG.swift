@@ -1,0 +1,19 @@
+internal import FrameTransport
+internal import FrameWire
+internal import TurboJPEG
+
+/// A JPEG that was turned without loss, so that a person sees it upright.
+struct UprightJPEG {
+    let jpeg: FrameBytes
+    let size: BufferSize
+
+    init(_ jpeg: FrameBytes, _ orientation: FrameOrientation, edges: JPEGTransform.Edges) throws(TurboJPEGError) {
+        let transform = JPEGTransform(uprighting: orientation)
+        let turned = try jpeg.withBytes { bytes throws(TurboJPEGError) in
+            try transform.apply(to: bytes, edges: edges)
+        }
+        let header = try JPEGHeader(inspecting: turned.span)
+        self.jpeg = FrameBytes(copying: turned.span)
+        size = BufferSize(width: header.width, height: header.height)
+    }
+}

@@ -1,0 +1,53 @@
+internal import FrameWire
+internal import TurboJPEG
+
+/// How many bytes pictures and JPEGs take.
+///
+/// Memory that is reserved and never written is not counted: it costs nothing.
+enum EncodingMemory {
+    /// The bytes of a picture's planes, padding included.
+    static func bytes(of picture: PixelBuffer) -> Int {
+        var sum = 0
+        for index in 0..<picture.planeCount {
+            let plane = picture.plane(index)
+            sum += plane.bytesPerRow * plane.height
+        }
+        return sum
+    }
+
+    /// The bytes of a picture that is to be made.
+    static func bytes(of size: BufferSize, _ format: PixelFormat) -> Int {
+        let rowBytes = (size.width * format.bytesPerPixel + 63) / 64 * 64
+        return format.isPlanar ? rowBytes * (size.height + (size.height + 1) / 2 * 2) : rowBytes * size.height
+    }
+
+    /// What a JPEG takes at most.
+    ///
+    /// The most expensive picture is one whose samples are black or white at random; what each of its samples takes was
+    /// measured, and rounded up.
+    static func bytes(ofJPEG size: BufferSize, quality: Int, subsampling: ChromaSubsampling) -> Int {
+        let width = roundedUp(size.width, to: subsampling.mcuWidth)
+        let height = roundedUp(size.height, to: subsampling.mcuHeight)
+        let chroma = subsampling == .gray ? 0 : 2 * width * height * 64 / (subsampling.mcuWidth * subsampling.mcuHeight)
+        return headerBytes + (width * height + chroma) * hundredthsPerSample(quality) / 100
+    }
+
+    private static let headerBytes = 2048
+
+    private static let points = [
+        (1, 26), (10, 31), (20, 39), (30, 46), (40, 51), (50, 56), (75, 71), (80, 77), (85, 86), (90, 100), (92, 107),
+        (94, 118), (95, 126), (97, 147), (98, 160), (99, 182), (100, 195),
+    ]
+
+    private static func hundredthsPerSample(_ quality: Int) -> Int {
+        for (low, high) in zip(points, points.dropFirst()) where quality <= high.0 {
+            let share = max(0, quality - low.0)
+            return low.1 + ((high.1 - low.1) * share + high.0 - low.0 - 1) / (high.0 - low.0)
+        }
+        return 200
+    }
+
+    private static func roundedUp(_ side: Int, to step: Int) -> Int {
+        (side + step - 1) / step * step
+    }
+}

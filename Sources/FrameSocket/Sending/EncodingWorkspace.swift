@@ -1,0 +1,47 @@
+internal import FrameTransport
+internal import FrameWire
+internal import TurboJPEG
+
+/// The memory that encoding uses again, for pictures of one shape.
+///
+/// One picture is encoded at a time, so that one buffer of a kind is enough. A picture of another shape gets memory of its
+/// own, and that of the shape before is given up first: a phone that is turned does not hold both.
+struct EncodingWorkspace: Sendable {
+    /// What decides how large the buffers are.
+    struct Shape: Sendable, Hashable {
+        let canvas: BufferSize
+        let format: PixelFormat
+        let isTurned: Bool
+    }
+
+    private var shape: Shape?
+    private var decodedSize: BufferSize?
+
+    private(set) var scaled = PixelBufferPool(maximumIdle: 1)
+    private(set) var turned = PixelBufferPool(maximumIdle: 1)
+    private(set) var encoder = JPEGEncoder()
+    private var decoder = JPEGDecoder(pool: PixelBufferPool(maximumIdle: 1))
+
+    /// A JPEG's memory is as large as its worst case, nearly all of which is never touched, so that a high limit to
+    /// what is kept costs address space alone.
+    private(set) var bytes = BytePool(maximumIdleBytes: 512 << 20)
+
+    /// The workspace for a shape; a new one where it differs from the last one.
+    mutating func prepared(for shape: Shape) -> EncodingWorkspace {
+        if self.shape != shape {
+            let (decoder, decodedSize) = (decoder, decodedSize)
+            self = EncodingWorkspace()
+            (self.shape, self.decoder, self.decodedSize) = (shape, decoder, decodedSize)
+        }
+        return self
+    }
+
+    /// The decoder for pictures of a size; a new one where it differs from the last one.
+    mutating func decoder(for size: BufferSize) -> JPEGDecoder {
+        if decodedSize != size {
+            decoder = JPEGDecoder(pool: PixelBufferPool(maximumIdle: 1))
+            decodedSize = size
+        }
+        return decoder
+    }
+}

@@ -1,0 +1,31 @@
+internal import FrameWire
+internal import TurboJPEG
+
+extension OutputPlan {
+    /// How a JPEG is decoded for this plan, and the plan for the picture that comes of it.
+    ///
+    /// The smallest fraction is taken from which nothing has to be made larger; of those that the library offers only
+    /// powers of two are cheaper than the whole.
+    func scaledDecoding() -> (factor: ScalingFactor, plan: OutputPlan) {
+        for factor in [ScalingFactor.eighth, .quarter, .half] {
+            let plan = decoded(by: factor)
+            if plan.part.width >= scaled.width, plan.part.height >= scaled.height { return (factor, plan) }
+        }
+        return (.full, self)
+    }
+
+    private func decoded(by factor: ScalingFactor) -> OutputPlan {
+        let decoded = factor.scaled(width: picture.width, height: picture.height)
+        var plan = OutputPlan(BufferSize(width: decoded.width, height: decoded.height))
+        let divisor = factor.denominator
+        plan.part = PixelRectangle(
+            x: part.x / (2 * divisor) * 2,
+            y: part.y / (2 * divisor) * 2,
+            width: part.width / divisor,
+            height: part.height / divisor
+        )
+        plan.scaled = scaled
+        plan.canvas = canvas
+        return plan
+    }
+}

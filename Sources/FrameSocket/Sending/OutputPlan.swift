@@ -1,0 +1,74 @@
+public import FrameWire
+
+/// What is done to a picture before it is encoded: a part of it is scaled and put on a canvas.
+public struct OutputPlan: Sendable, Hashable {
+    /// The size of the picture handed in.
+    public let picture: BufferSize
+
+    /// The part of it that is sent.
+    public internal(set) var part: PixelRectangle
+
+    /// The size that this part is scaled to.
+    public internal(set) var scaled: BufferSize
+
+    /// The size of what is sent.
+    ///
+    /// Where it is larger than ``scaled`` the rest is black.
+    public internal(set) var canvas: BufferSize
+
+    /// The picture as it is.
+    public init(_ picture: BufferSize) {
+        self.picture = picture
+        part = PixelRectangle(x: 0, y: 0, width: picture.width, height: picture.height)
+        scaled = picture
+        canvas = picture
+    }
+
+    /// Where the scaled part lies on the canvas: in its middle, at even places.
+    public var place: PixelRectangle {
+        PixelRectangle(
+            x: Self.evenHalf(canvas.width - scaled.width),
+            y: Self.evenHalf(canvas.height - scaled.height),
+            width: scaled.width,
+            height: scaled.height
+        )
+    }
+
+    /// Whether the picture is sent as it is.
+    public var isIdentity: Bool { self == OutputPlan(picture) }
+
+    /// Half of `space`, rounded down to an even number, for chroma that is shared by two pixels has to stay whole.
+    static func evenHalf(_ space: Int) -> Int {
+        space / 4 * 2
+    }
+
+    /// A fraction of the picture.
+    ///
+    /// For a whole divisor the part is the largest that it divides, so that each pixel covers as many as the next one: an
+    /// odd column at the edge is left out, as Jitsi's senders do, and the fast scaler applies.
+    static func fraction(of picture: BufferSize, _ numerator: Int, _ denominator: Int) -> OutputPlan {
+        guard numerator > 0, denominator > 0 else { return OutputPlan(picture) }
+        func scaled(_ side: Int) -> Int {
+            let (product, overflows) = side.multipliedReportingOverflow(by: numerator)
+            return overflows ? side : max(1, product / denominator)
+        }
+        func whole(_ side: Int) -> Int {
+            numerator > 1 || side < denominator ? side : side - side % denominator
+        }
+        var plan = OutputPlan(picture)
+        plan.part = PixelRectangle(x: 0, y: 0, width: whole(picture.width), height: whole(picture.height))
+        plan.scaled = BufferSize(width: scaled(picture.width), height: scaled(picture.height))
+        plan.canvas = plan.scaled
+        return plan
+    }
+
+    /// The plan for the buffer of a picture, of that for the picture as a person sees it, and the other way round.
+    func turned(by orientation: FrameOrientation) -> OutputPlan {
+        guard orientation.swapsAxes else { return self }
+        var plan = OutputPlan(picture.turned(by: orientation))
+        plan.part = PixelRectangle(x: part.y, y: part.x, width: part.height, height: part.width)
+        plan.scaled = scaled.turned(by: orientation)
+        plan.canvas = canvas.turned(by: orientation)
+        return plan
+    }
+}

@@ -1,0 +1,66 @@
+public import TurboJPEG
+
+extension SampleUploader {
+    /// Which pictures are sent, how they are scaled, encoded and described, and how much memory that may take.
+    public struct Configuration: Sendable {
+        /// The quality of the JPEGs, from 1 to 100.
+        ///
+        /// Default: 80.
+        public var quality: Int
+
+        /// The size of the JPEGs.
+        ///
+        /// Default: as the pictures are.
+        public var scale: OutputScale
+
+        /// How chroma is subsampled; planar pictures are always 4:2:0.
+        ///
+        /// Default: 4:2:0.
+        public var subsampling: ChromaSubsampling
+
+        /// Which pictures are sent.
+        ///
+        /// Default: all.
+        public var pacing: Pacing
+
+        /// Whether pictures are flipped and turned before they are encoded, so that every receiver shows them upright.
+        ///
+        /// Default: false: the head says how the picture lies, and the receiver turns it.
+        ///
+        /// A JPEG that is handed in is turned without loss where its size is of whole blocks, and else encoded anew.
+        public var appliesOrientation: Bool
+
+        /// Whether each frame tells its presentation time and number, which receivers that do not know them ignore.
+        ///
+        /// Default: true.
+        public var sendsTiming: Bool
+
+        /// The most bytes that the uploader holds at one time; nil for no limit.
+        ///
+        /// Default: nil.
+        ///
+        /// Counted are the pictures that wait or are under way, with what they become: scaled, turned, and compressed at
+        /// the worst. A picture that would go over is dropped with ``DropCause/overMemoryBudget``; one that would not
+        /// even alone is never sent. A process needs about 10 MB besides.
+        public let maximumMemory: Int?
+
+        /// A configuration with the defaults, but for what is given.
+        public init(
+            quality: Int = 80,
+            scale: OutputScale = .full,
+            subsampling: ChromaSubsampling = .yuv420,
+            pacing: Pacing = .everyFrame,
+            appliesOrientation: Bool = false,
+            sendsTiming: Bool = true,
+            maximumMemory: Int? = nil
+        ) {
+            self.quality = quality
+            self.scale = scale
+            self.subsampling = subsampling
+            self.pacing = pacing
+            self.appliesOrientation = appliesOrientation
+            self.sendsTiming = sendsTiming
+            self.maximumMemory = maximumMemory
+        }
+    }
+}

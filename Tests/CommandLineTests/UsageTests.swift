@@ -25,7 +25,7 @@ import Testing
         let ending = try await place.shell(command).ended()
         #expect(ending.status == 0 && ending.errors == "", "\(ending)")
         for part in parts { #expect(ending.text.contains(part)) }
-        #expect(ending.lines.allSatisfy { $0.count <= 100 })
+        #expect(ending.lines.allSatisfy { $0.count <= 80 })
     }
 
     @Test(arguments: [

@@ -64,25 +64,25 @@ final class Program: Sendable {
     @discardableResult
     func lines(_ count: Int) async throws -> [String] {
         let state = await transcript.state { $0.output.completeLines.count >= count }
-        try require(state.output.completeLines.count >= count, "\(count) lines")
+        try require(state.output.completeLines.count >= count, "\(count) lines", state)
         return state.output.completeLines
     }
 
     /// Waits until the process has printed `count` bytes.
     func bytes(_ count: Int) async throws {
         let state = await transcript.state { $0.output.count >= count }
-        try require(state.output.count >= count, "\(count) bytes")
+        try require(state.output.count >= count, "\(count) bytes", state)
     }
 
     /// Waits until the process has told a person `words`, on standard error.
     func told(_ words: String) async throws {
         let state = await transcript.state { $0.text.contains(words) }
-        try require(state.text.contains(words), "\"\(words)\"")
+        try require(state.text.contains(words), "\"\(words)\"", state)
     }
 
-    private func require(_ isThere: Bool, _ expectation: String) throws {
+    private func require(_ isThere: Bool, _ expectation: String, _ state: Transcript.State) throws {
         guard !isThere else { return }
-        throw Failure(description: "\(name) ended without \(expectation)")
+        throw Failure(description: "\(name) ended without \(expectation): \(Ending(state))")
     }
 
     /// A signal that asks or makes a process end.
@@ -107,8 +107,7 @@ final class Program: Sendable {
 
     /// Waits until the process has ended.
     func ended() async -> Ending {
-        let state = await transcript.state { _ in false }
-        return Ending(status: state.status ?? -1, output: state.output, errors: state.text)
+        await Ending(transcript.state { _ in false })
     }
 
     struct Failure: Error, CustomStringConvertible {
@@ -118,10 +117,16 @@ final class Program: Sendable {
 
 /// How a process ended, and all that it printed.
 struct Ending: Sendable, CustomStringConvertible {
-    /// The exit code, or 128 and the signal's number.
+    /// The exit code, or the negative number of the signal that ended it.
     let status: Int32
     let output: [UInt8]
     let errors: String
+
+    fileprivate init(_ state: Transcript.State) {
+        status = state.status ?? 0
+        output = state.output
+        errors = state.text
+    }
 
     var text: String { String(decoding: output, as: UTF8.self) }
     var lines: [String] { output.completeLines }

@@ -17,7 +17,7 @@ final class Transcript: @unchecked Sendable {
     struct State: Sendable {
         var output: [UInt8] = []
         var errors: [UInt8] = []
-        /// The exit code, or 128 and the signal's number; nil while it runs.
+        /// The exit code, or the negative number of the signal that ended it; nil while it runs.
         var status: Int32?
     }
 
@@ -115,7 +115,7 @@ final class Transcript: @unchecked Sendable {
         lock.withLock {
             var status: Int32 = 0
             while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
-            state.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+            state.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
             if isKilled { state.errors += Array("\n(killed after \(Self.patience))".utf8) }
         }
     }

@@ -26,8 +26,11 @@ final class Mailbox<Element: Sendable>: Sendable {
         var replaced = 0
         var producerWaits = false
 
-        mutating func takeFirst() -> Element? {
-            elements.isEmpty ? nil : elements.removeFirst()
+        /// Takes out the first element, and says whether the producer waits to hear of the room that it leaves.
+        mutating func takeFirst() -> (element: Element, producerWaits: Bool)? {
+            guard !elements.isEmpty else { return nil }
+            defer { producerWaits = false }
+            return (elements.removeFirst(), producerWaits)
         }
     }
 
@@ -107,11 +110,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     /// Takes an element that is there already.
     func take() -> Element? {
-        let (element, producerWaits) = state.withLock { state in
-            let element = state.takeFirst()
-            defer { if element != nil { state.producerWaits = false } }
-            return (element, element != nil && state.producerWaits)
-        }
+        guard let (element, producerWaits) = state.withLock({ $0.takeFirst() }) else { return nil }
         if producerWaits { onRoom() }
         return element
     }
@@ -139,14 +138,15 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
 
     private func wait(_ id: UInt64, _ continuation: CheckedContinuation<Delivery, Never>) {
-        let delivery = state.withLock { state -> Delivery? in
-            if state.cancelled.remove(id) != nil { return .end(nil) }
-            // An element put in since the caller looked; a waiting consumer is itself room for the next one.
-            if let element = state.takeFirst() { return .element(element) }
-            if let end = state.end { return end }
+        let (delivery, producerWaits) = state.withLock { state -> (Delivery?, Bool) in
+            if state.cancelled.remove(id) != nil { return (.end(nil), false) }
+            // Put in since the caller looked, and maybe the producer was told since then that there was no room.
+            if let (element, producerWaits) = state.takeFirst() { return (.element(element), producerWaits) }
+            if let end = state.end { return (end, false) }
             state.waiters.append((id, continuation))
-            return nil
+            return (nil, false)
         }
+        if producerWaits { onRoom() }
         if let delivery { continuation.resume(returning: delivery) }
     }
 

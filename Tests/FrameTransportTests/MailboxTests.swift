@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+@testable import FrameTransport
+
+/// The queue between the thread that reads and the tasks that consume.
+@Suite(.timeLimit(.minutes(1))) struct MailboxTests {
+    @Test func `elements come out in their order, those put in before the end included`() async throws {
+        let mailbox = Mailbox<Int>(capacity: .max, overflow: .refused)
+        for number in 0..<3 { mailbox.put(number) }
+        mailbox.end()
+        #expect(!mailbox.put(3))
+        for number in 0..<3 { #expect(try await mailbox.next() == number) }
+        #expect(try await mailbox.next() == nil)
+        #expect(try await mailbox.next() == nil)
+    }
+
+    @Test func `the first end counts, and is thrown after the elements`() async throws {
+        let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused)
+        mailbox.put(1)
+        mailbox.end(TransportError(.receiveTimedOut, "first"))
+        mailbox.end()
+        #expect(try await mailbox.next() == 1)
+        for _ in 0..<2 {
+            let error = await #expect(throws: TransportError.self) { try await mailbox.next() }
+            #expect(error?.code == .receiveTimedOut)
+        }
+    }
+
+    @Test func `the newest take the places of the oldest, which are counted`() async throws {
+        let mailbox = Mailbox<Int>(capacity: 2, overflow: .replacesOldest)
+        for number in 0..<5 { #expect(mailbox.makesRoom() && mailbox.put(number)) }
+        #expect(mailbox.replaced == 3)
+        #expect(mailbox.take() == 3)
+        #expect(mailbox.take() == 4)
+        #expect(mailbox.take() == nil)
+    }
+
+    @Test func `an end reaches every consumer that waits`() async throws {
+        let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused)
+        await withTaskGroup(of: Int?.self) { group in
+            for _ in 0..<8 { group.addTask { try? await mailbox.next() } }
+            mailbox.end()
+            for await element in group { #expect(element == nil) }
+        }
+    }
+
+    @Test func `a cancelled consumer gets the end, and the element after it is for the next one`() async throws {
+        let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused)
+        for round in 0..<200 {
+            let consumer = Task { try await mailbox.next() }
+            if round.isMultiple(of: 2) { await Task.yield() }
+            consumer.cancel()
+            #expect(try await consumer.value == nil)
+            mailbox.put(round)
+            #expect(try await mailbox.next() == round)
+        }
+    }
+
+    /// A consumer that finds the mailbox empty, and an element there when it begins to wait, must call the producer too.
+    @Test func `a producer that was refused is called whichever way the element is taken`() async throws {
+        let count = 30_000
+        let room = DispatchSemaphore(value: 0)
+        let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused) { room.signal() }
+        let producer = Thread {
+            for number in 0..<count {
+                while !mailbox.makesRoom() {
+                    // A consumer that has left gets no more; so does one that was not told of.
+                    if room.wait(timeout: .now() + 10) == .timedOut { return mailbox.end() }
+                }
+                mailbox.put(number)
+            }
+            mailbox.end()
+        }
+        producer.start()
+        var next = 0
+        while let number = try await mailbox.next() {
+            #expect(number == next)
+            next += 1
+        }
+        #expect(next == count)
+    }
+}

@@ -16,13 +16,15 @@ enum FrameSocketTool {
     private static var help: String {
         let list = commands.map { "  \($0.name.rightPadded(10))\($0.summary)" }.joined(separator: "\n")
         return """
-            framesocket hands pictures from one process to another over a Unix-domain socket.
+            framesocket hands pictures from one process to another over a Unix-domain
+            socket.
 
             Usage: framesocket COMMAND [options]
 
             \(list)
 
-            framesocket COMMAND --help tells more of a command, framesocket --version which version this is.
+            framesocket COMMAND --help tells more of a command,
+            framesocket --version which version this is.
             """
     }
 

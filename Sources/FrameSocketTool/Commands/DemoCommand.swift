@@ -7,11 +7,12 @@ struct DemoCommand: Command {
     static let help = """
         Usage: framesocket demo [options]
 
-        Starts a receiver in a process of its own, sends it screens and photographs, and compares what arrived with
-        what was sent: the bytes, and the pixels. Then it offers frames faster than they can go, as a live source does.
+        Starts a receiver in a process of its own, sends it screens and photographs, and
+        compares what arrived with what was sent: the bytes, and the pixels. Then it
+        offers frames faster than they can go, as a live source does.
 
           --fixtures DIR   where the pictures are (Fixtures, here or above)
-          --output DIR     where to put what arrived (a new directory for temporary files)
+          --output DIR     where to put what arrived (a new temporary directory)
           --quality Q      quality of the JPEGs, 1 to 100 (80)
           --seconds S      how long the live part lasts (2)
         """

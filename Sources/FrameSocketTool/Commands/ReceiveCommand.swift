@@ -7,17 +7,20 @@ struct ReceiveCommand: Command {
     static let help = """
         Usage: framesocket receive PATH [options]
 
-        Listens at PATH, takes every frame of every sender, and goes on until it is stopped.
+        Listens at PATH, takes every frame of every sender, and goes on until it is
+        stopped.
 
           --count N        end after N frames over all senders
-          --output DIR     write each JPEG to DIR/frame-000000.jpg, …, byte for byte as received
+          --output DIR     write each JPEG to DIR/frame-000000.jpg, …, byte for byte as
+                           received
           --decode         decode each frame; one that cannot be decoded is an error
           --json           print one JSON object a line for each event
           --mjpeg          write the JPEGs to standard output, one after another
           --raw FORMAT     write the pixels to standard output; FORMAT is one of
                            \(PixelFormat.allCases.map(\.name).joined(separator: " "))
           --upright        turn pixels as their orientation says (with --raw)
-          --timeout S      end with exit code 75 unless --count is reached within S seconds
+          --timeout S      end with exit code 75 unless --count is reached within S
+                           seconds
           --quiet          tell nothing on standard error but failures
         """
 

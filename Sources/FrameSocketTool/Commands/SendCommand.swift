@@ -6,12 +6,15 @@ struct SendCommand: Command {
     static let summary = "send pictures, a directory of them, or video from standard input"
     static let help = """
         Usage: framesocket send PATH FILE... [options]
-               framesocket send PATH -                             a stream of JPEGs on standard input
-               framesocket send PATH - --size WxH --format FORMAT  raw video on standard input
+               framesocket send PATH - [options]
+               framesocket send PATH - --size WxH --format FORMAT [options]
 
-        Sends every picture to the server at PATH, in order. FILE is a JPEG, PNG or PNM file, or a directory of them.
+        Sends every picture to the server at PATH, in order. FILE is a JPEG, PNG or PNM
+        file, or a directory of them; - is a stream of JPEGs, one after another, on
+        standard input, or raw video where its size and format are given.
 
-          --fps N          at most N frames a second; without it, as fast as they are taken
+          --fps N          at most N frames a second; without it, as fast as they are
+                           taken
           --loop N         send the files N times; 0 for ever
           --quality Q      quality of the JPEGs, 1 to 100 (80)
           --subsampling S  4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 or gray (4:2:0)
@@ -19,9 +22,11 @@ struct SendCommand: Command {
           --orientation N  1 to 8, as the pictures lie (1); 0 for unknown
           --passthrough    send JPEGs as they are
           --plain          send no fields but those that deployed senders send
-          --no-padding     do not pad bodies under 10,240 bytes, which wedges deployed receivers
+          --no-padding     do not pad bodies under 10,240 bytes, which wedges deployed
+                           receivers
           --size WxH       size of raw video
-          --format FORMAT  format of raw video: \(PixelFormat.allCases.map(\.name).joined(separator: " "))
+          --format FORMAT  format of raw video, one of
+                           \(PixelFormat.allCases.map(\.name).joined(separator: " "))
           --wait S         how many seconds to wait for a server (5)
           --json           print what was sent as a JSON object
           --quiet          tell nothing on standard error but failures

@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+/// Ctrl-C and the polite form of kill.
+@Suite(.serialized) struct InterruptionTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `an interrupted receiver leaves nothing behind, and tells what came`(signal: Program.Signal) async throws {
+        let receiver = try await place.receiver("--json")
+        let sender = try place.peer("send_deployed", jpeg, jpeg, jpeg)
+        #expect(await sender.ended().status == 0)
+        try await receiver.lines(6)
+        #expect(try place.names() == ["s", "s.lock"])
+        receiver.send(signal)
+        let ending = await receiver.ended()
+        #expect(ending.status == 130)
+        #expect(ending.errors.contains("3 frames from 1 sender"))
+        #expect(try ending.events.map(\.name).suffix(2) == ["frame", "closed"])
+        #expect(try place.names() == [])
+    }
+
+    @Test func `an interrupted receiver ends its connections in order`() async throws {
+        let receiver = try await place.receiver("--json")
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--json"])
+        try await receiver.lines(5)
+        receiver.send(.interrupt)
+        #expect(await receiver.ended().status == 130)
+        let ending = await sender.ended()
+        #expect(ending.status == 0)
+        #expect(try ending.events[0]["frames"] ?? 0 >= 3)
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `an interrupted sender ends between frames, and tells what it sent`(signal: Program.Signal) async throws {
+        let receiver = try await place.receiver("--json")
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--json"])
+        try await receiver.lines(5)
+        sender.send(signal)
+        let ending = await sender.ended()
+        #expect(ending.status == 130)
+        let summary = try #require(try ending.events.first)
+        let sent = try #require(summary["frames"])
+        #expect(summary.name == "sent" && sent >= 3)
+        #expect(ending.errors.contains(" sent"))
+        try await receiver.lines(sent + 3)
+        receiver.send(.interrupt)
+        let received = await receiver.ended()
+        #expect(try received.events("frame").count == sent)
+        #expect(try received.events("error") == [])
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `a sender that waits can be interrupted`(signal: Program.Signal) async throws {
+        let receiver = try await place.receiver("--json")
+        let sender = try place.framesocket(["send", place.socket, "-"], input: .silence)
+        try await receiver.lines(2)
+        sender.send(signal)
+        #expect(await sender.ended().status == 130)
+        try await receiver.lines(3)
+    }
+
+    @Test func `a sender to whom nobody listens can be interrupted`() async throws {
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--wait", "600"])
+        sender.send(.interrupt)
+        #expect(await sender.ended().status == 130)
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `an interrupted demo ends its receivers and leaves no socket behind`(signal: Program.Signal) async throws {
+        let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --output $D/out --seconds 1000")
+        try await demo.told("What arrived is in")
+        demo.send(signal)
+        // Its streams end when the receivers, which have them too, have ended as well.
+        #expect(await demo.ended().status == 130)
+        #expect(try place.names() == ["out"])
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+/// What `framesocket receive` writes to standard output in place of events: JPEGs or pixels.
+@Suite(.serialized) struct OutputTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// What `receive` with these options writes when it is sent the bytes of a file.
+    private func output(of file: String, frames: Int, _ options: String...) async throws -> [UInt8] {
+        let receiver = try place.framesocket(["receive", place.socket, "--count", "\(frames)"] + options)
+        try place.peer("send_stream", file)
+        let ending = await receiver.ended()
+        #expect(ending.status == 0, "\(ending)")
+        return ending.output
+    }
+
+    private func file(ofJPEG name: String, width: Int = 451, height: Int = 300, orientation: Int = 1) throws -> String {
+        let jpeg = try Data.bytes(at: Places.fixture("jpeg/\(name).jpg"))
+        return try place.file("stream", message(jpeg, width: width, height: height, orientation: orientation))
+    }
+
+    @Test func `JPEGs come one after another, without the padding of their bodies`() async throws {
+        let stream = Places.fixture("streams/zero-padded.http")
+        let jpegs = try await output(of: stream, frames: 3, "--mjpeg")
+        let received = try place.file("received.mjpeg", jpegs)
+        let parts = try FixtureStream(at: stream).bodies
+        let unpadded = parts.map { body in Array(body[...(body.lastIndex { $0 != 0 } ?? 0)]) }
+        #expect(jpegs == unpadded.flatMap(\.self))
+        // Another program finds them all.
+        let frames = try await place.run(
+            "ffmpeg",
+            "-nostdin",
+            "-loglevel",
+            "error",
+            "-f",
+            "mjpeg",
+            "-i",
+            received,
+            "-fps_mode",
+            "passthrough",
+            "-f",
+            "framemd5",
+            "-"
+        )
+        let lines = String(decoding: frames, as: UTF8.self).split(separator: "\n")
+        #expect(lines.count { !$0.hasPrefix("#") } == 3)
+    }
+
+    @Test(arguments: [
+        ("rgb", [0, 1, 2]), ("bgr", [2, 1, 0]), ("bgra", [2, 1, 0, -1]), ("rgba", [0, 1, 2, -1]),
+        ("argb", [-1, 0, 1, 2]), ("abgr", [-1, 2, 1, 0]), ("bgrx", [2, 1, 0, -1]),
+    ])
+    func `packed pixels are djpeg's to the bit`(format: String, channels: [Int]) async throws {
+        for name in ["chelsea-444", "chelsea-420"] {
+            let pixels = try await output(of: file(ofJPEG: name), frames: 1, "--raw", format)
+            let reference = try await place.djpeg(Places.fixture("jpeg/\(name).jpg"))
+            var expected: [UInt8] = []
+            for pixel in 0..<reference.count / 3 {
+                expected += channels.map { $0 < 0 ? 255 : reference[3 * pixel + $0] }
+            }
+            #expect(pixels == expected)
+        }
+    }
+
+    @Test func `gray pixels are djpeg's to the bit`() async throws {
+        let pixels = try await output(of: file(ofJPEG: "chelsea-420"), frames: 1, "--raw", "gray")
+        #expect(try await pixels == place.djpeg(Places.fixture("jpeg/chelsea-420.jpg"), "-grayscale"))
+    }
+
+    @Test(arguments: [("i420", "yuv420p"), ("nv12", "nv12")])
+    func `planar pixels are what ffmpeg decodes`(format: String, reference: String) async throws {
+        let pixels = try await output(of: file(ofJPEG: "chelsea-420"), frames: 1, "--raw", format)
+        let expected = try await place.pixels(of: Places.fixture("jpeg/chelsea-420.jpg"), as: reference)
+        #expect(peakSignalToNoiseRatio(pixels, expected) > 50)
+    }
+
+    @Test func `the head's size rules where the JPEG is a pixel larger`() async throws {
+        let stream = Places.fixture("streams/jitsi-562-on-563.http")
+        let pixels = try await output(of: stream, frames: 1, "--raw", "gray")
+        let whole = try await place.djpeg(
+            place.file("whole.jpg", FixtureStream(at: stream).bodies[0]),
+            "-grayscale"
+        )
+        #expect(pixels == whole.pieces(of: 563).prefix(1218).flatMap { $0.prefix(562) })
+    }
+
+    @Test func `turned upright all orientations show one picture`() async throws {
+        let stream = Places.fixture("streams/orientations.http")
+        let pictures = try await output(of: stream, frames: 9, "--raw", "rgb", "--upright").pieces(of: 144 * 96 * 3)
+        try #require(pictures.count == 9)
+        for picture in pictures { #expect(peakSignalToNoiseRatio(picture, pictures[1]) > 38) }
+    }
+
+    @Test func `without being asked no picture is turned`() async throws {
+        let pixels = try await output(of: file(ofJPEG: "chelsea-444", orientation: 6), frames: 1, "--raw", "rgb")
+        #expect(try await pixels == place.djpeg(Places.fixture("jpeg/chelsea-444.jpg")))
+    }
+
+    @Test(arguments: ["--mjpeg", "--raw bgra", "--json"])
+    func `when the reader of the pipe goes, the program ends quietly`(option: String) async throws {
+        let receiver = try place.shell("{ $F receive $S --quiet \(option); echo $? >$D/code; } | head -c 40")
+        let sender = try place.framesocket(
+            ["send", place.socket, Places.fixture("jpeg"), "--loop", "0", "--wait", "30"]
+        )
+        let ending = await receiver.ended()
+        #expect(ending.output.count == 40)
+        #expect(ending.errors == "")
+        #expect(try Data.bytes(at: place.path("code")) == Array("0\n".utf8))
+        #expect(await sender.ended().status == 0)
+        #expect(try place.names() == ["code"])
+    }
+}

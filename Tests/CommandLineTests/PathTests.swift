@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+/// What becomes of the socket's file, and who may have the path.
+@Suite(.serialized) struct PathTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// Leaves a socket behind that nobody listens at, as deployed receivers do.
+    private func leaveDeadSocket() async throws {
+        let code = "import socket; socket.socket(socket.AF_UNIX).bind('\(place.socket)')"
+        #expect(await (try place.start(Places.tool("python3"), ["-c", code])).ended().status == 0)
+        #expect(try place.names() == ["s"])
+    }
+
+    @Test func `only this user may use the socket, and it is gone at the end`() async throws {
+        let receiver = try await place.receiver("--count", "1", "--json")
+        let attributes = try FileManager.default.attributesOfItem(atPath: place.socket)
+        #expect(attributes[.type] as? FileAttributeType == .typeSocket)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(try await place.send(jpeg).status == 0)
+        #expect(await receiver.ended().status == 0)
+        #expect(try place.names() == [])
+    }
+
+    @Test func `a dead socket is replaced`() async throws {
+        try await leaveDeadSocket()
+        let receiver = try await place.receiver("--count", "1", "--json")
+        #expect(try await place.send(jpeg).status == 0)
+        #expect(await receiver.ended().status == 0)
+        #expect(try place.names() == [])
+    }
+
+    @Test func `a killed receiver leaves a dead socket, and the next one takes its place`() async throws {
+        let killed = try await place.receiver("--json")
+        killed.kill()
+        #expect(await killed.ended().status == -9)
+        #expect(try place.names().contains("s"))
+        let receiver = try await place.receiver("--count", "1", "--json")
+        #expect(try await place.send(jpeg).status == 0)
+        #expect(await receiver.ended().status == 0)
+        #expect(try place.names() == [])
+    }
+
+    @Test func `a live server is left alone`() async throws {
+        let first = try await place.receiver("--count", "1", "--json")
+        let second = try place.framesocket(["receive", place.socket, "--json"])
+        let ending = await second.ended()
+        #expect(ending.status == 69)
+        #expect(try ending.events.map(\.name) == ["error"])
+        #expect(try ending.events[0].text("code") == "path.inUse")
+        #expect(try await place.send(jpeg).status == 0)
+        #expect(await first.ended().status == 0)
+    }
+
+    @Test func `a live server of another program is left alone`() async throws {
+        let code = """
+            import socket, sys
+            server = socket.socket(socket.AF_UNIX); server.bind('\(place.socket)'); server.listen()
+            print('listening', flush=True)
+            sys.stdin.read()
+            """
+        let live = try place.start(Places.tool("python3"), ["-c", code], input: .silence)
+        try await live.lines(1)
+        let ending = await (try place.framesocket(["receive", place.socket])).ended()
+        #expect(ending.status == 69, "\(ending)")
+        #expect(try place.names() == ["s"])
+    }
+
+    @Test func `what is no socket is never touched`() async throws {
+        let file = try place.file("s", Array("precious".utf8))
+        let ending = await (try place.framesocket(["receive", place.socket])).ended()
+        #expect(ending.status == 73)
+        #expect(try Data.bytes(at: file) == Array("precious".utf8))
+        #expect(try place.names() == ["s"])
+    }
+
+    @Test func `a sender waits for a server that comes later, over a dead socket too`() async throws {
+        for isDead in [false, true] {
+            if isDead { try await leaveDeadSocket() }
+            let sender = try place.framesocket(["send", place.socket, jpeg, "--wait", "60"])
+            let receiver = try await place.receiver("--count", "1")
+            #expect(await sender.ended().status == 0)
+            #expect(await receiver.ended().status == 0)
+        }
+    }
+
+    @Test func `a sender gives up on a dead socket`() async throws {
+        try await leaveDeadSocket()
+        let ending = try await place.send(jpeg, "--wait", "0.3")
+        #expect(ending.status == 69)
+        #expect(ending.errors.contains(place.socket))
+        #expect(try place.names() == ["s"])
+    }
+}

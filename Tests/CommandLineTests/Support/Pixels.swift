@@ -1,0 +1,73 @@
+import Foundation
+
+extension Workplace {
+    /// The pixels of a picture file, as ffmpeg reads it; `format` is a name of ffmpeg's, such as `bgra`.
+    ///
+    /// Luma and chroma have the full range, as in a JPEG.
+    func pixels(of path: String, as format: String = "rgb24") async throws -> [UInt8] {
+        try await run(
+            "ffmpeg",
+            "-nostdin",
+            "-loglevel",
+            "error",
+            "-i",
+            path,
+            "-vf",
+            "scale=out_range=full:flags=accurate_rnd",
+            "-pix_fmt",
+            format,
+            "-f",
+            "rawvideo",
+            "-"
+        )
+    }
+
+    /// The pixels of a JPEG, as djpeg decodes it: red, green and blue, or gray.
+    func djpeg(_ path: String, _ options: String...) async throws -> [UInt8] {
+        let djpeg = try Places.tool("djpeg")
+        let ending = try await start(djpeg, ["-dct", "int", "-pnm"] + options + [path]).ended()
+        guard ending.status == 0 else { throw Program.Failure(description: "djpeg: \(ending)") }
+        // Behind a head of three lines.
+        var rest = ending.output[...]
+        for _ in 0..<3 { rest = rest.drop { $0 != UInt8(ascii: "\n") }.dropFirst() }
+        return Array(rest)
+    }
+}
+
+/// The peak signal-to-noise ratio of two pictures in dB; infinite where they are the same, 0 where their sizes differ.
+func peakSignalToNoiseRatio(_ one: [UInt8], _ other: [UInt8]) -> Double {
+    guard one.count == other.count, !one.isEmpty else { return 0 }
+    var sum = 0
+    for index in one.indices {
+        let difference = Int(one[index]) - Int(other[index])
+        sum += difference * difference
+    }
+    return 10 * log10(255 * 255 * Double(one.count) / Double(sum))
+}
+
+extension [UInt8] {
+    /// The pieces of `count` bytes; the last one may be shorter.
+    func pieces(of count: Int) -> [[UInt8]] {
+        stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min($0 + count, self.count)]) }
+    }
+
+    /// The bytes with zeros behind them, up to the least size that deployed receivers bear.
+    var padded: [UInt8] {
+        self + [UInt8](repeating: 0, count: Swift.max(0, 10_240 - count))
+    }
+}
+
+/// A message as deployed senders write it.
+func message(_ body: [UInt8], width: Int = 451, height: Int = 300, orientation: Int = 1) -> [UInt8] {
+    Array(
+        """
+        HTTP/1.1 200 OK\r
+        Content-Length: \(body.count)\r
+        Buffer-Width: \(width)\r
+        Buffer-Height: \(height)\r
+        Buffer-Orientation: \(orientation)\r
+        \r
+
+        """.utf8
+    ) + body
+}

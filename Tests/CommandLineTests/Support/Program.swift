@@ -1,0 +1,211 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Another process: started with what it needs and nothing else, read while it runs.
+///
+/// Foundation's `Process` neither resets signals nor keeps descriptors that other tests open at the same time from the
+/// child, so that the end of a stream might not be seen.
+final class Program: Sendable {
+    /// What the process reads from standard input.
+    enum Input {
+        case nothing
+        case file(String)
+        /// A pipe to which nobody writes, and which does not end.
+        case silence
+    }
+
+    private let process: pid_t
+    private let name: String
+    private let silence: Int32?
+    private let transcript: Transcript
+
+    /// Starts the program at the path `executable`.
+    init(_ executable: String, _ arguments: [String], input: Input = .nothing) throws {
+        let output = try Pipe()
+        let errors = try Pipe()
+        var inputPipe: Pipe?
+        defer {
+            close(output.writeEnd)
+            close(errors.writeEnd)
+            if let inputPipe { close(inputPipe.readEnd) }
+        }
+        let standardInput: Int32
+        switch input {
+        case .nothing: standardInput = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+        case .file(let path): standardInput = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        case .silence:
+            let pipe = try Pipe()
+            inputPipe = pipe
+            standardInput = pipe.readEnd
+        }
+        guard standardInput >= 0 else { throw SystemFailure(call: "open", error: errno) }
+        defer { if inputPipe == nil { close(standardInput) } }
+        name = ([executable] + arguments).joined(separator: " ")
+        process = try spawn(executable, arguments, [standardInput, output.writeEnd, errors.writeEnd])
+        silence = inputPipe?.writeEnd
+        transcript = Transcript(process, output: output.readEnd, errors: errors.readEnd)
+    }
+
+    deinit {
+        if let silence { close(silence) }
+    }
+
+    /// The process's number.
+    var id: Int { Int(process) }
+
+    /// Waits until the process has printed `count` lines, and gives all that are there.
+    @discardableResult
+    func lines(_ count: Int) async throws -> [String] {
+        let state = await transcript.state { $0.output.completeLines.count >= count }
+        try require(state.output.completeLines.count >= count, "\(count) lines", state)
+        return state.output.completeLines
+    }
+
+    /// Waits until the process has printed `count` bytes.
+    func bytes(_ count: Int) async throws {
+        let state = await transcript.state { $0.output.count >= count }
+        try require(state.output.count >= count, "\(count) bytes", state)
+    }
+
+    /// Waits until the process has told a person `words`, on standard error.
+    func told(_ words: String) async throws {
+        let state = await transcript.state { $0.text.contains(words) }
+        try require(state.text.contains(words), "\"\(words)\"", state)
+    }
+
+    private func require(_ isThere: Bool, _ expectation: String, _ state: Transcript.State) throws {
+        guard !isThere else { return }
+        throw Failure(description: "\(name) ended without \(expectation): \(Ending(state))")
+    }
+
+    /// A signal that asks or makes a process end.
+    enum Signal: CaseIterable {
+        /// Ctrl-C.
+        case interrupt
+        case terminate
+    }
+
+    /// Sends a signal.
+    func send(_ signal: Signal) {
+        switch signal {
+        case .interrupt: transcript.send(SIGINT)
+        case .terminate: transcript.send(SIGTERM)
+        }
+    }
+
+    /// Ends the process, and all that it has started.
+    func kill() {
+        transcript.kill()
+    }
+
+    /// Waits until the process has ended.
+    func ended() async -> Ending {
+        await Ending(transcript.state { _ in false })
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+}
+
+/// How a process ended, and all that it printed.
+struct Ending: Sendable, CustomStringConvertible {
+    /// The exit code, or the negative number of the signal that ended it.
+    let status: Int32
+    let output: [UInt8]
+    let errors: String
+
+    fileprivate init(_ state: Transcript.State) {
+        status = state.status ?? 0
+        output = state.output
+        errors = state.text
+    }
+
+    var text: String { String(decoding: output, as: UTF8.self) }
+    var lines: [String] { output.completeLines }
+
+    var description: String { "exit \(status)\nstandard output: \(text.prefix(2000))\nstandard error: \(errors)" }
+}
+
+/// A system call that failed.
+struct SystemFailure: Error, CustomStringConvertible {
+    let call: String
+    let error: Int32
+
+    var description: String { unsafe "\(call): \(String(cString: strerror(error)))" }
+}
+
+extension Transcript.State {
+    /// What was told on standard error.
+    fileprivate var text: String { String(decoding: errors, as: UTF8.self) }
+}
+
+extension [UInt8] {
+    /// The lines that have an end.
+    fileprivate var completeLines: [String] {
+        split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+/// Both ends of a pipe, neither of which a child inherits.
+private struct Pipe {
+    let readEnd: Int32
+    let writeEnd: Int32
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else { throw SystemFailure(call: "pipe", error: errno) }
+        (readEnd, writeEnd) = (ends[0], ends[1])
+        _ = fcntl(readEnd, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(writeEnd, F_SETFD, FD_CLOEXEC)
+    }
+}
+
+/// Starts a process in a group of its own, with the default signals and no descriptors but the first three.
+private func spawn(_ executable: String, _ arguments: [String], _ descriptors: [Int32]) throws -> pid_t {
+    #if canImport(Darwin)
+        var actions = unsafe posix_spawn_file_actions_t(nil)
+        var attributes = unsafe posix_spawnattr_t(nil)
+        let closing = POSIX_SPAWN_CLOEXEC_DEFAULT
+    #else
+        var actions = unsafe posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        let closing: Int32 = 0
+    #endif
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    for (number, descriptor) in descriptors.enumerated() {
+        unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
+    }
+    #if !canImport(Darwin)
+        // More than the tests ever have open; that most are not is no error.
+        for descriptor in Int32(descriptors.count)..<512 {
+            unsafe posix_spawn_file_actions_addclose(&actions, descriptor)
+        }
+    #endif
+
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    unsafe sigfillset(&signals)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+    unsafe sigemptyset(&signals)
+    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+    let flags = Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGDEF) | Int32(POSIX_SPAWN_SETSIGMASK) | closing
+    unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
+
+    var words = unsafe ([executable] + arguments).map { unsafe strdup($0) } + [nil]
+    defer { unsafe words.forEach { unsafe free($0) } }
+    var process = pid_t()
+    let error = unsafe posix_spawn(&process, executable, &actions, &attributes, &words, environ)
+    guard error == 0 else { throw SystemFailure(call: "posix_spawn \(executable)", error: error) }
+    return process
+}

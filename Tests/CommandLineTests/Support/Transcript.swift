@@ -1,0 +1,137 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What a process prints, read by a thread of its own until both streams have ended; then the thread waits for the process.
+final class Transcript: @unchecked Sendable {
+    /// After so long a process that hangs is killed, so that a failing test ends; nothing passes by it.
+    private static let patience: Duration = .seconds(90)
+
+    /// What is known of the process.
+    struct State: Sendable {
+        var output: [UInt8] = []
+        var errors: [UInt8] = []
+        /// The exit code, or the negative number of the signal that ended it; nil while it runs.
+        var status: Int32?
+    }
+
+    private struct Waiter {
+        let isEnough: @Sendable (State) -> Bool
+        let continuation: CheckedContinuation<State, Never>
+    }
+
+    private let process: pid_t
+    private let lock = NSLock()
+    // Under the lock:
+    private var state = State()
+    private var waiters: [Waiter] = []
+
+    init(_ process: pid_t, output: Int32, errors: Int32) {
+        self.process = process
+        Thread.detachNewThread { [self] in follow(output, errors) }
+    }
+
+    /// Waits until enough is known, or the process has ended.
+    func state(_ isEnough: @escaping @Sendable (State) -> Bool) async -> State {
+        await withCheckedContinuation { continuation in
+            lock.withLock { waiters.append(Waiter(isEnough: isEnough, continuation: continuation)) }
+            serve()
+        }
+    }
+
+    /// Sends a signal to the process, unless it has ended.
+    func send(_ signal: Int32) {
+        lock.withLock { if state.status == nil { _ = Self.signal(process, signal) } }
+    }
+
+    /// Ends the process and all that it has started.
+    func kill() {
+        lock.withLock { if state.status == nil { _ = Self.signal(-process, SIGKILL) } }
+    }
+
+    private static func signal(_ process: pid_t, _ number: Int32) -> Int32 {
+        #if canImport(Glibc)
+            Glibc.kill(process, number)
+        #elseif canImport(Musl)
+            Musl.kill(process, number)
+        #elseif canImport(Darwin)
+            Darwin.kill(process, number)
+        #endif
+    }
+
+    /// Resumes those who know enough now.
+    private func serve() {
+        lock.lock()
+        let state = state
+        let served = waiters.filter { state.status != nil || $0.isEnough(state) }
+        waiters.removeAll { state.status != nil || $0.isEnough(state) }
+        lock.unlock()
+        for waiter in served { waiter.continuation.resume(returning: state) }
+    }
+
+    // MARK: The thread
+
+    private func follow(_ output: Int32, _ errors: Int32) {
+        var watched = [output, errors].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        let deadline = ContinuousClock.now + Self.patience
+        var isKilled = false
+        while watched.contains(where: { $0.fd >= 0 }) {
+            let left = max(.zero, deadline - .now) / .milliseconds(1)
+            let count = unsafe poll(&watched, nfds_t(watched.count), isKilled ? -1 : Int32(left.rounded(.up)))
+            if count == 0 {
+                kill()
+                isKilled = true
+            }
+            for index in watched.indices where watched[index].revents != 0 {
+                if !read(watched[index].fd, isOutput: index == 0) { watched[index].fd = -1 }
+            }
+        }
+        close(output)
+        close(errors)
+        wait(isKilled: isKilled)
+        serve()
+    }
+
+    /// Reads once; false at the end.
+    private func read(_ descriptor: Int32, isOutput: Bool) -> Bool {
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
+            unsafe count = readOnce(descriptor, buffer)
+        }
+        lock.withLock { if isOutput { state.output += bytes } else { state.errors += bytes } }
+        serve()
+        return !bytes.isEmpty
+    }
+
+    private func wait(isKilled: Bool) {
+        var information = unsafe siginfo_t()
+        // Without reaping: until the status says that it is gone, the number must stay the process's own.
+        while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        lock.withLock {
+            var status: Int32 = 0
+            while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+            state.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
+            if isKilled { state.errors += Array("\n(killed after \(Self.patience))".utf8) }
+        }
+    }
+}
+
+/// Reads what is there, and returns how much it is; 0 at the end.
+private func readOnce(_ descriptor: Int32, _ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    while true {
+        #if canImport(Glibc)
+            let count = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        #elseif canImport(Musl)
+            let count = unsafe Musl.read(descriptor, buffer.baseAddress, buffer.count)
+        #elseif canImport(Darwin)
+            let count = unsafe Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+        #endif
+        if count >= 0 { return count }
+        if errno != EINTR { return 0 }
+    }
+}

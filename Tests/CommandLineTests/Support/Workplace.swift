@@ -1,0 +1,99 @@
+import Foundation
+
+/// A directory of a test's own, the path of a socket in it, and ways to start programs there; all gone with the test.
+final class Workplace: @unchecked Sendable {
+    let directory: String
+    private let lock = NSLock()
+    /// What was started here, under the lock.
+    private var programs: [Program] = []
+
+    /// A path for a socket, short enough for every system.
+    var socket: String { directory + "/s" }
+
+    init() throws {
+        directory = "/tmp/fs-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    }
+
+    deinit {
+        for program in programs { program.kill() }
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// A path in the directory.
+    func path(_ name: String) -> String {
+        "\(directory)/\(name)"
+    }
+
+    /// Writes a file, and gives its path.
+    func file(_ name: String, _ bytes: [UInt8]) throws -> String {
+        try Data(bytes).write(to: URL(filePath: path(name)))
+        return path(name)
+    }
+
+    /// What is in the directory, or in one below it, by name.
+    func names(in name: String = ".") throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path(name)).sorted()
+    }
+
+    /// What files in a directory below hold, in the order of their names.
+    func contents(of name: String) throws -> [[UInt8]] {
+        try names(in: name).map { try Data.bytes(at: path("\(name)/\($0)")) }
+    }
+
+    // MARK: Programs
+
+    /// Starts a program, which ends with the test at the latest.
+    func start(_ executable: String, _ arguments: [String], input: Program.Input = .nothing) throws -> Program {
+        let program = try Program(executable, arguments, input: input)
+        lock.withLock { programs.append(program) }
+        return program
+    }
+
+    /// Starts `framesocket`.
+    func framesocket(_ arguments: [String], input: Program.Input = .nothing) throws -> Program {
+        try start(Places.framesocket, arguments, input: input)
+    }
+
+    /// Starts `framesocket receive` at the socket, and waits until it listens.
+    func receiver(_ arguments: String...) async throws -> Program {
+        let receiver = try framesocket(["receive", socket] + arguments)
+        if arguments.contains("--json") {
+            _ = try await receiver.lines(1)
+        } else {
+            try await receiver.told("listening at")
+        }
+        return receiver
+    }
+
+    /// Sends with `framesocket send` to the socket, and waits for its end.
+    func send(_ arguments: String..., input: Program.Input = .nothing) async throws -> Ending {
+        try await framesocket(["send", socket] + arguments, input: input).ended()
+    }
+
+    /// Starts a foreign peer at the socket.
+    @discardableResult
+    func peer(_ name: String, _ arguments: String...) throws -> Program {
+        try start(Places.python, ["-B", Places.peer(name), socket] + arguments)
+    }
+
+    /// Starts a command of the shell, in which `$F` is framesocket, `$S` the socket, `$D` the directory and `$X` Fixtures.
+    func shell(_ command: String) throws -> Program {
+        let settings = "F='\(Places.framesocket)' S='\(socket)' D='\(directory)' X='\(Places.fixture(""))'; "
+        return try start("/bin/sh", ["-c", settings + command])
+    }
+
+    /// Runs a program of the system to its end, and gives what it prints.
+    func run(_ tool: String, _ arguments: String...) async throws -> [UInt8] {
+        let ending = try await Program(Places.tool(tool), arguments).ended()
+        guard ending.status == 0 else { throw Program.Failure(description: "\(tool): \(ending)") }
+        return ending.output
+    }
+}
+
+extension Data {
+    /// A file's bytes.
+    static func bytes(at path: String) throws -> [UInt8] {
+        try [UInt8](Data(contentsOf: URL(filePath: path)))
+    }
+}

@@ -1,0 +1,96 @@
+import Testing
+
+/// What `framesocket` makes of the words behind its name.
+@Suite(.serialized) struct UsageTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    @Test(arguments: [
+        ("$F --help", ["Usage: framesocket COMMAND", "receive", "send", "demo"]),
+        ("$F -h", ["Usage: framesocket COMMAND"]),
+        ("$F help", ["Usage: framesocket COMMAND"]),
+        ("$F --version", ["framesocket 0."]),
+        (
+            "$F receive --help",
+            ["Usage: framesocket receive PATH", "--count", "--output", "--decode", "--json", "--raw"]
+        ),
+        ("$F receive $S --count 3 -h", ["Usage: framesocket receive PATH"]),
+        ("$F send --help", ["Usage: framesocket send PATH FILE", "--fps", "--loop", "--passthrough", "--size"]),
+        ("$F demo --help", ["Usage: framesocket demo"]),
+    ])
+    func `help goes to standard output, and is no failure`(command: String, parts: [String]) async throws {
+        let ending = try await place.shell(command).ended()
+        #expect(ending.status == 0 && ending.errors == "", "\(ending)")
+        for part in parts { #expect(ending.text.contains(part)) }
+        #expect(ending.lines.allSatisfy { $0.count <= 80 })
+    }
+
+    @Test(arguments: [
+        ("$F", "Usage: framesocket COMMAND"),
+        ("$F recieve $S", #"there is no command "recieve""#),
+        ("$F --json", "there is no command"),
+        ("$F receive", "one path"),
+        ("$F receive $S $S", "one path"),
+        ("$F receive $S --cuont 3", "there is no option --cuont"),
+        ("$F receive $S -x", "there is no option -x"),
+        ("$F receive $S --count", "--count needs a value"),
+        ("$F receive $S --count --json", "--count needs a value"),
+        ("$F receive $S --count 0", "--count wants a whole number from 1"),
+        ("$F receive $S --count three", "--count wants"),
+        ("$F receive $S --count=", "--count wants"),
+        ("$F receive $S --count 99999999999999999999", "--count wants"),
+        ("$F receive $S --count 1 --count 2", "given twice"),
+        ("$F receive $S --json --mjpeg", "one of --json, --mjpeg and --raw"),
+        ("$F receive $S --raw bgra --mjpeg", "one of --json, --mjpeg and --raw"),
+        ("$F receive $S --raw tga", "--raw wants one of bgra"),
+        ("$F receive $S --timeout -1", "--timeout wants"),
+        ("$F send", "path of a server"),
+        ("$F send $S", "pictures to send"),
+        ("$F send $S $X/jpeg --quality 0", "--quality wants a whole number from 1 to 100"),
+        ("$F send $S $X/jpeg --quality 101", "--quality wants"),
+        ("$F send $S $X/jpeg --scale 3/2", "--scale wants a fraction"),
+        ("$F send $S $X/jpeg --scale 1/0", "--scale wants a fraction"),
+        ("$F send $S $X/jpeg --orientation 9", "--orientation wants a whole number from 0 to 8"),
+        ("$F send $S $X/jpeg --subsampling 4:2:1", "--subsampling wants"),
+        ("$F send $S $X/jpeg --fps 0", "--fps wants a number over 0"),
+        ("$F send $S $X/jpeg --loop -1", "--loop wants a whole number from 0"),
+        ("$F send $S $X/jpeg --passthrough --scale 1/2", "--passthrough"),
+        ("$F send $S $X/jpeg --size 4x4 --format rgb", "raw video wants"),
+        ("$F send $S - --size 4x4", "raw video wants"),
+        ("$F send $S - --format rgb", "raw video wants"),
+        ("$F send $S - --size 4x --format rgb", "--size wants a size such as 1920x1080"),
+        ("$F send $S - --size 0x4 --format rgb", "--size wants"),
+        ("$F send $S - $X/jpeg", "standard input"),
+        ("$F send $S - --loop 2", "standard input cannot be sent twice"),
+        ("$F demo now", "no more than options"),
+        ("$F demo --quality x", "--quality wants"),
+    ])
+    func `a slip in typing is exit 64, says what was wrong, and does nothing`(
+        command: String,
+        complaint: String
+    ) async throws {
+        let ending = try await place.shell(command).ended()
+        #expect(ending.status == 64 && ending.output.isEmpty, "\(ending)")
+        #expect(ending.errors.contains(complaint))
+        #expect(try place.names() == [])
+    }
+
+    @Test(arguments: [
+        "$F receive $D/-p --count=1 --output=$D/out --json",
+        "$F receive --count 1 --json --output $D/out $D/-p",
+        "cd $D; $F receive --count=1 --output out --json -- -p",
+    ])
+    func `values stand behind a blank or an equals sign, and words behind two dashes are no options`(
+        command: String
+    ) async throws {
+        let receiver = try place.shell(command)
+        try await receiver.lines(1)
+        let sending = try place.shell("cd $D; $F send --wait=30 --passthrough -- -p $X/jpeg/chelsea-420.jpg")
+        #expect(await sending.ended().status == 0)
+        #expect(await receiver.ended().status == 0)
+        #expect(try place.names(in: "out") == ["frame-000000.jpg"])
+    }
+}

@@ -184,7 +184,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
             do throws(Errno) {
                 for _ in 0..<Self.readsPerTurn {
                     switch try unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
-                    case .bytes(0): return end(.closedByPeer)
+                    case .bytes(0, _): return end(.closedByPeer)
                     case .bytes: continue
                     case .wouldBlock: return
                     }

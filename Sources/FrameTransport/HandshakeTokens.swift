@@ -47,7 +47,7 @@ extension HandshakeTokens {
             Result { () throws(Errno) in try unsafe Syscalls.send(to: socket, own, nothing, nothing) }
         }
         do throws(Errno) {
-            guard case .bytes(own.count) = try sent.get() else { throw Errno.again }
+            guard case .bytes(own.count, _) = try sent.get() else { throw Errno.again }
         } catch {
             throw .lost(error)
         }
@@ -93,7 +93,7 @@ struct TokenReader {
             } catch {
                 throw .lost(error)
             }
-            guard case .bytes(let count) = transfer else { return false }
+            guard case .bytes(let count, _) = transfer else { return false }
             guard count > 0 else { throw TransportError(.tokenRejected, "the other side closed in place of its token") }
             unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             return true

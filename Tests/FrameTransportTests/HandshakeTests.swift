@@ -103,8 +103,9 @@ import Testing
     @Test func `whoever shows nothing is sent away at the deadline`() async throws {
         let server = try makeServer { $0.limits.handshake = .milliseconds(20) }
         let silent = try RawSocket.connected(to: server.path)
-        try await silent.write(Array(tokens.own.dropLast()))
-        #expect(try await silent.read(1).isEmpty)
+        // The deadline may be over before this is written, and what was written is unread when the server closes.
+        try? await silent.write(Array(tokens.own.dropLast()))
+        #expect((try? await silent.read(1)) ?? [] == [])
         #expect(await eventually { server.refusedConnections == 1 })
     }
 

@@ -2,6 +2,10 @@
 public enum DropCause: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// No server is connected.
     case notConnected
+    /// The receiver has asked for a pause.
+    case paused
+    /// The receiver has said that it wants no pictures.
+    case notWanted
     /// It was not due at the wanted rate.
     case paced
     /// It equals the frame sent before.
@@ -19,6 +23,8 @@ public enum DropCause: String, Sendable, Hashable, CaseIterable, CustomStringCon
     public var description: String {
         switch self {
         case .notConnected: "no server is connected"
+        case .paused: "the receiver has asked for a pause"
+        case .notWanted: "the receiver wants no pictures"
         case .paced: "it was not due at the wanted rate"
         case .unchanged: "it equals the frame sent before"
         case .superseded: "a newer frame took its place"

@@ -14,6 +14,8 @@ public import TurboJPEG
 /// encoded and sent at a time, one waits, and a newer one takes its place; live video is worth nothing late. A picture
 /// that cannot be encoded costs that one frame. Where the pacing leaves out unchanged pictures, handing one in that is due
 /// also costs one pass over its bytes.
+///
+/// A receiver may ask for a pause, another rate, size or quality, or a frame now; the uploader obeys.
 public final class SampleUploader: Sendable {
     /// What became of a frame when it was handed in.
     public enum Outcome: Sendable, Hashable {
@@ -57,7 +59,32 @@ public final class SampleUploader: Sendable {
         self.connection = connection
         state = Locked(State(configuration: configuration, budget: SendingBudget(configuration.maximumMemory)))
         gate = Locked(FrameGate(configuration.pacing))
+        connection.onRequest { [weak self] in self?.obey($0) }
         connection.open()
+    }
+
+    /// Does what the receiver asks for; what it has asked for stays until it or ``update(_:)`` changes it.
+    private func obey(_ request: ControlRequest) {
+        switch request {
+        case .prefer(let preferences):
+            update { configuration in
+                if let frameRate = preferences.frameRate { configuration.pacing.rate = .framesPerSecond(frameRate) }
+                if let size = preferences.size { configuration.scale = .fit(width: size.width, height: size.height) }
+                if let quality = preferences.quality { configuration.quality = quality }
+            }
+        case .hello, .refresh, .resume:
+            requestFrame()
+        case .pause, .stop, .ping:
+            // The connection itself sees to these.
+            break
+        }
+    }
+
+    /// Why no frame may go at present; nil where one may.
+    private var barrier: DropCause? {
+        guard connection.isOpen else { return .notConnected }
+        if connection.isPaused { return .paused }
+        return connection.wants.contains(.pictures) ? nil : .notWanted
     }
 
     /// What has been done so far.
@@ -172,10 +199,10 @@ public final class SampleUploader: Sendable {
         let now = MonotonicClock.now()
         let timestamp = timestamp ?? now
         let (cause, mustStart) = gate.withLock { gate -> (DropCause?, Bool) in
-            let isConnected = connection.isOpen
+            let barrier = barrier
             // A receiver that comes, or comes back, has seen nothing.
-            if !isConnected { gate.forget() }
-            let paced = isConnected ? gate.causeToDrop(content, orientation, at: timestamp) : .notConnected
+            if barrier == .notConnected { gate.forget() }
+            let paced = barrier ?? gate.causeToDrop(content, orientation, at: timestamp)
             return state.withLock { state in
                 state.statistics.offered += 1
                 var cause = paced

@@ -188,7 +188,7 @@ internal import FrameWire
         } catch {
             throw .lost(error)
         }
-        guard case .bytes(let count) = transfer else {
+        guard case .bytes(let count, let isShort) = transfer else {
             mayHaveMore = false
             return false
         }
@@ -198,7 +198,7 @@ internal import FrameWire
         }
         // A short read has emptied the socket, and the next bytes come with a report of their own; but an end that
         // was reported together with these bytes will not be reported again.
-        mayHaveMore = count == target.count + spill.count || hasHungUp
+        mayHaveMore = !isShort || hasHungUp
         let direct = min(count, target.count)
         body?.advance(by: direct)
         _ = decoder.consumeBody(direct)

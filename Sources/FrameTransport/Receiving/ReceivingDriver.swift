@@ -227,7 +227,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             let nothing = unsafe MemoryRun(start: nil, count: 0)
             for _ in 0..<Self.discardsPerTurn {
                 switch try? unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
-                case .bytes(0), nil: return finish(.closedLocally(ending ?? .stoppedByUser))
+                case .bytes(0, _), nil: return finish(.closedLocally(ending ?? .stoppedByUser))
                 case .bytes: continue
                 case .wouldBlock: return
                 }

@@ -20,7 +20,7 @@ struct RequestWriter {
             let transfer = unsafe waiting.withUnsafeMutableBytes { bytes in
                 try? unsafe Syscalls.send(to: socket, bytes, nothing, nothing)
             }
-            guard case .bytes(let count)? = transfer else { return }
+            guard case .bytes(let count, _)? = transfer else { return }
             waiting.removeFirst(count)
         }
     }

@@ -305,8 +305,8 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
                 for _ in 0..<Self.readsPerTurn {
                     guard let socket = openSocket else { return }
                     switch try unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
-                    case .bytes(0): return end(.closedByPeer(.stoppedByUser))
-                    case .bytes(let count):
+                    case .bytes(0, _): return end(.closedByPeer(.stoppedByUser))
+                    case .bytes(let count, _):
                         take(unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: scratch[..<count])))
                     case .wouldBlock: return
                     }

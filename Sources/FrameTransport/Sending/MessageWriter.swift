@@ -96,9 +96,8 @@ enum OutgoingMessage: Sendable {
             body?.run(from: bodyStart) ?? MemoryRun(start: nil, count: 0),
             MemoryRun(rebasing: Self.zeroes[paddingStart..<max(paddingStart, padding)])
         )
-        guard case .bytes(let count) = try unsafe Syscalls.send(to: socket, runs.0, runs.1, runs.2) else {
-            return false
-        }
+        let transfer = try unsafe Syscalls.send(to: socket, runs.0, runs.1, runs.2)
+        guard case .bytes(let count, _) = transfer else { return false }
         written += count
         // A short count says that the socket is full: it reports when it has room again, so there is no need to ask now.
         guard written == messageByteCount else { return false }

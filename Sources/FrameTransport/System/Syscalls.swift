@@ -12,7 +12,8 @@ internal import CFrameTransport
 
 /// What a read or write that must not wait came back with.
 enum Transfer {
-    case bytes(Int)
+    /// So many bytes; fewer than asked for (`isShort`) where the socket is empty now, or full.
+    case bytes(Int, isShort: Bool)
     case wouldBlock
 }
 
@@ -73,7 +74,10 @@ extension Syscalls {
             unsafe message.msg_iov = vectors.baseAddress
             unsafe message.msg_iovlen = 3
             do throws(Errno) {
-                return .bytes(try retrying { unsafe call(&message) })
+                let count = try retrying { unsafe call(&message) }
+                // A read also ends where a peer has passed descriptors along, which are not taken: more may be there.
+                let isCut = unsafe message.msg_flags & Int32(MSG_CTRUNC) != 0
+                return .bytes(count, isShort: count < first.count + second.count + third.count && !isCut)
             } catch .again {
                 return .wouldBlock
             }

@@ -49,10 +49,8 @@ struct RequestLine: StartLine {
 }
 
 extension RequestLine {
-    /// The request of this version that the name is; nil where it is none.
-    var request: ControlName? {
-        isNameCut ? nil : ControlName(rawValue: String(decoding: name, as: UTF8.self))
-    }
+    /// The request of this version that the name is; nil where it is none, as every name that was cut.
+    var request: ControlName? { ControlName(rawValue: String(decoding: name, as: UTF8.self)) }
 
     /// The name's beginning as a text: its bytes are printable ASCII.
     var excerpt: String { String(decoding: name, as: UTF8.self) + (isNameCut ? "..." : "") }

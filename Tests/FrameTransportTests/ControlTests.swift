@@ -67,6 +67,7 @@ import Testing
         ]
         for request in sent { receiver.send(request) }
         var requests = sender.requests.makeAsyncIterator()
+        #expect(await requests.next() == .hello(ControlHello()))
         for request in sent { #expect(await requests.next() == request) }
     }
 
@@ -76,7 +77,8 @@ import Testing
         try await sender.open(within: .seconds(30))
         let host = try await foreign.accepted()
         try await host.write(ControlRequest.ping(1).encoded() + ControlRequest.pause.encoded())
-        #expect(await eventually { sender.isPaused })
+        #expect(await eventually { sender.skippedRequests == 2 })
+        #expect(!sender.isPaused)
         #expect(try !sender.send(sound(1)))
         try await sender.send(frame(2))
         sender.close()
@@ -112,8 +114,10 @@ import Testing
         try await sender.open(within: .seconds(30))
         let host = try await foreign.accepted()
         let unknown = Array("POST /dance HTTP/1.1\r\nContent-Length: 5\r\n\r\nPOST ".utf8)
-        try await host.write(unknown + ControlRequest.refresh.encoded(), chunk: 3)
+        let hello = ControlRequest.hello(ControlHello())
+        try await host.write(hello.encoded() + unknown + ControlRequest.refresh.encoded(), chunk: 3)
         var requests = sender.requests.makeAsyncIterator()
+        #expect(await requests.next() == hello)
         #expect(await requests.next() == .refresh)
         #expect(sender.skippedRequests == 1)
     }

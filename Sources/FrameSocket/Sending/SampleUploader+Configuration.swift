@@ -1,3 +1,4 @@
+internal import FrameWire
 public import TurboJPEG
 
 extension SampleUploader {
@@ -62,5 +63,16 @@ extension SampleUploader {
             self.sendsTiming = sendsTiming
             self.maximumMemory = maximumMemory
         }
+    }
+}
+
+extension SampleUploader.Configuration {
+    /// This configuration, but for what a receiver prefers; what it says nothing of stays.
+    func preferring(_ preferences: ControlPreferences) -> Self {
+        var result = self
+        if let frameRate = preferences.frameRate { result.pacing.rate = .framesPerSecond(frameRate) }
+        if let size = preferences.size { result.scale = .fit(width: size.width, height: size.height) }
+        if let quality = preferences.quality { result.quality = quality }
+        return result
     }
 }

@@ -36,6 +36,11 @@ public final class SampleUploader: Sendable {
     private let gate: Locked<FrameGate>
 
     private struct State {
+        /// What the program has set.
+        var own: Configuration
+        /// What the receiver prefers.
+        var preferences = ControlPreferences()
+        /// What follows from both.
         var configuration: Configuration
         var budget: SendingBudget
         var waiting: Offer?
@@ -57,22 +62,22 @@ public final class SampleUploader: Sendable {
     /// An uploader that opens `connection` and sends to it.
     public init(connection: SocketConnection, configuration: Configuration = .init()) {
         self.connection = connection
-        state = Locked(State(configuration: configuration, budget: SendingBudget(configuration.maximumMemory)))
+        state = Locked(State(own: configuration, configuration: configuration, budget: SendingBudget(configuration.maximumMemory)))
         gate = Locked(FrameGate(configuration.pacing))
         connection.onRequest { [weak self] in self?.obey($0) }
         connection.open()
     }
 
-    /// Does what the receiver asks for; what it has asked for stays until it or ``update(_:)`` changes it.
+    /// Does what the receiver asks for.
     private func obey(_ request: ControlRequest) {
         switch request {
         case .prefer(let preferences):
-            update { configuration in
-                if let frameRate = preferences.frameRate { configuration.pacing.rate = .framesPerSecond(frameRate) }
-                if let size = preferences.size { configuration.scale = .fit(width: size.width, height: size.height) }
-                if let quality = preferences.quality { configuration.quality = quality }
-            }
-        case .hello, .refresh, .resume:
+            changeState { $0.preferences = preferences }
+        case .hello:
+            // A receiver that introduces itself has preferred nothing yet, and seen nothing.
+            changeState { $0.preferences = ControlPreferences() }
+            requestFrame()
+        case .refresh, .resume:
             requestFrame()
         case .pause, .stop, .ping:
             // The connection itself sees to these.
@@ -90,7 +95,7 @@ public final class SampleUploader: Sendable {
     /// What has been done so far.
     public var statistics: SendingStatistics { state.withLock { $0.statistics } }
 
-    /// How frames are treated at present.
+    /// How frames are treated at present: as the program has set it, but for what the receiver prefers.
     public var configuration: Configuration { state.withLock { $0.configuration } }
 
     /// Changes the configuration from the next frame on, from any thread.
@@ -100,9 +105,14 @@ public final class SampleUploader: Sendable {
     /// The memory budget stays what it was at the beginning, whatever is assigned. `change` runs while frames are held
     /// back, and must not use the uploader.
     public func update(_ change: (inout Configuration) -> Void) {
+        changeState { change(&$0.own) }
+    }
+
+    private func changeState(_ change: (inout State) -> Void) {
         gate.withLock { gate in
             let pacing = state.withLock { state in
-                change(&state.configuration)
+                change(&state)
+                state.configuration = state.own.preferring(state.preferences)
                 return state.configuration.pacing
             }
             if gate.pacing != pacing { gate.pacing = pacing }

@@ -36,6 +36,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private var ending: FinishReason?
     private var isLingering: Bool { ending != nil }
     private var requests = RequestWriter()
+    private var hasSaidHello = false
     private var stopReason: FinishReason?
     private var sink: ((Frame) -> Void)?
     private var onEnd: ((CloseReason) -> Void)?
@@ -138,8 +139,12 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     }
 
     /// Sends a request to the sender, which need not understand it; one that cannot be taken is dropped.
+    ///
+    /// A sender heeds requests only after a hello, so the first one is preceded by it.
     func send(_ request: ControlRequest) {
         guard isReady, !isLingering, let socket = descriptor?.rawValue else { return }
+        if case .hello = request {} else if !hasSaidHello { requests.add(.hello(ControlHello())) }
+        hasSaidHello = true
         requests.add(request)
         requests.write(to: socket)
     }

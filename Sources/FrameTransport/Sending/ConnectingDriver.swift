@@ -16,7 +16,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         case handshaking(socket: Int32)
         case open(socket: Int32)
         /// Ending in order: the message under way, and the server's own end, are waited for.
-        case closing(socket: Int32, reason: FinishReason)
+        case closing(socket: Int32, reason: CloseReason)
         case closed(CloseReason)
 
         var published: SocketConnection.State {
@@ -259,7 +259,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         case .open:
             checkProgress()
         case .closing(_, let reason):
-            finish(.closedLocally(reason))
+            finish(reason)
         case .idle, .closed:
             break
         }
@@ -354,6 +354,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     }
 
     private func take(_ request: ControlRequest) {
+        if case .hello = request {} else if control.hello == nil { return control.skip() }
         control.take(request)
         switch request {
         case .hello(let hello):
@@ -364,15 +365,14 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         case .ping(let number):
             answer(pong: number)
         case .stop(let reason):
-            finish(.closedByPeer(reason))
+            if case .open(let socket) = state { endInOrder(socket, .closedByPeer(reason)) }
         case .prefer, .refresh:
             break
         }
     }
 
-    /// Tells the receiver how this side stands; only one that said hello understands it.
+    /// Tells the receiver, which has said hello, how this side stands.
     private func answer(pong: UInt64? = nil) {
-        guard control.hello != nil else { return }
         let status = SenderStatus(state: control.isPaused ? .paused : .live, pong: pong)
         if case .broken? = lane.send(.status(status)) { endIfBroken() }
     }
@@ -384,20 +384,25 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         case .idle, .waiting, .connecting, .handshaking:
             finish(.closedLocally(reason))
         case .open(let socket):
-            if control.hello != nil { _ = lane.send(.status(SenderStatus(state: .stopped(reason)))) }
-            state = .closing(socket: socket, reason: reason)
-            registration?.deadline = MonotonicClock.deadline(in: configuration.linger)
-            if lane.stopAccepting() { Syscalls.shutdownSending(socket) }
+            endInOrder(socket, .closedLocally(reason))
         case .closing, .closed:
             break
         }
+    }
+
+    /// Sends what is under way, says why it was the last, and waits for the server's own end.
+    private func endInOrder(_ socket: Int32, _ reason: CloseReason) {
+        if control.hello != nil { _ = lane.send(.status(SenderStatus(state: .stopped(reason.finishReason)))) }
+        state = .closing(socket: socket, reason: reason)
+        registration?.deadline = MonotonicClock.deadline(in: configuration.linger)
+        if lane.stopAccepting() { Syscalls.shutdownSending(socket) }
     }
 
     /// The connection has come to its end, by the server or by a failure.
     private func end(_ reason: CloseReason) {
         switch state {
         case .closing(_, let reason):
-            finish(.closedLocally(reason))
+            finish(reason)
         case .open where configuration.reopens:
             leaveSocket(reason)
             events.put(.didClose(reason))

@@ -1,0 +1,54 @@
+import FrameSocket
+
+extension Arguments {
+    /// Takes the options that say what both ends show each other before the first frame.
+    ///
+    /// - Returns: nil where no option asks for tokens.
+    mutating func tokens() throws(UsageError) -> HandshakeTokenFiles? {
+        let own = try value("--token-file")
+        let peer = try value("--peer-token-file")
+        guard let own else {
+            guard peer == nil else { throw UsageError(message: "--peer-token-file goes with --token-file") }
+            return nil
+        }
+        return HandshakeTokenFiles(own: own, peer: peer ?? own)
+    }
+
+    /// Where to listen or connect: a path, or `tcp:PORT` for a port of the loopback address.
+    static func endpoint(_ text: String) throws(UsageError) -> SocketEndpoint {
+        guard text.hasPrefix("tcp:") else { return .path(text) }
+        guard let port = UInt16(text.dropFirst(4)) else {
+            throw UsageError(message: "\"\(text)\" names no port: tcp:0 to tcp:65535")
+        }
+        return .loopback(port: port)
+    }
+
+    /// Takes an option whose value is a size such as 1920x1080.
+    mutating func size(_ name: String) throws(UsageError) -> BufferSize? {
+        try value(name, "a size such as 1920x1080") { text in
+            let parts = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+            guard parts.count == 2, let width = parts[0], let height = parts[1], width > 0, height > 0 else { return nil }
+            return BufferSize(width: width, height: height)
+        }
+    }
+}
+
+/// The files that hold this side's token and the other's; a line feed at their end is not part of it.
+struct HandshakeTokenFiles {
+    let own: String
+    let peer: String
+
+    func read() throws(CommandFailure) -> HandshakeTokens {
+        HandshakeTokens(own: try Self.token(in: own), expected: try Self.token(in: peer))
+    }
+
+    private static func token(in path: String) throws(CommandFailure) -> [UInt8] {
+        do {
+            var bytes = try Files.contents(of: path)
+            if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+            return bytes
+        } catch {
+            throw CommandFailure(.noInput, error.message)
+        }
+    }
+}

@@ -74,6 +74,11 @@ final class Program: Sendable {
         try require(state.output.count >= count, "\(count) bytes", state)
     }
 
+    /// Whether these words are on standard output by now.
+    func hasPrinted(_ words: String) -> Bool {
+        String(decoding: transcript.now.output, as: UTF8.self).contains(words)
+    }
+
     /// Waits until the process has told a person `words`, on standard error.
     func told(_ words: String) async throws {
         let state = await transcript.state { $0.text.contains(words) }

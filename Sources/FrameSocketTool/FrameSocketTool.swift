@@ -28,10 +28,10 @@ enum FrameSocketTool {
             """
     }
 
-    @concurrent
-    static func main() async {
-        Interruption.ignoreBrokenPipes()
-        exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    static func main() {
+        Interruption.watch {
+            exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+        }
     }
 
     private static func run(_ words: [String]) async -> ExitCode {

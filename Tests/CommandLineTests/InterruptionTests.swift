@@ -67,14 +67,24 @@ import Testing
 
     @Test func `a sender to whom nobody listens can be interrupted`() async throws {
         let sender = try place.framesocket(["send", place.socket, jpeg, "--wait", "600"])
+        try await sender.watchesForSignals()
         sender.send(.interrupt)
         #expect(await sender.ended().status == 130)
+    }
+
+    @Test(arguments: 0..<20)
+    func `a receiver can be interrupted as soon as it listens`(attempt: Int) async throws {
+        let receiver = try await place.receiver("--json")
+        receiver.send(.interrupt)
+        #expect(await receiver.ended().status == 130)
+        #expect(try place.names() == [])
     }
 
     @Test(arguments: Program.Signal.allCases)
     func `an interrupted demo ends its receivers and leaves no socket behind`(signal: Program.Signal) async throws {
         let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --output $D/out --seconds 1000")
         try await demo.told("What arrived is in")
+        try await eventually { try place.names().contains { try $0 != "out" && place.names(in: $0).contains("live") } }
         demo.send(signal)
         // Its streams end when the receivers, which have them too, have ended as well.
         #expect(await demo.ended().status == 130)

@@ -103,14 +103,11 @@ import Testing
     @Test(arguments: ["--mjpeg", "--raw bgra", "--json"])
     func `when the reader of the pipe goes, the program ends quietly`(option: String) async throws {
         let receiver = try place.shell("{ $F receive $S --quiet \(option); echo $? >$D/code; } | head -c 40")
-        let sender = try place.framesocket(
-            ["send", place.socket, Places.fixture("jpeg"), "--loop", "0", "--wait", "30"]
-        )
+        _ = try place.framesocket(["send", place.socket, Places.fixture("jpeg"), "--loop", "0", "--wait", "30"])
         let ending = await receiver.ended()
         #expect(ending.output.count == 40)
         #expect(ending.errors == "")
         #expect(try Data.bytes(at: place.path("code")) == Array("0\n".utf8))
-        #expect(await sender.ended().status == 0)
         #expect(try place.names() == ["code"])
     }
 }

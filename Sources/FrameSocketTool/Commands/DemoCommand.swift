@@ -1,4 +1,5 @@
 import FrameSocket
+import Locking
 
 /// `framesocket demo`: sends the fixtures to a second process of this program, and looks at what arrived there.
 struct DemoCommand: Command {
@@ -21,6 +22,7 @@ struct DemoCommand: Command {
     private let output: String?
     private let quality: Int
     private let seconds: Double
+    private let receivers = Locked<[DemoReceiver]>([])
 
     init(_ arguments: inout Arguments) throws(UsageError) {
         fixtures = try arguments.value("--fixtures")
@@ -52,11 +54,14 @@ struct DemoCommand: Command {
                     return .failure(error)
                 }
             }.value
-        } stop: {
-            // The receivers, in the same terminal, have had the same signal.
+        } end: {
+            // Their sockets go with them.
+            for receiver in receivers.withLock({ $0 }) {
+                receiver.stop()
+                _ = await receiver.ended()
+            }
             Files.removeDirectory(sockets)
         }
-        Files.removeDirectory(sockets)
         try outcome.get()
     }
 
@@ -70,7 +75,7 @@ struct DemoCommand: Command {
     ) async throws(CommandFailure) {
         let count = sequences.reduce(0) { $0 + $1.paths.count }
         Terminal.say("Every frame: \(count) pictures at quality \(quality), from process to process through \(socket)")
-        let receiver = try DemoReceiver([socket, "--count", "\(count)", "--output", directory, "--decode", "--json"])
+        let receiver = try startReceiver([socket, "--count", "\(count)", "--output", directory, "--decode", "--json"])
         let uploader = try await makeUploader(socket)
         try Terminal.table("sequence", "frames", "size", "a frame", "frames/s", "bytes", "PSNR, worst")
         var first = 0
@@ -147,7 +152,7 @@ struct DemoCommand: Command {
     private func showLive(_ sequences: [DemoSequence], socket: String) async throws(CommandFailure) {
         guard let sequence = sequences.first(where: { $0.name == "desktop-window" }) ?? sequences.first else { return }
         let pictures = try sequence.pictures()
-        let receiver = try DemoReceiver([socket, "--decode", "--json"])
+        let receiver = try startReceiver([socket, "--decode", "--json"])
         let uploader = try await makeUploader(socket)
         let clock = ContinuousClock()
         let start = clock.now
@@ -178,6 +183,14 @@ struct DemoCommand: Command {
         )
         guard receiver.counts.frames == statistics.sent, receiver.counts.errors == 0 else {
             throw CommandFailure(.badData, "not every frame that was sent has arrived")
+        }
+    }
+
+    private func startReceiver(_ arguments: [String]) throws(CommandFailure) -> DemoReceiver {
+        try receivers.withLock { receivers throws(CommandFailure) in
+            let receiver = try DemoReceiver(arguments)
+            receivers.append(receiver)
+            return receiver
         }
     }
 

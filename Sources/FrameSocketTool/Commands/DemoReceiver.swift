@@ -40,9 +40,10 @@ final class DemoReceiver: Sendable {
         }
     }
 
-    /// Asks the receiver to end.
+    /// Asks the receiver to end, unless it has.
     func stop() {
-        process.stop()
+        // Not waited for before this is told, so that the number of the process is still its own.
+        state.withLock { if !$0.hasEnded { process.stop() } }
     }
 
     /// Waits until the receiver has ended; its exit code.

@@ -1,4 +1,5 @@
 import FrameSocket
+import Locking
 
 /// `framesocket receive`: listens at a path, and does with the frames what the options say.
 struct ReceiveCommand: Command {
@@ -65,29 +66,40 @@ struct ReceiveCommand: Command {
 
     func run() async throws(CommandFailure) {
         let reception = Reception(self)
-        let server = try await listen(reception)
-        await reception.report(.listening(path: path))
+        let holder = Locked<FrameServer?>(nil)
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            await receive(from: server, reception)
-        } stop: {
+            do throws(CommandFailure) {
+                let server = try await listen(reception, holder)
+                await reception.report(.listening(path: path))
+                return await receive(from: server, reception)
+            } catch {
+                return .failure(error)
+            }
+        } end: {
+            // Where the server is being made just now, the lock waits for it: its socket has to go.
+            guard let server = holder.withLock({ $0 }) else { return }
             server.close()
             await server.closed()
             await reception.summarise()
         }
-        server.close()
-        await server.closed()
-        await reception.summarise()
         try outcome.get()
     }
 
-    private func listen(_ reception: Reception) async throws(CommandFailure) -> FrameServer {
+    private func listen(
+        _ reception: Reception,
+        _ holder: Locked<FrameServer?>
+    ) async throws(CommandFailure) -> FrameServer {
         do {
             if let directory { try Files.makeDirectory(directory) }
         } catch {
             throw CommandFailure(.cannotCreate, error.message)
         }
         do {
-            return try FrameServer(at: path)
+            return try holder.withLock { holder throws(TransportError) in
+                let server = try FrameServer(at: path)
+                holder = server
+                return server
+            }
         } catch {
             await reception.report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
             throw CommandFailure(error.code == .addressInUse ? .unavailable : .cannotCreate, error.description)

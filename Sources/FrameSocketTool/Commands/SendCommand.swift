@@ -1,4 +1,5 @@
 import FrameSocket
+import Locking
 
 /// `framesocket send`: sends pictures to a server, every one of them.
 struct SendCommand: Command {
@@ -113,26 +114,31 @@ struct SendCommand: Command {
         settings.reopens = false
         settings.padsShortBodies = padsShortBodies
         let connection = SocketConnection(path: path, configuration: settings)
+        let uploader = SampleUploader(connection: connection, configuration: configuration)
+        let startedAt = Locked(MonotonicClock.now())
+        let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            do throws(CommandFailure) {
+                try await open(connection)
+            } catch {
+                return .failure(error)
+            }
+            startedAt.withLock { $0 = MonotonicClock.now() }
+            return await send(source, uploader)
+        } end: {
+            connection.close()
+            _ = await connection.closed()
+            Terminal.endProgress()
+            summarise(uploader.statistics, startedAt: startedAt.withLock { $0 })
+        }
+        try outcome.get()
+    }
+
+    private func open(_ connection: SocketConnection) async throws(CommandFailure) {
         do {
             try await connection.open(within: .seconds(wait))
         } catch {
             throw CommandFailure(error.code == .openTimedOut ? .unavailable : .cannotCreate, error.description)
         }
-        let uploader = SampleUploader(connection: connection, configuration: configuration)
-        let startedAt = MonotonicClock.now()
-        let end: @Sendable () async -> Void = {
-            connection.close()
-            _ = await connection.closed()
-            Terminal.endProgress()
-            summarise(uploader.statistics, startedAt: startedAt)
-        }
-        let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            await send(source, uploader)
-        } stop: {
-            await end()
-        }
-        await end()
-        try outcome.get()
     }
 
     /// Sends every picture; each waits until the one before is out, so that none is dropped.
@@ -199,7 +205,7 @@ struct SendCommand: Command {
             line.add("dropped", statistics.dropped)
             try? Terminal.print(line.text)
         }
-        guard !isQuiet else { return }
+        guard !isQuiet, statistics.offered > 0 else { return }
         let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
         var parts = [
             "\(Format.count(statistics.sent, "frame")) of \(statistics.offered) sent",

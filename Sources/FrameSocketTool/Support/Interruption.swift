@@ -1,4 +1,4 @@
-import Dispatch
+import Locking
 
 #if canImport(Glibc)
     import Glibc
@@ -8,34 +8,68 @@ import Dispatch
     import Darwin
 #endif
 
-/// Ctrl-C and the polite form of kill, as a task may wait for them.
+/// Ctrl-C and the polite form of kill.
+///
+/// They are blocked in every thread, and the main thread waits for them, so that none is lost however early it comes.
 enum Interruption {
-    /// Runs `work`; when a signal to stop comes meanwhile, runs `stop` and then ends the program.
-    ///
-    /// `stop` has to leave things in order, and to tell what was done. A second signal ends the program at once.
-    static func around<Value: Sendable>(
-        _ work: () async throws -> Value,
-        stop: @escaping @Sendable () async -> Void
-    ) async rethrows -> Value {
-        let watchers = [SIGINT, SIGTERM].map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler {
-                signal(number, SIG_DFL)
-                Task {
-                    await stop()
-                    exit(ExitCode.interrupted.rawValue)
-                }
-            }
-            source.resume()
-            return source
-        }
-        defer { for watcher in watchers { watcher.cancel() } }
-        return try await work()
+    /// What a signal finds.
+    private struct State {
+        /// How to end what is being done.
+        var end: (@Sendable () async -> Void)?
+        var isEnding = false
+        var isInterrupted = false
     }
 
-    /// Makes a write to a pipe without a reader an error in place of a signal.
-    static func ignoreBrokenPipes() {
+    private static let state = Locked(State())
+
+    /// Runs `program`, which has to exit, and waits for signals meanwhile on the main thread.
+    static func watch(_ program: @escaping @Sendable () async -> Void) -> Never {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGINT)
+        unsafe sigaddset(&signals, SIGTERM)
+        // Before there is a second thread, as each has its mask from the one that made it. Dispatch's own wait of the
+        // main thread would take the mask off.
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+        // A write to a pipe without a reader is an error in place of a signal.
         signal(SIGPIPE, SIG_IGN)
+        Task { @concurrent in await program() }
+        while true {
+            var number: Int32 = 0
+            if unsafe sigwait(&signals, &number) == 0 { interrupt() }
+        }
+    }
+
+    /// Runs `work` and then `end`; when a signal to stop comes before, runs `end` at once and ends the program.
+    ///
+    /// `end` has to leave things in order, and to tell what was done. A second signal ends the program as it is.
+    static func around<Value: Sendable>(
+        _ work: () async -> Value,
+        end: @escaping @Sendable () async -> Void
+    ) async -> Value {
+        state.withLock { $0.end = end }
+        let value = await work()
+        let isOurs = state.withLock { state in
+            defer { state.isEnding = true }
+            return state.end.take() != nil
+        }
+        // What was interrupted may come to its end as well, and must not end the program before it is in order.
+        if !isOurs { await unsafe withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+        await end()
+        return value
+    }
+
+    private static func interrupt() {
+        let (end, mustExit) = state.withLock { state in
+            let mustExit = state.isInterrupted || (state.end == nil && !state.isEnding)
+            state.isInterrupted = true
+            return (state.end.take(), mustExit)
+        }
+        if mustExit { exit(ExitCode.interrupted.rawValue) }
+        guard let end else { return }
+        Task {
+            await end()
+            exit(ExitCode.interrupted.rawValue)
+        }
     }
 }

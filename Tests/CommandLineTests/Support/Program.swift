@@ -74,10 +74,29 @@ final class Program: Sendable {
         try require(state.output.count >= count, "\(count) bytes", state)
     }
 
+    /// Whether these words are on standard output by now.
+    func hasPrinted(_ words: String) -> Bool {
+        String(decoding: transcript.now.output, as: UTF8.self).contains(words)
+    }
+
     /// Waits until the process has told a person `words`, on standard error.
     func told(_ words: String) async throws {
         let state = await transcript.state { $0.text.contains(words) }
         try require(state.text.contains(words), "\"\(words)\"", state)
+    }
+
+    /// Waits until framesocket has begun to watch for signals, which it does first of all.
+    ///
+    /// To be seen on Linux alone: it ignores SIGPIPE from then on.
+    func watchesForSignals() async throws {
+        #if os(Linux)
+            try await eventually {
+                let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+                let ignored = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") }?.dropFirst(7)
+                let mask = UInt64(ignored?.trimmingCharacters(in: .whitespaces) ?? "", radix: 16) ?? 0
+                return mask & (1 << (UInt64(SIGPIPE) - 1)) != 0
+            }
+        #endif
     }
 
     private func require(_ isThere: Bool, _ expectation: String, _ state: Transcript.State) throws {
@@ -208,4 +227,13 @@ private func spawn(_ executable: String, _ arguments: [String], _ descriptors: [
     let error = unsafe posix_spawn(&process, executable, &actions, &attributes, &words, environ)
     guard error == 0 else { throw SystemFailure(call: "posix_spawn \(executable)", error: error) }
     return process
+}
+
+/// Waits until something is so that tells nobody when it comes; a minute at most.
+func eventually(_ condition: () throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while try !condition() {
+        guard ContinuousClock.now < deadline else { throw Program.Failure(description: "it never came to that") }
+        try await Task.sleep(for: .milliseconds(5))
+    }
 }

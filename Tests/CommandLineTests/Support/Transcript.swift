@@ -37,6 +37,9 @@ final class Transcript: @unchecked Sendable {
         Thread.detachNewThread { [self] in follow(output, errors) }
     }
 
+    /// What is known by now.
+    var now: State { lock.withLock { state } }
+
     /// Waits until enough is known, or the process has ended.
     func state(_ isEnough: @escaping @Sendable (State) -> Bool) async -> State {
         await withCheckedContinuation { continuation in

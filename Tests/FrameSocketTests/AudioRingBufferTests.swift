@@ -1,0 +1,239 @@
+import FrameSocket
+import Testing
+
+/// Under- and overrun, formats, times: step by step.
+@Suite struct AudioRingBufferTests {
+    /// One thing done to a buffer of 10 frames, and what must come of it. Frames are numbered as they are pushed.
+    enum Step: Sendable {
+        case push(Int)
+        case pull(Int, ClosedRange<Int16>?, silent: Int, AudioBufferState)
+    }
+
+    @Test(
+        arguments: [
+            // Before anything came.
+            ([.pull(4, nil, silent: 4, .idle), .pull(0, nil, silent: 0, .idle)], 0, 0, 0, 0),
+            // In step, and the ring's end in the middle of a pull.
+            (
+                [
+                    .push(6), .pull(6, 1...6, silent: 0, .flowing), .push(6), .pull(6, 7...12, silent: 0, .flowing),
+                    .push(10), .pull(10, 13...22, silent: 0, .flowing),
+                ], 0, 0, 0, 0
+            ),
+            // A pull of some, then one of none, then audio again.
+            (
+                [
+                    .push(3), .pull(4, 1...3, silent: 1, .starving), .pull(4, nil, silent: 4, .starving), .push(4),
+                    .pull(2, 4...5, silent: 0, .flowing), .pull(2, 6...7, silent: 0, .flowing),
+                    .pull(1, nil, silent: 1, .starving),
+                ], 2, 6, 0, 0
+            ),
+            // Nothing to take away is no underrun.
+            ([.push(2), .pull(0, nil, silent: 0, .idle), .pull(2, 1...2, silent: 0, .flowing)], 0, 0, 0, 0),
+            // The oldest give way; what is there to the last frame is no overrun.
+            ([.push(10), .pull(10, 1...10, silent: 0, .flowing)], 0, 0, 0, 0),
+            ([.push(8), .push(5), .pull(10, 4...13, silent: 0, .flowing)], 0, 0, 1, 3),
+            (
+                [.push(8), .pull(3, 1...3, silent: 0, .flowing), .push(9), .pull(10, 8...17, silent: 0, .flowing)], 0,
+                0, 1, 4
+            ),
+            // A block larger than the buffer, into an empty one and into a filled one.
+            ([.push(25), .pull(10, 16...25, silent: 0, .flowing)], 0, 0, 1, 15),
+            ([.push(4), .push(25), .pull(9, 20...28, silent: 0, .flowing)], 0, 0, 1, 19),
+            ([.push(0), .pull(1, nil, silent: 1, .idle)], 0, 0, 0, 0),
+        ] as [([Step], Int, Int, Int, Int)]
+    )
+    func `underrun and overrun`(
+        steps: [Step],
+        underruns: Int,
+        silentFrames: Int,
+        overruns: Int,
+        overrunFrames: Int
+    ) throws {
+        let format = try AudioFormat.of(8_000, 1)
+        var configuration = AudioRingBuffer.Configuration()
+        configuration.capacity = 1_250_000
+        let buffer = AudioRingBuffer(configuration: configuration)
+        var pushed: Int16 = 0
+        for step in steps {
+            switch step {
+            case .push(let count):
+                try buffer.push(AudioBlock(format: format, samples: (0..<count).map { pushed + 1 + Int16($0) }))
+                pushed += Int16(count)
+            case .pull(let count, let frames, let silent, let state):
+                let pull = try buffer.pull(frames: count, as: format)
+                #expect(
+                    pull.samples == Array(frames ?? 1...1).prefix(count - silent) + Array(repeating: 0, count: silent)
+                )
+                #expect(pull.silentFrames == silent)
+                #expect(pull.state == state)
+                #expect(buffer.state == state)
+            }
+        }
+        let statistics = buffer.statistics
+        #expect(statistics.underruns == underruns)
+        #expect(statistics.silentFrames == silentFrames)
+        #expect(statistics.overruns == overruns)
+        #expect(statistics.overrunFrames == overrunFrames)
+        #expect(statistics.pushedFrames == Int(pushed))
+        #expect(statistics.isBalanced)
+    }
+
+    @Test func `nothing comes out before the start level is reached, at first and after an underrun`() throws {
+        var configuration = AudioRingBuffer.Configuration()
+        configuration.startLevel = 1_000_000
+        let buffer = AudioRingBuffer(configuration: configuration)
+        let format = try AudioFormat.of(8_000, 1)
+        func push(_ samples: [Int16]) throws { try buffer.push(AudioBlock(format: format, samples: samples)) }
+        func pull(_ count: Int) throws -> [Int16] { try buffer.pull(frames: count, as: format).samples }
+        try push([1, 2, 3, 4, 5, 6, 7])
+        #expect(try pull(2) == [0, 0])
+        #expect(buffer.statistics.underruns == 0 && buffer.state == .idle)
+        try push([8])
+        #expect(try pull(2) == [1, 2])
+        #expect(try pull(7) == [3, 4, 5, 6, 7, 8, 0])
+        try push([9, 10])
+        #expect(try pull(2) == [0, 0])
+        try push([11, 12, 13, 14, 15, 16])
+        #expect(try pull(2) == [9, 10])
+        #expect(buffer.statistics.underruns == 1)
+        #expect(buffer.statistics.silentFrames == 3)
+    }
+
+    @Test func `a start level above the capacity is that`() throws {
+        var configuration = AudioRingBuffer.Configuration()
+        configuration.capacity = 1_000_000
+        configuration.startLevel = .max
+        let buffer = AudioRingBuffer(configuration: configuration)
+        try buffer.push(AudioBlock(format: .of(8_000, 1), samples: [1, 2, 3, 4, 5, 6, 7, 8]))
+        #expect(try buffer.pull(frames: 2, rate: 8_000, channels: 1).samples == [1, 2])
+    }
+
+    @Test func `a change of format skips one block`() throws {
+        let buffer = AudioRingBuffer()
+        let (mono, stereo) = try (AudioFormat.of(48_000, 1), AudioFormat.of(48_000, 2))
+        try buffer.push(AudioBlock(format: mono, samples: [1, 2, 3]))
+        #expect(try buffer.pull(frames: 1, as: stereo).samples == [1, 1])
+        try buffer.push(AudioBlock(format: stereo, samples: [4, 4, 5, 5]))
+        let gap = try buffer.pull(frames: 1, as: stereo)
+        #expect(gap.samples == [0, 0] && gap.sourceFormat == stereo && gap.state == .starving)
+        try buffer.push(AudioBlock(format: stereo, samples: [6, 7]))
+        #expect(try buffer.pull(frames: 1, as: stereo).samples == [6, 7])
+        let statistics = buffer.statistics
+        #expect(statistics.formatChanges == 1)
+        #expect(statistics.skippedFrames == 4)
+        #expect(statistics.isBalanced)
+    }
+
+    @Test func `where it does not convert, the source's own format comes out`() throws {
+        var configuration = AudioRingBuffer.Configuration()
+        configuration.convertsFormat = false
+        let buffer = AudioRingBuffer(configuration: configuration)
+        let (wanted, own) = try (AudioFormat.of(48_000, 2), AudioFormat.of(44_100, 1))
+        let before = try buffer.pull(frames: 2, as: wanted)
+        #expect(before.format == wanted && before.sourceFormat == nil && before.samples == [0, 0, 0, 0])
+        try buffer.push(AudioBlock(format: own, samples: [1, 2, 3]))
+        let pull = try buffer.pull(frames: 2, as: wanted)
+        #expect(pull.format == own && pull.sourceFormat == own && pull.samples == [1, 2] && pull.frameCount == 2)
+        let rest = try buffer.pull(frames: 2, rate: 44_100, channels: 1)
+        #expect(rest.samples == [3, 0] && rest.silentFrames == 1)
+    }
+
+    @Test func `a pull of another format begins another conversion`() throws {
+        let buffer = AudioRingBuffer()
+        let own = try AudioFormat.of(44_100, 1)
+        try buffer.push(AudioBlock(format: own, samples: sine(441, rate: 44_100, frames: 20_000)))
+        for (rate, channels) in [(48_000, 2), (16_000, 1), (44_100, 1), (44_100, 2), (48_000, 2)] {
+            let pull = try buffer.pull(frames: 480, rate: rate, channels: channels)
+            #expect(try pull.format == AudioFormat.of(rate, channels))
+            #expect(pull.frameCount == 480 && pull.silentFrames == 0 && pull.sourceFormat == own)
+        }
+        #expect(buffer.statistics.isBalanced)
+    }
+
+    @Test func `blocks in step with pulls run dry once, by what the resampler keeps back`() throws {
+        let buffer = AudioRingBuffer()
+        let own = try AudioFormat.of(44_100, 1)
+        let signal = sine(441, rate: 44_100, frames: 44_100)
+        for start in stride(from: 0, to: 44_100, by: 441) {
+            try buffer.push(AudioBlock(format: own, samples: Array(signal[start..<start + 441])))
+            let pull = try buffer.pull(frames: 480, rate: 48_000, channels: 1)
+            #expect((pull.silentFrames > 0) == (start == 0))
+        }
+        #expect(buffer.statistics.underruns == 1)
+        #expect((40...50).contains(buffer.statistics.silentFrames))
+    }
+
+    @Test(arguments: [(-1, false), (.min, false), (0, true), (24_000, true), (24_001, false), (.max, false)])
+    func `pulls are bounded by the capacity`(frames: Int, isAllowed: Bool) throws {
+        let buffer = AudioRingBuffer()
+        let code = audioErrorCode { () throws(AudioError) in
+            _ = try buffer.pull(frames: frames, rate: 48_000, channels: 2)
+        }
+        #expect(code == (isAllowed ? nil : .invalidFrameCount))
+    }
+
+    @Test(arguments: [(0, 1), (48_000, 3), (-1, -1), (.max, .max)])
+    func `pulls of no format are refused`(rate: Int, channels: Int) {
+        let buffer = AudioRingBuffer()
+        let code = audioErrorCode { () throws(AudioError) in
+            _ = try buffer.pull(frames: 1, rate: rate, channels: channels)
+        }
+        #expect(code == .unsupportedFormat)
+    }
+
+    @Test(arguments: [0, 1, 10_000_000_000, .max] as [UInt64])
+    func `capacities are brought into their range`(capacity: UInt64) throws {
+        var configuration = AudioRingBuffer.Configuration()
+        configuration.capacity = capacity
+        let buffer = AudioRingBuffer(configuration: configuration)
+        try buffer.push(AudioBlock(format: .of(8_000, 1), samples: [Int16](repeating: 1, count: 90_000)))
+        let kept = capacity < 2 ? 1 : 80_000
+        #expect(buffer.statistics.bufferedFrames == kept)
+        #expect(buffer.level == UInt64(kept) * 125_000)
+        buffer.removeAll()
+        #expect(buffer.level == 0)
+        #expect(buffer.statistics.skippedFrames == kept && buffer.statistics.isBalanced)
+    }
+
+    @Test func `the time is that of the first frame pulled`() throws {
+        let buffer = AudioRingBuffer()
+        let format = try AudioFormat.of(8_000, 1)
+        func push(_ count: Int, _ time: UInt64?) throws {
+            let samples = [Int16](repeating: 1, count: count)
+            try buffer.push(AudioBlock(format: format, presentationTime: time, samples: samples))
+        }
+        func pull(_ count: Int) throws -> UInt64? { try buffer.pull(frames: count, as: format).presentationTime }
+        try push(4, 1_000_000)
+        try push(2, nil)
+        try push(2, 9_000_000)
+        try push(2, .max)
+        #expect(try pull(1) == 1_000_000)
+        #expect(try pull(2) == 1_125_000)
+        #expect(try pull(1) == 1_375_000)
+        #expect(try pull(1) == nil)
+        #expect(try pull(2) == nil)
+        #expect(try pull(1) == 9_125_000)
+        #expect(try pull(1) == .max)
+        // Beyond the largest time there is none.
+        #expect(try pull(2) == nil)
+        try push(1, 5)
+        #expect(try pull(1) == 5)
+    }
+
+    @Test func `times go on where more blocks wait than are remembered`() throws {
+        let buffer = AudioRingBuffer()
+        let format = try AudioFormat.of(8_000, 1)
+        for index in 0..<1_000 {
+            try buffer.push(AudioBlock(format: format, presentationTime: UInt64(index) * 125_000, samples: [1]))
+        }
+        for index in 0..<1_000 {
+            #expect(try buffer.pull(frames: 1, as: format).presentationTime == UInt64(index) * 125_000)
+        }
+    }
+}
+
+extension AudioBufferStatistics {
+    /// Whether every frame is accounted for.
+    var isBalanced: Bool { pushedFrames == deliveredFrames + bufferedFrames + overrunFrames + skippedFrames }
+}

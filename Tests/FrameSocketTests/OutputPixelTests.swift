@@ -17,6 +17,21 @@ import Testing
         return try PixelBuffer(ppm: picture.ppm().span, as: format)
     }
 
+    /// A picture that changes slowly, and looks different however it is turned.
+    static func gradient(_ format: PixelFormat, width: Int, height: Int) throws -> PixelBuffer {
+        var picture = try PixelBuffer(width: width, height: height, format: .rgb)
+        for y in 0..<height {
+            try picture.withMutableRow(y) { row in
+                for x in 0..<width {
+                    row[3 * x] = UInt8(255 * x / width)
+                    row[3 * x + 1] = UInt8(255 * y / height)
+                    row[3 * x + 2] = UInt8(100 * x / width + 50 * y / height)
+                }
+            }
+        }
+        return try PixelBuffer(ppm: picture.ppm().span, as: format)
+    }
+
     /// Red, green and blue at a place, whatever the format.
     static func color(_ picture: PixelBuffer, _ x: Int, _ y: Int) throws -> [UInt8] {
         let head = "P6 \(picture.width) \(picture.height) 255\n".utf8.count

@@ -5,7 +5,7 @@ import Testing
     /// Turning without loss is the same as decoding, turning, wherever the picture is of whole blocks.
     @Test(arguments: FrameOrientation.allCases, [ChromaSubsampling.yuv444, .yuv422, .yuv420, .yuv440, .gray])
     func losslessTurnsEqualTurnedPixels(_ orientation: FrameOrientation, _ subsampling: ChromaSubsampling) throws {
-        let picture = try OutputPixelTests.quarters(.rgb, width: 96, height: 64)
+        let picture = try OutputPixelTests.gradient(.rgb, width: 96, height: 64)
         let jpeg: [UInt8] = try JPEGEncoder(quality: 90, subsampling: subsampling).encode(picture)
         let turned = try JPEGTransform(uprighting: orientation).apply(to: jpeg.span, edges: .perfect)
         let decoder = JPEGDecoder()
@@ -18,7 +18,7 @@ import Testing
 
     @Test(arguments: FrameOrientation.allCases)
     func aFrameIsTurnedWithoutLoss(_ orientation: FrameOrientation) async throws {
-        let picture = try OutputPixelTests.quarters(.bgra, width: 96, height: 64)
+        let picture = try OutputPixelTests.gradient(.bgra, width: 96, height: 64)
         try await Wire.run { wire in
             wire.uploader.send(picture, orientation: orientation, timestamp: 77)
             let frame = try await wire.next()
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func partialBlocksAreCutRefusedOrKept() async throws {
-        let picture = try OutputPixelTests.quarters(.bgra, width: 100, height: 70)
+        let picture = try OutputPixelTests.gradient(.bgra, width: 100, height: 70)
         try await Wire.run { wire in
             wire.uploader.send(picture, orientation: .down)
             let frame = try await wire.next()
@@ -51,7 +51,7 @@ import Testing
 
     @Test(arguments: FrameOrientation.allCases)
     func theSenderTurnsPixels(_ orientation: FrameOrientation) async throws {
-        let picture = try OutputPixelTests.quarters(.bgra, width: 90, height: 50)
+        let picture = try OutputPixelTests.gradient(.bgra, width: 90, height: 50)
         try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in
             wire.uploader.send(picture, orientation: orientation)
             let frame = try await wire.next()
@@ -65,7 +65,7 @@ import Testing
 
     @Test(arguments: [(96, 64), (100, 70)])
     func theSenderTurnsJPEGs(width: Int, height: Int) async throws {
-        let picture = try OutputPixelTests.quarters(.bgra, width: width, height: height)
+        let picture = try OutputPixelTests.gradient(.bgra, width: width, height: height)
         let jpeg: [UInt8] = try JPEGEncoder(quality: 95).encode(picture)
         try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in
             wire.uploader.send(
@@ -84,8 +84,8 @@ import Testing
     /// A phone that is turned while it sends: every frame arrives, in its own size.
     @Test(arguments: [false, true])
     func aChangeInMidStreamLosesNothing(appliesOrientation: Bool) async throws {
-        let wide = try OutputPixelTests.quarters(.bgra, width: 128, height: 80)
-        let high = try OutputPixelTests.quarters(.i420, width: 62, height: 130)
+        let wide = try OutputPixelTests.gradient(.bgra, width: 128, height: 80)
+        let high = try OutputPixelTests.gradient(.i420, width: 62, height: 130)
         let steps: [(PixelBuffer, FrameOrientation)] = [
             (wide, .up), (wide, .left), (high, .up), (wide, .right), (high, .down), (high, .leftMirrored), (wide, .up),
         ]
@@ -109,7 +109,7 @@ import Testing
 
     @Test(arguments: VideoFrame.Format.allCases, [false, true])
     func videoFramesHavePlanesTimeAndRotation(_ format: VideoFrame.Format, isUpright: Bool) async throws {
-        let picture = try OutputPixelTests.quarters(format.pixelFormat, width: 75, height: 41)
+        let picture = try OutputPixelTests.gradient(format.pixelFormat, width: 75, height: 41)
         try await Wire.run(.init(quality: 100)) { wire in
             wire.uploader.send(picture, orientation: .right, timestamp: 123_456_789)
             let frame = try await wire.next()

@@ -51,6 +51,7 @@ public struct FramePacer: Sendable {
     ///   - timestamp: its presentation time in nanoseconds.
     ///   - isChanged: whether it differs from the last picture that was taken. Evaluated once or not at all: never where
     ///     the rate alone drops the picture, always where the picture is taken and ``Pacing/comparesPictures``.
+    /// - Returns: whether the picture is taken or, where not, why.
     public mutating func decide(at timestamp: UInt64, isChanged: @autoclosure () -> Bool = true) -> Decision {
         observe(timestamp)
         if takesNext {
@@ -64,8 +65,8 @@ public struct FramePacer: Sendable {
         if pacing.comparesPictures, !isChanged(), let cause = causeToDropUnchanged(at: timestamp) {
             return .drop(cause)
         }
-        schedule.advance(past: timestamp)
-        stillSchedule.advance(past: timestamp)
+        schedule.advance(past: timestamp, sourceInterval: sourceInterval)
+        stillSchedule.advance(past: timestamp, sourceInterval: sourceInterval)
         lastTaken = timestamp
         passedOver = 0
         return .take
@@ -74,7 +75,7 @@ public struct FramePacer: Sendable {
     private func isDue(at timestamp: UInt64) -> Bool {
         switch pacing.rate {
         case .everyFrame: true
-        case .every(let n): passedOver >= n - 1
+        case .every(let n): passedOver + 1 >= n
         case .framesPerSecond, .adaptive: schedule.isDue(at: timestamp, sourceInterval: sourceInterval)
         }
     }

@@ -59,6 +59,7 @@ public struct Pacing: Sendable, Hashable {
     /// The same, without pictures that equal the one sent before.
     ///
     /// - Parameter keepAlive: after how long an unchanged picture is sent nevertheless; nil for never.
+    /// - Returns: a pacing at the same rate.
     public func skippingUnchanged(keepAlive: Duration? = .seconds(1)) -> Pacing {
         Pacing(rate, skipsUnchanged: true, keepAlive: keepAlive)
     }

@@ -20,11 +20,17 @@ struct RateSchedule: Sendable {
         return Self.distance(from: start, to: timestamp) + early >= next * interval
     }
 
-    /// Notes that a picture that was due is sent; times that have passed without one are not made up for.
-    mutating func advance(past timestamp: UInt64) {
+    /// Notes that a picture is sent.
+    ///
+    /// The grid stays where it is, unless the picture was not due, or so late that the next one would follow on its
+    /// heels: what a pause has cost is not made up for. A source no faster than the rate may lag by a whole interval, for
+    /// its pictures cannot follow any closer, and each is wanted.
+    mutating func advance(past timestamp: UInt64, sourceInterval: Double) {
         guard let start, interval > 0 else { return restart(at: timestamp) }
-        let nearest = (Self.distance(from: start, to: timestamp) / interval).rounded()
-        next = max(next, nearest) + 1
+        let lag = Self.distance(from: start, to: timestamp) - next * interval
+        let isDue = isDue(at: timestamp, sourceInterval: sourceInterval)
+        guard isDue, lag <= max(interval / 2, min(sourceInterval, interval)) else { return restart(at: timestamp) }
+        next += 1
     }
 
     /// Begins the grid anew, with a picture that is sent.

@@ -20,7 +20,8 @@ public struct ArrivalJitter: Sendable, Hashable {
         guard let last else { return }
         let sent = Self.difference(timestamp, last.timestamp)
         let received = Self.difference(receivedAt, last.receivedAt)
-        let deviation = abs(received - sent)
+        // A peer may state any time; beyond a century it does not matter by how much.
+        let deviation = min(abs(received - sent), 0x1p62)
         estimate += (deviation - estimate) / 16
         maximum = max(maximum, UInt64(deviation))
     }

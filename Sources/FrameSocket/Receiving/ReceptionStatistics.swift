@@ -26,12 +26,6 @@ public struct ReceptionStatistics: Sendable, Hashable {
     /// Frames that the sender meant to send and did not, from gaps in its numbers.
     public var missing: UInt64 { loss.missing }
 
-    /// The share of the frames meant to be sent that did not come, from 0 to 1; 0 before anything came.
-    public var lossRate: Double {
-        let expected = Double(frames - loss.repeated) + Double(missing)
-        return expected > 0 ? Double(missing) / expected : 0
-    }
-
     /// Nothing received yet.
     public init() {}
 

@@ -62,6 +62,7 @@ public enum OutputScale: Sendable, Hashable {
     ///   - height: its height.
     ///   - orientation: how it lies.
     ///   - subsampling: sizes other than ``full`` and fractions are whole chroma samples of this: even for 4:2:0.
+    /// - Returns: the plan, which `PixelBuffer.applying(_:pool:)` carries out.
     public func plan(
         forWidth width: Int,
         height: Int,

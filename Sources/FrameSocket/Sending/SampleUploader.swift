@@ -52,11 +52,36 @@ public final class SampleUploader: Sendable {
 
     /// A frame that was handed in.
     private struct Offer: Sendable {
-        var content: FrameEncoder.Content
+        let content: FrameEncoder.Content
         let orientation: FrameOrientation
         let timestamp: UInt64
         let sequence: UInt64
         let offeredAt: UInt64
+    }
+
+    /// A frame that is encoded and sent.
+    private struct Turn: Sendable {
+        let orientation: FrameOrientation
+        let timestamp: UInt64
+        let sequence: UInt64
+        let configuration: Configuration
+        let need: MemoryNeed
+        private var content: FrameEncoder.Content?
+
+        init(_ offer: consuming Offer, _ configuration: Configuration, _ need: MemoryNeed) {
+            (orientation, timestamp, sequence) = (offer.orientation, offer.timestamp, offer.sequence)
+            (content, self.configuration, self.need) = (offer.content, configuration, need)
+        }
+
+        /// Encodes the frame and lets go of what it was made of: nothing holds a large picture while its JPEG is sent.
+        ///
+        /// The content is gone afterwards, so that a second call would have nothing to encode.
+        mutating func encode(with encoder: FrameEncoder) throws(TurboJPEGError) -> FrameEncoder.Picture {
+            guard let content = content.take() else {
+                throw TurboJPEGError(.encodeFailed, "The frame has been encoded before.")
+            }
+            return try encoder.encode(content, orientation, configuration)
+        }
     }
 
     /// An uploader that opens `connection` and sends to it.
@@ -245,27 +270,19 @@ public final class SampleUploader: Sendable {
     /// Encodes and sends the frame that waits; runs on the queue, for one frame at a time.
     private func sendWaiting() {
         let startedAt = MonotonicClock.now()
-        let next = state.withLock { state -> (offer: Offer, configuration: Configuration, need: MemoryNeed)? in
-            guard let offer = state.waiting.take() else { return nil }
-            state.statistics.queueAge.add(nanoseconds: startedAt &- offer.offeredAt)
-            let need = encoder.memoryNeed(offer.content, offer.orientation, state.configuration)
-            // The configuration may have changed since the frame was let in.
-            guard state.budget.allows(need) else { return nil }
-            state.budget.begin(need)
-            return (offer, state.configuration, need)
-        }
-        guard let (offer, configuration, need) = next else {
+        guard var turn = beginTurn(at: startedAt) else {
             return settle(isLost: true) { $0.drop(.overMemoryBudget) }
         }
         do throws(TurboJPEGError) {
-            let picture = try encoder.encode(offer.content, offer.orientation, configuration)
-            state.withLock { $0.budget.releaseContent(need) }
+            let picture = try turn.encode(with: encoder)
+            state.withLock { $0.budget.releaseContent(turn.need) }
+            let sendsTiming = turn.configuration.sendsTiming
             let message = FrameMessage(
                 jpeg: picture.jpeg,
                 bufferSize: picture.bufferSize,
                 orientation: picture.orientation,
-                timestamp: configuration.sendsTiming ? offer.timestamp : nil,
-                sequence: configuration.sendsTiming ? offer.sequence : nil
+                timestamp: sendsTiming ? turn.timestamp : nil,
+                sequence: sendsTiming ? turn.sequence : nil
             )
             send(message, encodingBeganAt: startedAt)
         } catch {
@@ -273,6 +290,18 @@ public final class SampleUploader: Sendable {
                 statistics.drop(.encodingFailed)
                 statistics.lastEncodingError = error
             }
+        }
+    }
+
+    /// Takes the frame that waits; nil where the configuration has changed so that it no longer fits the budget.
+    private func beginTurn(at now: UInt64) -> Turn? {
+        state.withLock { state in
+            guard let offer = state.waiting.take() else { return nil }
+            state.statistics.queueAge.add(nanoseconds: now &- offer.offeredAt)
+            let need = encoder.memoryNeed(offer.content, offer.orientation, state.configuration)
+            guard state.budget.allows(need) else { return nil }
+            state.budget.begin(need)
+            return Turn(offer, state.configuration, need)
         }
     }
 

@@ -1,0 +1,85 @@
+import Testing
+
+@testable import FrameSocket
+
+@Suite struct OutputMemoryTests {
+    static let subsamplings = ChromaSubsampling.allCases
+
+    /// The picture whose JPEG is the largest: black and white at random.
+    @Test(arguments: subsamplings, [1, 2, 5, 10, 15, 25, 45, 60, 72, 80, 85, 88, 90, 93, 95, 96, 97, 98, 99, 100])
+    func noJPEGIsLargerThanItsBound(_ subsampling: ChromaSubsampling, quality: Int) throws {
+        var random = SeededRandom(UInt64(quality))
+        let format: PixelFormat = subsampling == .gray ? .gray : subsampling == .yuv420 ? .i420 : .bgra
+        for (width, height) in [(200, 120), (161, 97), (9, 7)] {
+            var picture = try PixelBuffer(width: width, height: height, format: format)
+            for plane in 0..<picture.planeCount {
+                try picture.withMutablePlane(plane) {
+                    for i in $0.indices { $0[i] = Bool.random(using: &random) ? 255 : 0 }
+                }
+            }
+            let jpeg: [UInt8] = try JPEGEncoder(quality: quality, subsampling: subsampling).encode(picture)
+            let bound = EncodingMemory.bytes(
+                ofJPEG: BufferSize(width: width, height: height),
+                quality: quality,
+                subsampling: subsampling
+            )
+            #expect(jpeg.count <= bound, "\(width)x\(height)")
+        }
+    }
+
+    @Test(arguments: PixelFormat.allCases, [(1, 1), (31, 17), (64, 64), (1125, 3)])
+    func picturesTakeWhatIsForeseen(_ format: PixelFormat, size: (Int, Int)) throws {
+        let picture = try PixelBuffer(width: size.0, height: size.1, format: format)
+        let foreseen = EncodingMemory.bytes(of: BufferSize(width: size.0, height: size.1), format)
+        #expect(EncodingMemory.bytes(of: picture) <= foreseen)
+        #expect(foreseen <= EncodingMemory.bytes(of: picture) + 64 * (size.1 + 1))
+    }
+
+    @Test(arguments: [
+        (OutputScale.full, ScalingFactor.full), (.half, .half), (.fraction(numerator: 1, denominator: 3), .half),
+        (.fraction(numerator: 1, denominator: 4), .quarter), (.fraction(numerator: 3, denominator: 4), .full),
+        (.width(720), .half), (.width(200), .eighth), (.fit(width: 1920, height: 1080), .full),
+        (.letterbox(width: 480, height: 480), .quarter), (.fill(width: 480, height: 480), .quarter),
+        (.fill(width: 481, height: 481, turning: .never), .quarter), (.fill(width: 600, height: 600), .half),
+    ])
+    func aJPEGIsDecodedInTheLeastSizeThatWillDo(scale: OutputScale, factor: ScalingFactor) {
+        let plan = scale.plan(forWidth: 1920, height: 1080)
+        let decoding = plan.scaledDecoding()
+        #expect(decoding.factor == (plan.isIdentity ? .full : factor), "\(plan)")
+        #expect(decoding.plan.canvas == plan.canvas)
+        #expect(decoding.plan.scaled == plan.scaled)
+        let (part, picture) = (decoding.plan.part, decoding.plan.picture)
+        #expect(part.x + part.width <= picture.width && part.y + part.height <= picture.height)
+        #expect(part.width >= plan.scaled.width && part.height >= plan.scaled.height)
+    }
+
+    @Test func theBudgetCountsWhatIsUnderWay() {
+        let need = MemoryNeed(content: 40, total: 60)
+        var budget = SendingBudget(100)
+        #expect(budget.allows(need))
+        budget.begin(need)
+        // 60 under way and 40 that wait are just within it.
+        #expect(budget.allows(need))
+        #expect(budget.allows(MemoryNeed(content: 41, total: 50)) == false)
+        budget.releaseContent(need)
+        #expect(budget.allows(MemoryNeed(content: 80, total: 100)))
+        #expect(budget.allows(MemoryNeed(content: 81, total: 100)) == false)
+        budget.end()
+        #expect(budget.allows(MemoryNeed(content: 100, total: 100)))
+        #expect(budget.allows(MemoryNeed(content: 1, total: 101)) == false)
+        #expect(SendingBudget(nil).allows(MemoryNeed(content: .max, total: .max)))
+    }
+
+    @Test func aNewShapeGivesUpTheMemoryOfTheOldOne() throws {
+        var workspace = EncodingWorkspace()
+        let wide = EncodingWorkspace.Shape(canvas: BufferSize(width: 64, height: 32), format: .bgra, isTurned: false)
+        let high = EncodingWorkspace.Shape(canvas: BufferSize(width: 32, height: 64), format: .bgra, isTurned: false)
+        let first = workspace.prepared(for: wide)
+        _ = try first.scaled.buffer(width: 64, height: 32, format: .bgra)
+        #expect(first.scaled.idleCount == 1)
+        #expect(workspace.prepared(for: wide).scaled === first.scaled)
+        let second = workspace.prepared(for: high)
+        #expect(second.scaled !== first.scaled)
+        #expect(second.scaled.idleCount == 0)
+    }
+}

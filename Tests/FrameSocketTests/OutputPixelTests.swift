@@ -1,0 +1,128 @@
+import FrameSocket
+import Testing
+
+@Suite struct OutputPixelTests {
+    /// A picture of four flat quarters: red, green, blue, white.
+    static func quarters(_ format: PixelFormat, width: Int, height: Int) throws -> PixelBuffer {
+        var picture = try PixelBuffer(width: width, height: height, format: .rgb)
+        let colors: [[UInt8]] = [[250, 0, 0], [0, 250, 0], [0, 0, 250], [250, 250, 250]]
+        for y in 0..<height {
+            try picture.withMutableRow(y) { row in
+                for x in 0..<width {
+                    let color = colors[(y < height / 2 ? 0 : 2) + (x < width / 2 ? 0 : 1)]
+                    for channel in 0..<3 { row[3 * x + channel] = color[channel] }
+                }
+            }
+        }
+        return try PixelBuffer(ppm: picture.ppm().span, as: format)
+    }
+
+    /// A picture that changes slowly, and looks different however it is turned.
+    static func gradient(_ format: PixelFormat, width: Int, height: Int) throws -> PixelBuffer {
+        var picture = try PixelBuffer(width: width, height: height, format: .rgb)
+        for y in 0..<height {
+            try picture.withMutableRow(y) { row in
+                for x in 0..<width {
+                    row[3 * x] = UInt8(255 * x / width)
+                    row[3 * x + 1] = UInt8(255 * y / height)
+                    row[3 * x + 2] = UInt8(100 * x / width + 50 * y / height)
+                }
+            }
+        }
+        return try PixelBuffer(ppm: picture.ppm().span, as: format)
+    }
+
+    /// Red, green and blue at a place, whatever the format.
+    static func color(_ picture: PixelBuffer, _ x: Int, _ y: Int) throws -> [UInt8] {
+        let head = "P6 \(picture.width) \(picture.height) 255\n".utf8.count
+        let ppm = picture.ppm()
+        let start = picture.format == .gray ? ppm.count : head + 3 * (y * picture.width + x)
+        return Array(ppm[start..<start + 3])
+    }
+
+    static func isNear(_ first: [UInt8], _ second: [UInt8]) -> Bool {
+        zip(first, second).allSatisfy { abs(Int($0) - Int($1)) <= 6 }
+    }
+
+    static let colored = PixelFormat.allCases.filter { $0 != .gray }
+
+    @Test(arguments: colored, [OutputScale.fit(width: 60, height: 40), .half, .width(50), .full])
+    func scalingKeepsThePicture(_ format: PixelFormat, _ scale: OutputScale) throws {
+        let picture = try Self.quarters(format, width: 160, height: 96)
+        let result = try picture.applying(scale.plan(forWidth: 160, height: 96))
+        #expect((result.width, result.height) == scale.size(forWidth: 160, height: 96))
+        #expect(result.format == format)
+        let (w, h) = (result.width, result.height)
+        for (x, y, color) in [
+            (2, 2, [250, 0, 0]), (w - 3, 2, [0, 250, 0]), (2, h - 3, [0, 0, 250]), (w - 3, h - 3, [250, 250, 250]),
+        ]
+            as [(Int, Int, [UInt8])]
+        {
+            let found = try Self.color(result, x, y)
+            #expect(Self.isNear(found, color), "\(found) at \(x),\(y)")
+        }
+    }
+
+    @Test(arguments: colored)
+    func barsAreBlack(_ format: PixelFormat) throws {
+        let picture = try Self.quarters(format, width: 160, height: 80)
+        let plan = OutputScale.letterbox(width: 80, height: 80).plan(forWidth: 160, height: 80)
+        // Memory that was used before shows what is not written.
+        let pool = PixelBufferPool()
+        for _ in 0..<1 {
+            var dirty = try pool.buffer(width: 80, height: 80, format: format)
+            for plane in 0..<dirty.planeCount {
+                try dirty.withMutablePlane(plane) { for index in $0.indices { $0[index] = 99 } }
+            }
+        }
+        let result = try picture.applying(plan, pool: pool)
+        #expect((result.width, result.height) == (80, 80))
+        for y in [0, 19, 60, 79] {
+            for x in [0, 40, 79] { #expect(Self.isNear(try Self.color(result, x, y), [0, 0, 0]), "\(x),\(y)") }
+        }
+        #expect(Self.isNear(try Self.color(result, 2, 22), [250, 0, 0]))
+        #expect(Self.isNear(try Self.color(result, 77, 57), [250, 250, 250]))
+        if format == .bgra {
+            #expect(result.withRow(0) { $0[3] } == 255)
+        }
+    }
+
+    @Test(arguments: colored)
+    func fillingCutsTwoSides(_ format: PixelFormat) throws {
+        let picture = try Self.quarters(format, width: 200, height: 100)
+        let plan = OutputScale.fill(width: 50, height: 50).plan(forWidth: 200, height: 100)
+        let result = try picture.applying(plan)
+        #expect((result.width, result.height) == (50, 50))
+        #expect(Self.isNear(try Self.color(result, 1, 1), [250, 0, 0]))
+        #expect(Self.isNear(try Self.color(result, 48, 1), [0, 250, 0]))
+        #expect(Self.isNear(try Self.color(result, 1, 48), [0, 0, 250]))
+    }
+
+    @Test(arguments: [PixelFormat.bgra, .rgb, .i420, .nv12, .gray])
+    func aCutWithoutScalingIsExact(_ format: PixelFormat) throws {
+        var random = SeededRandom(9)
+        var picture = try PixelBuffer(width: 24, height: 10, format: format)
+        for plane in 0..<picture.planeCount {
+            try picture.withMutablePlane(plane) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
+        }
+        let plan = OutputScale.fill(width: 10, height: 10, turning: .never).plan(forWidth: 24, height: 10)
+        #expect(plan.part == PixelRectangle(x: 6, y: 0, width: 10, height: 10))
+        let result = try picture.applying(plan)
+        for plane in 0..<picture.planeCount {
+            let shape = result.plane(plane)
+            let left = (plane == 0 ? 6 : 3) * shape.bytesPerSample
+            for row in 0..<shape.height {
+                let expected = picture.withRow(row, ofPlane: plane) { row in
+                    (0..<shape.visibleBytesPerRow).map { row[left + $0] }
+                }
+                let found = result.withRow(row, ofPlane: plane) { row in row.indices.map { row[$0] } }
+                #expect(found == expected)
+            }
+        }
+    }
+
+    @Test func aPlanForAnotherSizeIsRefused() throws {
+        let picture = try PixelBuffer(width: 10, height: 10, format: .bgra)
+        #expect(throws: TurboJPEGError.self) { try picture.applying(OutputScale.half.plan(forWidth: 10, height: 11)) }
+    }
+}

@@ -1,0 +1,119 @@
+import FrameSocket
+import Testing
+
+/// The macro can neither call a mutating method nor take a span.
+private func expect(
+    _ isChanged: Bool,
+    _ expected: Bool,
+    _ comment: Comment = "",
+    at location: SourceLocation = #_sourceLocation
+) {
+    #expect(isChanged == expected, comment, sourceLocation: location)
+}
+
+@Suite struct PacingChangeTests {
+    /// A picture whose visible bytes are random, with padding that differs from one call to the next.
+    private func picture(
+        _ format: PixelFormat,
+        width: Int = 37,
+        height: Int = 21,
+        seed: UInt64 = 1,
+        padding: UInt8 = 0
+    ) throws -> PixelBuffer {
+        var random = SeededRandom(seed)
+        var picture = try PixelBuffer(width: width, height: height, format: format)
+        for plane in 0..<picture.planeCount {
+            try picture.withMutablePlane(plane) { bytes in
+                for index in bytes.indices { bytes[index] = padding }
+            }
+            for row in 0..<picture.plane(plane).height {
+                try picture.withMutableRow(row, ofPlane: plane) { bytes in
+                    for index in bytes.indices { bytes[index] = .random(in: 0...255, using: &random) }
+                }
+            }
+        }
+        return picture
+    }
+
+    @Test(arguments: PixelFormat.allCases)
+    func equalPicturesAreUnchanged(_ format: PixelFormat) throws {
+        var detector = ChangeDetector()
+        let changedAtFirst = detector.isChanged(try picture(format))
+        #expect(changedAtFirst)
+        detector.keep()
+        // Other memory, other padding, same pixels.
+        expect(detector.isChanged(try picture(format, padding: 77)), false)
+        expect(detector.isChanged(try picture(format, seed: 2)), true)
+    }
+
+    @Test(arguments: PixelFormat.allCases, [5, 16, 37, 64])
+    func everyByteMatters(_ format: PixelFormat, width: Int) throws {
+        let original = try picture(format, width: width, height: 5)
+        var detector = ChangeDetector()
+        _ = detector.isChanged(original)
+        detector.keep()
+        for plane in 0..<original.planeCount {
+            let shape = original.plane(plane)
+            for row in 0..<shape.height {
+                for byte in 0..<shape.visibleBytesPerRow {
+                    var changed = original
+                    try changed.withMutableRow(row, ofPlane: plane) { $0[byte] ^= 0x80 }
+                    expect(detector.isChanged(changed), true, "plane \(plane) row \(row) byte \(byte)")
+                }
+            }
+        }
+        expect(detector.isChanged(original), false)
+    }
+
+    @Test func movedContentIsAChange() throws {
+        // One white block of eight bytes in black, at each place in turn.
+        var detector = ChangeDetector()
+        for place in 0..<64 {
+            var picture = try PixelBuffer(width: 256, height: 16, format: .gray, zeroFilled: true)
+            try picture.withMutableRow(place / 32 * 9, ofPlane: 0) { row in
+                for byte in 0..<8 { row[place % 32 * 8 + byte] = 255 }
+            }
+            expect(detector.isChanged(picture), true, "place \(place)")
+            detector.keep()
+        }
+    }
+
+    @Test func sizeFormatAndOrientationMatter() throws {
+        var detector = ChangeDetector()
+        _ = detector.isChanged(try PixelBuffer(width: 8, height: 4, format: .bgra, zeroFilled: true))
+        detector.keep()
+        expect(detector.isChanged(try PixelBuffer(width: 4, height: 8, format: .bgra, zeroFilled: true)), true)
+        expect(detector.isChanged(try PixelBuffer(width: 8, height: 4, format: .rgba, zeroFilled: true)), true)
+        let same = try PixelBuffer(width: 8, height: 4, format: .bgra, zeroFilled: true)
+        expect(detector.isChanged(same, orientation: .left), true)
+        expect(detector.isChanged(same), false)
+    }
+
+    @Test func onlyKeptPicturesCount() throws {
+        var detector = ChangeDetector()
+        let (first, second) = (try picture(.bgra, seed: 1), try picture(.bgra, seed: 2))
+        _ = detector.isChanged(first)
+        detector.keep()
+        // The second was looked at and not sent, so it still differs from what was sent.
+        expect(detector.isChanged(second), true)
+        expect(detector.isChanged(second), true)
+        expect(detector.isChanged(first), false)
+        detector.forget()
+        expect(detector.isChanged(first), true)
+    }
+
+    @Test(arguments: [0, 1, 7, 8, 63, 64, 65, 1000])
+    func bytesOfJPEGs(count: Int) {
+        var detector = ChangeDetector()
+        let bytes = [UInt8](repeating: 3, count: count)
+        _ = detector.isChanged(bytes.span)
+        detector.keep()
+        expect(detector.isChanged(bytes.span), false)
+        expect(detector.isChanged((bytes + [3]).span), true)
+        for index in bytes.indices {
+            var changed = bytes
+            changed[index] ^= 1
+            expect(detector.isChanged(changed.span), true, "byte \(index)")
+        }
+    }
+}

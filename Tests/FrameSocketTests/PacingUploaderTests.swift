@@ -1,0 +1,254 @@
+import FrameSocket
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A server, and an uploader that is connected to it.
+struct Wire {
+    let uploader: SampleUploader
+    private let frames: AsyncThrowingStream<Frame, any Error>
+
+    /// Runs a body with both ends, and closes them afterwards.
+    static func run(
+        _ configuration: SampleUploader.Configuration = .init(),
+        _ body: (Wire) async throws -> Void
+    ) async throws {
+        var template = Array("/tmp/framesocket-pacing-XXXXXX".utf8CString)
+        let directory = unsafe template.withUnsafeMutableBufferPointer { text -> String? in
+            guard let base = text.baseAddress, let path = unsafe mkdtemp(base) else { return nil }
+            return unsafe String(cString: path)
+        }
+        let path = try #require(directory) + "/socket"
+        let server = try FrameServer(at: path)
+        let connection = SocketConnection(path: path)
+        try await connection.open(within: .seconds(20))
+        let (frames, continuation) = AsyncThrowingStream<Frame, any Error>.makeStream()
+        let reading = Task {
+            do {
+                for try await peer in server.connections {
+                    for try await frame in peer.frames { continuation.yield(frame) }
+                    break
+                }
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        let wire = Wire(uploader: SampleUploader(connection: connection, configuration: configuration), frames: frames)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(wire))
+        } catch {
+            result = .failure(error)
+        }
+        connection.close()
+        _ = await connection.closed()
+        await reading.value
+        server.close()
+        _ = unsafe rmdir(String(path.dropLast("/socket".count)))
+        try result.get()
+    }
+
+    /// The next frame that arrives.
+    func next() async throws -> Frame {
+        for try await frame in frames { return frame }
+        throw EndOfFrames()
+    }
+
+    struct EndOfFrames: Error {}
+}
+
+@Suite struct PacingUploaderTests {
+    /// A frame's worth of nanoseconds at 60 Hz.
+    private let step: UInt64 = 16_666_667
+
+    private func picture(_ value: UInt8, width: Int = 32, height: Int = 16) throws -> PixelBuffer {
+        var picture = try PixelBuffer(width: width, height: height, format: .bgra)
+        try picture.withMutablePlane(0) { for index in $0.indices { $0[index] = value } }
+        return picture
+    }
+
+    @Test func framesAreTakenAtTheWantedRate() async throws {
+        let picture = try picture(1)
+        try await Wire.run(.init(pacing: .framesPerSecond(15))) { wire in
+            for index in 0..<40 {
+                let outcome = wire.uploader.send(picture, timestamp: UInt64(index) * step)
+                #expect(outcome == (index % 4 == 0 ? .taken : .dropped(.paced)), "frame \(index)")
+                await wire.uploader.finish()
+            }
+            let statistics = wire.uploader.statistics
+            #expect(statistics.offered == 40)
+            #expect(statistics.sent == 10)
+            #expect(statistics.drops == [.paced: 30])
+            // What the pacing left out is no loss to the receiver.
+            var reception = ReceptionStatistics()
+            for index in 0..<10 {
+                let frame = try await wire.next()
+                #expect(frame.sequence == UInt64(index))
+                #expect(frame.timestamp == UInt64(4 * index) * step)
+                reception.add(frame)
+            }
+            #expect(reception.missing == 0)
+        }
+    }
+
+    @Test func unchangedFramesCostNothing() async throws {
+        try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged())) { wire in
+            var outcomes: [SampleUploader.Outcome] = []
+            for (index, value) in [7, 7, 7, 8, 8, 7].enumerated() {
+                outcomes.append(wire.uploader.send(try picture(UInt8(value)), timestamp: UInt64(index) * step))
+                await wire.uploader.finish()
+            }
+            #expect(
+                outcomes == [
+                    .taken, .dropped(.unchanged), .dropped(.unchanged), .taken, .dropped(.unchanged), .taken,
+                ]
+            )
+            // A second later it goes again, and lying otherwise at once.
+            #expect(wire.uploader.send(try picture(7), timestamp: 6 * step + 1_000_000_000) == .taken)
+            await wire.uploader.finish()
+            #expect(
+                wire.uploader.send(try picture(7), orientation: .left, timestamp: 6 * step + 1_000_000_001) == .taken
+            )
+            await wire.uploader.finish()
+            #expect(wire.uploader.statistics.drops == [.unchanged: 3])
+            #expect(wire.uploader.statistics.sent == 5)
+        }
+    }
+
+    @Test func unchangedJPEGsAreLeftOut() async throws {
+        let jpeg: [UInt8] = try JPEGEncoder().encode(try picture(3))
+        let size = BufferSize(width: 32, height: 16)
+        try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged())) { wire in
+            #expect(wire.uploader.send(jpeg: FrameBytes(copying: jpeg.span), bufferSize: size, timestamp: 0) == .taken)
+            await wire.uploader.finish()
+            let second = wire.uploader.send(jpeg: FrameBytes(copying: jpeg.span), bufferSize: size, timestamp: 1)
+            #expect(second == .dropped(.unchanged))
+        }
+    }
+
+    @Test func aFrameCanBeAskedFor() async throws {
+        let picture = try picture(1)
+        try await Wire.run(.init(pacing: .framesPerSecond(1).skippingUnchanged(keepAlive: nil))) { wire in
+            #expect(wire.uploader.send(picture, timestamp: 0) == .taken)
+            #expect(wire.uploader.send(picture, timestamp: step) == .dropped(.paced))
+            wire.uploader.requestFrame()
+            #expect(wire.uploader.send(picture, timestamp: 2 * step) == .taken)
+            #expect(wire.uploader.send(picture, timestamp: 3 * step) == .dropped(.paced))
+            await wire.uploader.finish()
+        }
+    }
+
+    @Test func theConfigurationChangesWhileItRuns() async throws {
+        // Its JPEG is far over the size to which bodies are padded.
+        var random = SeededRandom(1)
+        var picture = try PixelBuffer(width: 320, height: 180, format: .bgra)
+        try picture.withMutablePlane(0) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
+        try await Wire.run(.init(quality: 90)) { wire in
+            wire.uploader.send(picture, timestamp: 0)
+            let first = try await wire.next()
+            await wire.uploader.finish()
+            wire.uploader.update { configuration in
+                configuration.quality = 10
+                configuration.scale = .fit(width: 160, height: 90)
+                configuration.pacing = .every(2)
+                configuration.sendsTiming = false
+            }
+            #expect(wire.uploader.configuration.quality == 10)
+            #expect(wire.uploader.send(picture, timestamp: 1) == .dropped(.paced))
+            #expect(wire.uploader.send(picture, timestamp: 2) == .taken)
+            let second = try await wire.next()
+            #expect(first.bufferSize == BufferSize(width: 320, height: 180))
+            #expect(first.sequence == 0)
+            #expect(second.bufferSize == BufferSize(width: 160, height: 90))
+            #expect(second.sequence == nil)
+            #expect(second.jpeg.count < first.jpeg.count)
+        }
+    }
+
+    @Test func manyThreadsMayOfferAndChange() async throws {
+        let pictures = try (0..<4).map { try picture(UInt8($0)) }
+        try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged())) { wire in
+            await withTaskGroup(of: Void.self) { group in
+                for task in 0..<4 {
+                    group.addTask {
+                        for index in 0..<200 {
+                            wire.uploader.send(pictures[(index + task) % 4])
+                            if index % 50 == task { wire.uploader.update { $0.quality = 20 + index % 60 } }
+                            if index % 70 == task { wire.uploader.requestFrame() }
+                        }
+                    }
+                }
+            }
+            await wire.uploader.finish()
+            let statistics = wire.uploader.statistics
+            #expect(statistics.offered == 800)
+            #expect(statistics.sent + statistics.dropped == 800)
+            #expect(statistics.sent > 0)
+        }
+    }
+
+    // MARK: Sizes of JPEGs
+
+    @Test(arguments: [
+        (OutputScale.full, 640, 400), (.half, 320, 200), (.fit(width: 100, height: 100), 100, 62), (.width(72), 72, 46),
+        (.fill(width: 60, height: 60), 60, 60), (.letterbox(width: 100, height: 100), 100, 100),
+    ])
+    func aJPEGIsSentSmaller(scale: OutputScale, width: Int, height: Int) async throws {
+        for subsampling in [ChromaSubsampling.yuv420, .yuv444, .gray] {
+            let picture = try OutputPixelTests.gradient(.rgb, width: 640, height: 400)
+            let jpeg: [UInt8] = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(picture)
+            try await Wire.run(.init(quality: 95, scale: scale)) { wire in
+                #expect(wire.uploader.send(resizing: FrameBytes(copying: jpeg.span)) == .taken)
+                let frame = try await wire.next()
+                #expect(frame.bufferSize == BufferSize(width: width, height: height))
+                let expected = try JPEGDecoder().decode(jpeg.span, as: .rgb)
+                    .applying(scale.plan(forWidth: 640, height: 400))
+                let found = try FrameDecoder().decode(frame, as: .rgb)
+                #expect(try found.peakSignalToNoiseRatio(against: expected) > 25)
+                // What keeps its size is not encoded again.
+                if scale == .full { #expect(frame.jpeg.array().starts(with: jpeg)) }
+            }
+        }
+    }
+
+    @Test func whatIsNoJPEGIsDropped() async throws {
+        try await Wire.run { wire in
+            let outcome = wire.uploader.send(resizing: FrameBytes(copying: [1, 2, 3].span))
+            #expect(outcome == .dropped(.encodingFailed))
+            #expect(wire.uploader.statistics.lastEncodingError?.code == .notJPEG)
+            #expect(wire.uploader.statistics.dropped == 1)
+        }
+    }
+
+    // MARK: Memory
+
+    @Test func thePictureThatGoesOverTheBudgetIsDropped() async throws {
+        // 640x400 BGRA are 1.02 MB, and their JPEG at quality 80 at most 0.3 MB.
+        let large = try picture(9, width: 640, height: 400)
+        let small = try picture(9, width: 64, height: 64)
+        try await Wire.run(.init(maximumMemory: 1_200_000)) { wire in
+            #expect(wire.uploader.send(large) == .dropped(.overMemoryBudget))
+            #expect(wire.uploader.send(small) == .taken)
+            await wire.uploader.finish()
+            // At the lowest quality its JPEG is small enough.
+            wire.uploader.update { $0.quality = 1 }
+            #expect(wire.uploader.send(large) == .taken)
+            await wire.uploader.finish()
+            #expect(wire.uploader.statistics.drops == [.overMemoryBudget: 1])
+            #expect(wire.uploader.statistics.sent == 2)
+        }
+    }
+
+    @Test func theBudgetIsThatOfTheBeginning() async throws {
+        let large = try picture(9, width: 640, height: 400)
+        try await Wire.run(.init(maximumMemory: 1000)) { wire in
+            wire.uploader.update { $0 = .init(maximumMemory: nil) }
+            #expect(wire.uploader.send(large) == .dropped(.overMemoryBudget))
+        }
+    }
+}

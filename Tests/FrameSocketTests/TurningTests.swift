@@ -1,0 +1,133 @@
+import FrameSocket
+import Testing
+
+@Suite struct TurningTests {
+    /// Turning without loss is the same as decoding, turning, wherever the picture is of whole blocks.
+    @Test(arguments: FrameOrientation.allCases, [ChromaSubsampling.yuv444, .yuv422, .yuv420, .yuv440, .gray])
+    func losslessTurnsEqualTurnedPixels(_ orientation: FrameOrientation, _ subsampling: ChromaSubsampling) throws {
+        let picture = try OutputPixelTests.gradient(.rgb, width: 96, height: 64)
+        let jpeg: [UInt8] = try JPEGEncoder(quality: 90, subsampling: subsampling).encode(picture)
+        let turned = try JPEGTransform(uprighting: orientation).apply(to: jpeg.span, edges: .perfect)
+        let decoder = JPEGDecoder()
+        let expected = try decoder.decode(jpeg.span, as: .gray).upright(from: orientation)
+        let found = try decoder.decode(turned.span, as: .gray)
+        #expect((found.width, found.height) == (expected.width, expected.height))
+        // Rounding of the inverse transform may differ by one where rows become columns.
+        #expect(try found.peakSignalToNoiseRatio(against: expected) > 50)
+    }
+
+    @Test(arguments: FrameOrientation.allCases)
+    func aFrameIsTurnedWithoutLoss(_ orientation: FrameOrientation) async throws {
+        let picture = try OutputPixelTests.gradient(.bgra, width: 96, height: 64)
+        try await Wire.run { wire in
+            wire.uploader.send(picture, orientation: orientation, timestamp: 77)
+            let frame = try await wire.next()
+            let message = try frame.uprightJPEG()
+            #expect(message.orientation == .up)
+            #expect(message.timestamp == 77)
+            #expect(message.sequence == frame.sequence)
+            let size = orientation.swapsAxes ? BufferSize(width: 64, height: 96) : BufferSize(width: 96, height: 64)
+            #expect(message.bufferSize == size)
+            let found = try message.jpeg.withBytes { bytes throws(TurboJPEGError) in
+                try JPEGDecoder().decode(bytes, as: .gray)
+            }
+            var configuration = FrameDecoder.Configuration()
+            configuration.isUpright = true
+            let expected = try FrameDecoder(configuration: configuration).decode(frame, as: .gray)
+            #expect(try found.peakSignalToNoiseRatio(against: expected) > 50)
+        }
+    }
+
+    @Test func partialBlocksAreCutRefusedOrKept() async throws {
+        let picture = try OutputPixelTests.gradient(.bgra, width: 100, height: 70)
+        try await Wire.run { wire in
+            wire.uploader.send(picture, orientation: .down)
+            let frame = try await wire.next()
+            #expect(try frame.uprightJPEG().bufferSize == BufferSize(width: 96, height: 64))
+            #expect(try frame.uprightJPEG(edges: .keep).bufferSize == BufferSize(width: 100, height: 70))
+            #expect(throws: TurboJPEGError.self) { try frame.uprightJPEG(edges: .perfect) }
+        }
+    }
+
+    @Test(arguments: FrameOrientation.allCases)
+    func theSenderTurnsPixels(_ orientation: FrameOrientation) async throws {
+        let picture = try OutputPixelTests.gradient(.bgra, width: 90, height: 50)
+        try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in
+            wire.uploader.send(picture, orientation: orientation)
+            let frame = try await wire.next()
+            let expected = try picture.upright(from: orientation)
+            #expect(frame.orientation == (orientation == .unknown ? .unknown : .up))
+            #expect(frame.bufferSize == BufferSize(width: expected.width, height: expected.height))
+            let found = try FrameDecoder().decode(frame)
+            #expect(try found.peakSignalToNoiseRatio(against: expected) > 30)
+        }
+    }
+
+    @Test(arguments: [(96, 64), (100, 70)])
+    func theSenderTurnsJPEGs(width: Int, height: Int) async throws {
+        let picture = try OutputPixelTests.gradient(.bgra, width: width, height: height)
+        let jpeg: [UInt8] = try JPEGEncoder(quality: 95).encode(picture)
+        try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in
+            wire.uploader.send(
+                jpeg: FrameBytes(copying: jpeg.span),
+                bufferSize: BufferSize(width: width, height: height),
+                orientation: .left
+            )
+            let frame = try await wire.next()
+            #expect(frame.orientation == .up)
+            #expect(frame.bufferSize == BufferSize(width: height, height: width))
+            let found = try FrameDecoder().decode(frame)
+            #expect(try found.peakSignalToNoiseRatio(against: picture.upright(from: .left)) > 30)
+        }
+    }
+
+    /// A phone that is turned while it sends: every frame arrives, in its own size.
+    @Test(arguments: [false, true])
+    func aChangeInMidStreamLosesNothing(appliesOrientation: Bool) async throws {
+        let wide = try OutputPixelTests.gradient(.bgra, width: 128, height: 80)
+        let high = try OutputPixelTests.gradient(.i420, width: 62, height: 130)
+        let steps: [(PixelBuffer, FrameOrientation)] = [
+            (wide, .up), (wide, .left), (high, .up), (wide, .right), (high, .down), (high, .leftMirrored), (wide, .up),
+        ]
+        try await Wire.run(.init(quality: 95, appliesOrientation: appliesOrientation)) { wire in
+            var decoderConfiguration = FrameDecoder.Configuration()
+            decoderConfiguration.isUpright = true
+            let decoder = FrameDecoder(configuration: decoderConfiguration)
+            for (index, (picture, orientation)) in (steps + steps).enumerated() {
+                #expect(wire.uploader.send(picture, orientation: orientation) == .taken)
+                let frame = try await wire.next()
+                #expect(frame.sequence == UInt64(index))
+                let expected = try picture.upright(from: orientation)
+                let found = try decoder.decode(frame, as: picture.format)
+                #expect(try found.peakSignalToNoiseRatio(against: expected) > 30, "step \(index)")
+                await wire.uploader.finish()
+            }
+            #expect(wire.uploader.statistics.sent == 2 * steps.count)
+            #expect(wire.uploader.statistics.drops.isEmpty)
+        }
+    }
+
+    @Test(arguments: VideoFrame.Format.allCases, [false, true])
+    func videoFramesHavePlanesTimeAndRotation(_ format: VideoFrame.Format, isUpright: Bool) async throws {
+        let picture = try OutputPixelTests.gradient(format.pixelFormat, width: 75, height: 41)
+        try await Wire.run(.init(quality: 100)) { wire in
+            wire.uploader.send(picture, orientation: .right, timestamp: 123_456_789)
+            let frame = try await wire.next()
+            var configuration = FrameDecoder.Configuration()
+            configuration.isUpright = isUpright
+            let video = try FrameDecoder(configuration: configuration).decodeVideo(frame, as: format)
+            #expect(video.timestamp == 123_456_789)
+            #expect(video.rotation == (isUpright ? 0 : 270))
+            #expect(video.isMirrored == false)
+            #expect((video.width, video.height) == (isUpright ? (41, 75) : (75, 41)))
+            #expect(video.planeCount == (format == .i420 ? 3 : 2))
+            let chroma = video.plane(1)
+            #expect((chroma.width, chroma.height) == (isUpright ? (21, 38) : (38, 21)))
+            #expect(chroma.bytesPerRow >= chroma.visibleBytesPerRow)
+            let counts = video.withPlanes { luma, blue, red in [luma.count, blue.count, red.count] }
+            #expect(counts == [0, 1, video.planeCount - 1].map { video.plane($0).byteCount })
+            let expected = isUpright ? try picture.upright(from: .right) : picture
+            #expect(try video.picture.peakSignalToNoiseRatio(against: expected) > 40)
+        }
+    }
+}

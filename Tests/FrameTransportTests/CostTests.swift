@@ -1,0 +1,114 @@
+import Foundation
+import FrameTransport
+import Testing
+
+/// Costs that are the same on every machine: memory asked for, and system calls.
+@Suite(.timeLimit(.minutes(1))) struct CostTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test(arguments: [true, false]) func `a thousand frames need no memory but that of the first ones`(isOnThread: Bool)
+        async throws
+    {
+        let pool = BytePool(maximumIdleBytes: 16 << 20)
+        let server = try directory.server { $0.pool = pool }
+        let connection = directory.connection()
+        try await connection.open(within: nil)
+        let received = try #require(try await firstConnection(of: server))
+        let sending = Task {
+            // The size changes as that of pictures does, and is known to the receiver after a few of them.
+            let messages = (0..<10).map { FrameMessage(body($0, count: 90_000 + 1000 * $0)) }
+            for index in 0..<1050 { try await connection.send(messages[index % 10]) }
+            connection.close()
+        }
+        let consume = { @Sendable () async throws in
+            var atStart = 0
+            for try await frame in received.frames {
+                if frame.index == 49 { atStart = pool.allocations }
+                if frame.index > 49 { #expect(pool.allocations <= max(atStart, 4)) }
+            }
+        }
+        if isOnThread {
+            try await Task(executorPreference: received.thread) { try await consume() }.value
+        } else {
+            try await consume()
+        }
+        try await sending.value
+    }
+
+    @Test func `a claim of much memory gets what has arrived`() async throws {
+        let pool = BytePool(maximumIdleBytes: 64 << 20)
+        let server = try directory.server { $0.pool = pool }
+        let head = String(decoding: message([]), as: UTF8.self)
+        let claim = Array(head.replacing("Content-Length: 0", with: "Content-Length: 33554432").utf8)
+        var clients: [RawSocket] = []
+        for _ in 0..<64 {
+            let client = try RawSocket.connected(to: directory.socket)
+            try await client.write(claim + body(1, count: 1000))
+            clients.append(client)
+        }
+        var connections: [FrameConnection] = []
+        for try await connection in server.connections {
+            connections.append(connection)
+            if connections.count == 64 { break }
+        }
+        await server.settle()
+        #expect(pool.allocations == 64)
+        // What they gave back serves bodies of 64 KiB, and no larger ones.
+        server.close()
+        for client in clients { client.close() }
+        await server.closed()
+        connections = []
+        await server.settle()
+        let small = (0..<64).map { _ in FrameBytes(copying: body(0, count: 64 << 10).span, pool: pool) }
+        #expect(pool.allocations == 64 && small.count == 64)
+    }
+
+    #if os(Linux)
+    @Test func `a frame that fits costs one write and two reads, and those in a row one read each`() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            let server = try directory.server()
+            let connection = directory.connection {
+                // Of its own, so that it sends while that of the server stands still.
+                $0.thread = IOThread()
+                $0.padsShortBodies = false
+            }
+            try await connection.open(within: nil)
+            let received = try #require(try await firstConnection(of: server))
+            var frames = received.frames.makeAsyncIterator()
+            let thread = received.thread
+            // The first one teaches both ends how large frames are.
+            try await connection.send(FrameMessage(body(0, count: 50_000)))
+            #expect(try await frames.next() != nil)
+
+            let paced = try await SyscallCount.during {
+                for round in 0..<100 {
+                    try await thread.whileHeld { try await connection.send(FrameMessage(body(round, count: 50_000))) }
+                    #expect(try await frames.next()?.jpeg.array() == body(round, count: 50_000))
+                    await thread.settle()
+                }
+            }
+            #expect(paced.writes == 100)
+            #expect(paced.reads == 200)
+
+            let inRows = try await SyscallCount.during {
+                for _ in 0..<10 {
+                    try await thread.whileHeld {
+                        for round in 0..<10 { try await connection.send(FrameMessage(body(round, count: 5000))) }
+                    }
+                    for round in 0..<10 {
+                        #expect(try await frames.next()?.jpeg.array() == body(round, count: 5000))
+                    }
+                    await thread.settle()
+                }
+            }
+            #expect(inRows.writes == 100)
+            #expect(inRows.reads <= 110)
+        }
+    }
+    #endif
+}

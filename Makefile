@@ -26,7 +26,8 @@ demo: ## send the screens in Fixtures from one process to another, and show what
 test: ## run all tests; FILTER=NAME runs the Swift tests that match
 	@scripts/setup test
 	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
-	swift test $(DEBUG) $(SWIFTFLAGS) --skip-build $(if $(FILTER),--filter '$(FILTER)')
+	@# One test at a time: those that compute would keep the few threads from those that wait for a socket.
+	swift test $(DEBUG) $(SWIFTFLAGS) --skip-build --no-parallel $(if $(FILTER),--filter '$(FILTER)')
 	$(if $(FILTER),,$(PYTHON) Tests/Peers/test_peers.py)
 
 bench: ## measure: ARGUMENTS go to framesocket-bench

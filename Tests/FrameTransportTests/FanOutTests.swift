@@ -11,7 +11,7 @@ import Testing
 
     init() async throws {
         directory = try TemporaryDirectory()
-        server = try FrameServer(at: directory.socket)
+        server = try directory.server()
         sender = try RawSocket.connected(to: directory.socket)
         connection = try #require(try await firstConnection(of: server))
     }

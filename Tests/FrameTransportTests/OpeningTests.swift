@@ -19,7 +19,7 @@ import Testing
         async let opened: Void = connection.open(within: nil)
         await connection.thread.settle()
         #expect(!connection.isOpen)
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         try await opened
         #expect(connection.isOpen)
         #expect(try await firstConnection(of: server)?.peer?.processID == getpid())
@@ -64,7 +64,7 @@ import Testing
         async let patient: Void = connection.open(within: nil)
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(5)) }
         #expect(error?.code == .openTimedOut)
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         try await patient
         _ = server
     }
@@ -78,7 +78,7 @@ import Testing
         #expect(error?.code == .cancelled)
 
         // Had the attempts not ended, the next one would not be made now.
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         try await connection.open(within: nil)
         _ = server
     }
@@ -96,7 +96,7 @@ import Testing
     @Test func `attempts that timed out have ended, and may be started anew`() async throws {
         let connection = directory.connection { $0.retryInterval = Self.never }
         await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         try await connection.open(within: nil)
         try await connection.open(within: .zero)
         _ = server
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func `nothing opens what has been closed`() async throws {
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         let connection = directory.connection()
         connection.close()
         #expect(await connection.closed() == .closedLocally(.stoppedByUser))

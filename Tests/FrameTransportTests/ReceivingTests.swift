@@ -9,7 +9,7 @@ import Testing
 
     init() throws {
         directory = try TemporaryDirectory()
-        server = try FrameServer(at: directory.socket)
+        server = try directory.server()
     }
 
     /// Sends `bytes` and returns the bodies of what arrived.

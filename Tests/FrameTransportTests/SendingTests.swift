@@ -112,7 +112,7 @@ import Testing
         let sending = Task { try await connection.send(FrameMessage(Self.large)) }
         _ = try await peer.read(300_000)
         unsafe unlink(directory.socket)
-        let next = try FrameServer(at: directory.socket)
+        let next = try directory.server()
         server.close()
         peer.close()
         let error = await #expect(throws: TransportError.self) { try await sending.value }
@@ -199,7 +199,7 @@ import Testing
         let bodies = (0..<5).map { body($0, count: 400_000) }
         for _ in 0..<20 {
             let directory = try TemporaryDirectory()
-            let server = try FrameServer(at: directory.socket)
+            let server = try directory.server()
             let connection = SocketConnection(path: directory.socket)
             try await connection.open(within: nil)
             let receiver = try #require(try await firstConnection(of: server))

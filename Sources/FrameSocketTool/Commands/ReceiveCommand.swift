@@ -8,8 +8,8 @@ struct ReceiveCommand: Command {
     static let help = """
         Usage: framesocket receive PATH [options]
 
-        Listens at PATH, takes every frame of every sender, and goes on until it is
-        stopped.
+        Listens at PATH, or at tcp:PORT of this machine, takes every frame of every
+        sender, and goes on until it is stopped.
 
           --count N        end after N frames over all senders
           --output DIR     write each JPEG to DIR/frame-000000.jpg, …, byte for byte as
@@ -20,6 +20,18 @@ struct ReceiveCommand: Command {
           --raw FORMAT     write the pixels to standard output; FORMAT is one of
                            \(PixelFormat.allCases.map(\.name).joined(separator: " "))
           --upright        turn pixels as their orientation says (with --raw)
+          --newest         take the latest frame where frames come faster than they are
+                           handled, and count the others
+          --audio FILE     ask for sound, and write the app's to a WAVE file
+          --prefer-rate N  ask for at most N frames a second
+          --prefer-size WxH
+                           ask for frames that fit in
+          --prefer-quality Q
+                           ask for JPEGs of quality 1 to 100
+          --stop-after N   ask the sender to stop when N frames have come, and end
+          --token-file F   show the bytes of F before the first frame, and expect them
+          --peer-token-file F
+                           expect the bytes of F instead
           --timeout S      end with exit code 75 unless --count is reached within S
                            seconds
           --quiet          tell nothing on standard error but failures
@@ -33,7 +45,14 @@ struct ReceiveCommand: Command {
         case raw(PixelFormat)
     }
 
-    let path: String
+    let endpoint: SocketEndpoint
+    let tokens: HandshakeTokenFiles?
+    /// What each sender is asked for as soon as it has connected; nil where that is nothing.
+    let requests: [ControlRequest]
+    let audio: String?
+    let takesNewest: Bool
+    /// Whether the senders are asked to stop for good when there are enough frames.
+    let stopsSenders: Bool
     let count: Int?
     let directory: String?
     let decodes: Bool
@@ -43,7 +62,17 @@ struct ReceiveCommand: Command {
     let isQuiet: Bool
 
     init(_ arguments: inout Arguments) throws(UsageError) {
-        count = try arguments.integer("--count", in: 1...(.max))
+        let count = try arguments.integer("--count", in: 1...(.max))
+        let stopAfter = try arguments.integer("--stop-after", in: 1...(.max))
+        guard count == nil || stopAfter == nil else {
+            throw UsageError(message: "--count and --stop-after both say when to end")
+        }
+        self.count = count ?? stopAfter
+        stopsSenders = stopAfter != nil
+        takesNewest = arguments.flag("--newest")
+        audio = try arguments.value("--audio")
+        tokens = try arguments.tokens()
+        requests = try Self.requests(&arguments, wantsAudio: audio != nil)
         directory = try arguments.value("--output")
         timeout = try arguments.number("--timeout")
         let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
@@ -61,7 +90,21 @@ struct ReceiveCommand: Command {
         guard paths.count == 1, let path = paths.first else {
             throw UsageError(message: "receive wants one path to listen at")
         }
-        self.path = path
+        endpoint = try Arguments.endpoint(path)
+    }
+
+    private static func requests(
+        _ arguments: inout Arguments,
+        wantsAudio: Bool
+    ) throws(UsageError) -> [ControlRequest] {
+        var preferences = ControlPreferences()
+        preferences.frameRate = try arguments.number("--prefer-rate")
+        preferences.size = try arguments.size("--prefer-size")
+        preferences.quality = try arguments.integer("--prefer-quality", in: 1...100)
+        var requests: [ControlRequest] = []
+        if wantsAudio { requests.append(.hello(ControlHello(wants: [.pictures, .audio]))) }
+        if preferences != ControlPreferences() { requests.append(.prefer(preferences)) }
+        return requests
     }
 
     func run() async throws(CommandFailure) {
@@ -70,7 +113,7 @@ struct ReceiveCommand: Command {
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             do throws(CommandFailure) {
                 let server = try await listen(reception, holder)
-                await reception.report(.listening(path: path))
+                await reception.report(.listening(at: server.endpoint))
                 return await receive(from: server, reception)
             } catch {
                 return .failure(error)
@@ -89,14 +132,19 @@ struct ReceiveCommand: Command {
         _ reception: Reception,
         _ holder: Locked<FrameServer?>
     ) async throws(CommandFailure) -> FrameServer {
+        let tokens = try tokens?.read()
         do {
             if let directory { try Files.makeDirectory(directory) }
+            if let audio { try await reception.writeSound(to: audio) }
         } catch {
             throw CommandFailure(.cannotCreate, error.message)
         }
         do {
+            var configuration = FrameServer.Configuration()
+            configuration.tokens = tokens
+            configuration.delivery = takesNewest ? .newest : .everyFrame
             return try holder.withLock { holder throws(TransportError) in
-                let server = try FrameServer(at: path)
+                let server = try FrameServer(at: endpoint, configuration: configuration)
                 holder = server
                 return server
             }

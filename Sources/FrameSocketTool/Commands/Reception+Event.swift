@@ -4,9 +4,9 @@ extension Reception.Event {
     /// The event as scripts read it.
     var json: String {
         switch self {
-        case .listening(let path):
+        case .listening(let endpoint):
             var line = JSONLine(event: "listening")
-            line.add("path", path)
+            line.add("path", endpoint.description)
             return line.text
         case .connected(let connection):
             var line = JSONLine(event: "connected")
@@ -39,10 +39,18 @@ extension Reception.Event {
             line.add("code", code)
             line.add("message", message)
             return line.text
+        case .status(let status, let connection):
+            var line = JSONLine(event: "status")
+            line.add("connection", connection)
+            line.add("state", status.state.name)
+            if let pong = status.pong { line.add("pong", pong) }
+            return line.text
         case .closed(let connection, let reason):
             var line = JSONLine(event: "closed")
             line.add("connection", connection)
             line.add("reason", reason.name)
+            line.add("finish", reason.finishReason.name)
+            line.add("finishCode", reason.finishReason.rawValue)
             return line.text
         }
     }
@@ -50,14 +58,26 @@ extension Reception.Event {
     /// The event as a person reads it; nil where there is nothing to say.
     var sentence: String? {
         switch self {
-        case .listening(let path): "listening at \(path)"
+        case .listening(let endpoint): "listening at \(endpoint)"
         case .connected(let connection):
             "sender \(connection.id) connected"
                 + (connection.peer.map { " (process \($0.processID), user \($0.userID))" } ?? "")
         case .frame: nil
+        case .status(let status, let connection): "sender \(connection) is \(status.state.name)"
         case .failed(let connection?, _, let message): "sender \(connection): \(message)"
         case .failed(nil, _, _): nil
         case .closed(let connection, let reason): "sender \(connection): \(reason)"
+        }
+    }
+}
+
+extension SenderStatus.State {
+    /// The word on the wire.
+    fileprivate var name: String {
+        switch self {
+        case .live: "live"
+        case .paused: "paused"
+        case .stopped: "stopped"
         }
     }
 }
@@ -67,6 +87,7 @@ struct ReceptionTotals {
     var connections = 0
     var undecodable = 0
     var missing: UInt64 = 0
+    var superseded = 0
     private(set) var frames = 0
     private(set) var bytes: UInt64 = 0
     private var firstAt: UInt64?
@@ -99,6 +120,7 @@ struct ReceptionTotals {
         if let rate { parts.append(rate) }
         if decoding.count > 0 { parts.append("decoding \(Format.milliseconds(decoding.mean))") }
         if missing > 0 { parts.append("\(missing) dropped by the sender") }
+        if superseded > 0 { parts.append("\(superseded) gave way to newer ones") }
         if undecodable > 0 { parts.append("\(undecodable) not decodable") }
         return parts.joined(separator: ", ")
     }

@@ -6,16 +6,19 @@ import FrameSocket
 actor Reception {
     /// What there is to tell.
     enum Event {
-        case listening(path: String)
+        case listening(at: SocketEndpoint)
         case connected(FrameConnection)
         case frame(Frame, connection: Int, index: Int, jpegSize: (width: Int, height: Int)?)
         case failed(connection: Int?, code: String, message: String)
+        case status(SenderStatus, connection: Int)
         case closed(connection: Int, reason: CloseReason)
     }
 
     private let command: ReceiveCommand
     private let decoder: FrameDecoder
     private var statistics = ReceptionTotals()
+    private var sound: WAVWriter?
+    private var connections: [Int: FrameConnection] = [:]
     private var result: Result<Void, CommandFailure>?
     private var waiter: CheckedContinuation<Result<Void, CommandFailure>, Never>?
 
@@ -38,6 +41,9 @@ actor Reception {
     func finish(_ result: Result<Void, CommandFailure>) {
         guard self.result == nil else { return }
         self.result = result
+        if command.stopsSenders {
+            for connection in connections.values { connection.close(.requestedByHost) }
+        }
         waiter?.resume(returning: result)
         waiter = nil
     }
@@ -53,7 +59,12 @@ actor Reception {
     /// Takes the frames of one sender to its end.
     func follow(_ connection: FrameConnection) async {
         statistics.connections += 1
+        connections[connection.id] = connection
+        defer { connections[connection.id] = nil }
         report(.connected(connection))
+        for request in command.requests { connection.send(request) }
+        async let statuses: Void = followStatuses(of: connection)
+        async let sound: Void = followSound(of: connection)
         var received = ReceptionStatistics()
         do {
             for try await frame in connection.frames {
@@ -65,8 +76,32 @@ actor Reception {
             report(.failed(connection: connection.id, code: error.code.rawValue, message: error.description))
         }
         statistics.missing += received.missing
+        statistics.superseded += connection.supersededFrames
         if result != nil { connection.close() }
-        report(.closed(connection: connection.id, reason: await connection.closed()))
+        let reason = await connection.closed()
+        _ = await (statuses, sound)
+        report(.closed(connection: connection.id, reason: reason))
+    }
+
+    private func followStatuses(of connection: FrameConnection) async {
+        for await status in connection.statuses { report(.status(status, connection: connection.id)) }
+    }
+
+    // MARK: Sound
+
+    /// Makes the file that the app's sound goes to.
+    func writeSound(to path: String) throws(Files.Failure) {
+        sound = try WAVWriter(path)
+    }
+
+    private func followSound(of connection: FrameConnection) async {
+        for await message in connection.audio where message.kind == .app {
+            do {
+                try sound?.append(message)
+            } catch {
+                finish(.failure(CommandFailure(.cannotCreate, error.message)))
+            }
+        }
     }
 
     private func take(_ frame: Frame, of connection: FrameConnection) {

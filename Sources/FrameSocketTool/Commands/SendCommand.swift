@@ -10,30 +10,37 @@ struct SendCommand: Command {
                framesocket send PATH - [options]
                framesocket send PATH - --size WxH --format FORMAT [options]
 
-        Sends every picture to the server at PATH, in order. FILE is a JPEG, PNG or PNM
-        file, or a directory of them; - is a stream of JPEGs, one after another, on
-        standard input, or raw video where its size and format are given.
+        Sends every picture to the server at PATH, or at tcp:PORT of this machine, in
+        order. FILE is a JPEG, PNG or PNM file, or a directory of them; - is a stream
+        of JPEGs, one after another, on standard input, or raw video where its size and
+        format are given.
 
           --fps N          at most N frames a second; without it, as fast as they are
                            taken
           --loop N         send the files N times; 0 for ever
-          --quality Q      quality of the JPEGs, 1 to 100 (80)
-          --subsampling S  4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 or gray (4:2:0)
-          --scale N/D      send a fraction of width and height
+        \(SendOptions.help)
           --orientation N  1 to 8, as the pictures lie (1); 0 for unknown
           --passthrough    send JPEGs as they are
-          --plain          send no fields but those that deployed senders send
           --no-padding     do not pad bodies under 10,240 bytes, which wedges deployed
                            receivers
           --size WxH       size of raw video
           --format FORMAT  format of raw video, one of
                            \(PixelFormat.allCases.map(\.name).joined(separator: " "))
+          --audio FILE     send the sound of a WAVE file as well, at its own pace, to a
+                           receiver that asks for it
+          --stop-after N   end after N frames
+          --token-file F   show the bytes of F before the first frame, and expect them
+          --peer-token-file F
+                           expect the bytes of F instead
           --wait S         how many seconds to wait for a server (5)
           --json           print what was sent as a JSON object
           --quiet          tell nothing on standard error but failures
         """
 
-    let path: String
+    let endpoint: SocketEndpoint
+    let tokens: HandshakeTokenFiles?
+    let audio: String?
+    let stopAfter: Int?
     let paths: [String]
     let rawFormat: (width: Int, height: Int, format: PixelFormat)?
     let fps: Double?
@@ -50,38 +57,29 @@ struct SendCommand: Command {
         fps = try arguments.number("--fps")
         let loops = try arguments.integer("--loop", in: 0...(.max)) ?? 1
         self.loops = loops == 0 ? .max : loops
-        let quality = try arguments.integer("--quality", in: 1...100)
-        let subsampling = try arguments.value("--subsampling", "4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 or gray") {
-            ChromaSubsampling(name: $0)
-        }
-        let scale = try arguments.value("--scale", "a fraction such as 1/2") { OutputScale(parsing: $0) }
+        let options = try SendOptions(&arguments)
+        configuration = options.configuration
+        audio = try arguments.value("--audio")
+        stopAfter = try arguments.integer("--stop-after", in: 1...(.max))
+        tokens = try arguments.tokens()
         let orientation = try arguments.integer("--orientation", in: 0...8) ?? 1
         self.orientation = FrameOrientation(rawValue: UInt8(orientation)) ?? .unknown
         isPassthrough = arguments.flag("--passthrough")
-        let isPlain = arguments.flag("--plain")
         padsShortBodies = !arguments.flag("--no-padding")
-        let size = try arguments.value("--size", "a size such as 1920x1080") { Self.parseSize($0) }
+        let size = try arguments.size("--size")
         let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
         let format = try arguments.value("--format", "one of \(formats)") { PixelFormat(name: $0) }
         wait = try arguments.number("--wait") ?? 5
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
-        configuration = SampleUploader.Configuration(
-            quality: quality ?? 80,
-            scale: scale ?? .full,
-            subsampling: subsampling ?? .yuv420,
-            sendsTiming: !isPlain
-        )
-        if isPassthrough, quality != nil || subsampling != nil || scale != nil || size != nil {
-            throw UsageError(
-                message: "--passthrough sends JPEGs as they are: no --quality, --subsampling, --scale or --size"
-            )
+        if isPassthrough, options.changesPictures || size != nil {
+            throw UsageError(message: "--passthrough sends JPEGs as they are, and options would change them")
         }
         let rest = try arguments.rest()
         guard let path = rest.first, rest.count >= 2 else {
             throw UsageError(message: "send wants the path of a server, and pictures to send")
         }
-        self.path = path
+        endpoint = try Arguments.endpoint(path)
         paths = Array(rest.dropFirst())
         guard !paths.contains("-") || paths.count == 1 else {
             throw UsageError(message: "standard input (-) can only be sent alone")
@@ -94,12 +92,6 @@ struct SendCommand: Command {
         guard paths != ["-"] || loops == 1 else { throw UsageError(message: "standard input cannot be sent twice") }
     }
 
-    private static func parseSize(_ text: String) -> (width: Int, height: Int)? {
-        let parts = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
-        guard parts.count == 2, let width = parts[0], let height = parts[1], width > 0, height > 0 else { return nil }
-        return (width, height)
-    }
-
     private func makeSource() throws(CommandFailure) -> any PictureSource {
         if let rawFormat {
             return try RawSource(width: rawFormat.width, height: rawFormat.height, format: rawFormat.format)
@@ -110,10 +102,12 @@ struct SendCommand: Command {
 
     func run() async throws(CommandFailure) {
         let source = try makeSource()
+        let sound = try audio.map { path throws(CommandFailure) in try SoundSender(path) }
         var settings = SocketConnection.Configuration()
         settings.reopens = false
         settings.padsShortBodies = padsShortBodies
-        let connection = SocketConnection(path: path, configuration: settings)
+        settings.tokens = try tokens?.read()
+        let connection = SocketConnection(to: endpoint, configuration: settings)
         let uploader = SampleUploader(connection: connection, configuration: configuration)
         let startedAt = Locked(MonotonicClock.now())
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
@@ -123,7 +117,7 @@ struct SendCommand: Command {
                 return .failure(error)
             }
             startedAt.withLock { $0 = MonotonicClock.now() }
-            return await send(source, uploader)
+            return await send(source, uploader, sound)
         } end: {
             connection.close()
             _ = await connection.closed()
@@ -141,10 +135,15 @@ struct SendCommand: Command {
         }
     }
 
-    /// Sends every picture; each waits until the one before is out, so that none is dropped.
-    private func send(_ source: any PictureSource, _ uploader: SampleUploader) async -> Result<Void, CommandFailure> {
+    /// Sends every picture; each waits until the one before is out, so that none is dropped. Sound goes along.
+    private func send(
+        _ source: any PictureSource,
+        _ uploader: SampleUploader,
+        _ sound: SoundSender?
+    ) async -> Result<Void, CommandFailure> {
+        async let sounding: Void? = sound?.send(over: uploader.connection)
         // Reading files and pipes blocks: it has a thread of its own.
-        await Task(executorPreference: IOThread()) {
+        let result = await Task(executorPreference: IOThread()) {
             do throws(CommandFailure) {
                 try await sendAll(source, uploader)
                 return Result<Void, CommandFailure>.success(())
@@ -152,16 +151,20 @@ struct SendCommand: Command {
                 return .failure(error)
             }
         }.value
+        _ = await sounding
+        return result
     }
 
     private func sendAll(_ source: any PictureSource, _ uploader: SampleUploader) async throws(CommandFailure) {
         var source = source
         let clock = ContinuousClock()
-        let start = clock.now
+        let start = (clock.now, MonotonicClock.now())
         var count = 0
         while let picture = try source.next() {
-            if let fps { try? await clock.sleep(until: start + .seconds(Double(count) / fps)) }
-            try offer(picture, to: uploader)
+            let offset = fps.map { Double(count) / $0 }
+            if let offset { try? await clock.sleep(until: start.0 + .seconds(offset)) }
+            // The pictures' own time, so that pacing follows it and not the moment at which a picture is ready.
+            try offer(picture, to: uploader, at: offset.map { start.1 &+ UInt64($0 * 1e9) })
             await uploader.finish()
             count += 1
             if let error = uploader.statistics.lastEncodingError {
@@ -170,15 +173,20 @@ struct SendCommand: Command {
             if let reason = uploader.connection.closeReason {
                 // An orderly end by the receiver is its wish, and no failure.
                 guard let error = reason.error else { return }
-                throw CommandFailure(error.code == .sendTimedOut ? .timedOut : .unavailable, "\(path): \(error)")
+                throw CommandFailure(error.code == .sendTimedOut ? .timedOut : .unavailable, "\(endpoint): \(error)")
             }
+            if uploader.statistics.sent == stopAfter { return }
             if !isQuiet { Terminal.showProgress("\(Format.count(uploader.statistics.sent, "frame")) sent") }
         }
     }
 
-    private func offer(_ picture: Picture, to uploader: SampleUploader) throws(CommandFailure) {
+    private func offer(
+        _ picture: Picture,
+        to uploader: SampleUploader,
+        at timestamp: UInt64?
+    ) throws(CommandFailure) {
         guard isPassthrough else {
-            uploader.send(try picture.pixels(), orientation: orientation)
+            uploader.send(try picture.pixels(), orientation: orientation, timestamp: timestamp)
             return
         }
         guard case .jpeg(let jpeg) = picture.content else {
@@ -189,7 +197,8 @@ struct SendCommand: Command {
             uploader.send(
                 jpeg: FrameBytes(copying: jpeg.span),
                 bufferSize: BufferSize(width: header.width, height: header.height),
-                orientation: orientation
+                orientation: orientation,
+                timestamp: timestamp
             )
         } catch {
             throw CommandFailure(.badData, "\(picture.name): \(error)")

@@ -22,10 +22,15 @@ final class TemporaryDirectory: Sendable {
     /// The names of what is in it.
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
 
+    /// How long anything may take that is not itself about time: the machine may be busy with other tests.
+    private static let generous = Duration.seconds(600)
+
     /// A connection to that socket, which tries again soon.
     func connection(_ change: (inout SocketConnection.Configuration) -> Void = { _ in }) -> SocketConnection {
         var configuration = SocketConnection.Configuration()
         configuration.retryInterval = .milliseconds(1)
+        configuration.sendTimeout = Self.generous
+        configuration.handshakeTimeout = Self.generous
         change(&configuration)
         return SocketConnection(path: socket, configuration: configuration)
     }
@@ -36,6 +41,10 @@ final class TemporaryDirectory: Sendable {
         _ change: (inout FrameServer.Configuration) -> Void = { _ in }
     ) throws -> FrameServer {
         var configuration = FrameServer.Configuration()
+        configuration.limits.firstFrame = nil
+        configuration.limits.handshake = Self.generous
+        configuration.limits.head = Self.generous
+        configuration.limits.body = Self.generous
         change(&configuration)
         return try FrameServer(at: socket, configuration: configuration, delegate: delegate)
     }

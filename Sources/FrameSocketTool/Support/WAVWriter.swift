@@ -1,0 +1,65 @@
+import FrameSocket
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Writes a WAVE file of 16-bit PCM, whose head is right after every block, so that it plays however the program ends.
+///
+/// The first block decides on rate and channels; what comes in another form is left out and counted.
+final class WAVWriter {
+    private let path: String
+    private let descriptor: Int32
+    private var format: (rate: Int, channels: Int)?
+    private var byteCount: UInt32 = 0
+
+    /// Blocks that were of another form than the first.
+    private(set) var skippedBlocks = 0
+
+    /// Makes the file, or empties it.
+    init(_ path: String) throws(Files.Failure) {
+        self.path = path
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw Files.Failure(path) }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Adds the samples of a message.
+    func append(_ message: AudioMessage) throws(Files.Failure) {
+        if format == nil { format = (message.sampleRate, message.channels) }
+        guard let format, format == (message.sampleRate, message.channels),
+            let total = UInt32(exactly: Int(byteCount) + message.samples.count)
+        else {
+            skippedBlocks += 1
+            return
+        }
+        byteCount = total
+        lseek(descriptor, 0, SEEK_SET)
+        try Files.write(head(format).span, to: descriptor, name: path)
+        lseek(descriptor, 0, SEEK_END)
+        try message.samples.withBytes { bytes throws(Files.Failure) in
+            try Files.write(bytes, to: descriptor, name: path)
+        }
+    }
+
+    private func head(_ format: (rate: Int, channels: Int)) -> [UInt8] {
+        let bytesPerFrame = format.channels * 2
+        return Array("RIFF".utf8) + Self.bytes(byteCount &+ 36) + Array("WAVEfmt ".utf8) + Self.bytes(16 as UInt32)
+            + Self.bytes(1 as UInt16) + Self.bytes(UInt16(truncatingIfNeeded: format.channels))
+            + Self.bytes(UInt32(truncatingIfNeeded: format.rate))
+            + Self.bytes(UInt32(truncatingIfNeeded: format.rate * bytesPerFrame))
+            + Self.bytes(UInt16(truncatingIfNeeded: bytesPerFrame)) + Self.bytes(16 as UInt16)
+            + Array("data".utf8) + Self.bytes(byteCount)
+    }
+
+    private static func bytes(_ number: some FixedWidthInteger) -> [UInt8] {
+        (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+    }
+}

@@ -16,9 +16,10 @@ import Testing
     @Test(arguments: PixelFormat.allCases, [2, 3, 4, 5, 6, 8])
     func wholeRatiosAreMeans(_ format: PixelFormat, ratio: Int) throws {
         // High enough for several bands.
-        let (width, height) = (26, 82)
+        let (width, height) = (6, 44)
         let picture = try Self.noise(format, width: width * ratio, height: height * ratio)
         let result = try picture.scaled(toWidth: width, height: height)
+        var worst = 0.0
         for plane in 0..<picture.planeCount {
             let (from, to) = (picture.plane(plane), result.plane(plane))
             for y in 0..<to.height {
@@ -34,17 +35,18 @@ import Testing
                     }
                     let mean = Double(sum) / Double(ratio * ratio)
                     let found = result.withRow(y, ofPlane: plane) { Double($0[x]) }
-                    // A quarter is a half of a half, and rounded twice.
-                    #expect(abs(found - mean) <= 2, "plane \(plane) at \(x),\(y)")
+                    worst = max(worst, abs(found - mean))
                 }
             }
         }
+        // A quarter is a half of a half, and rounded twice.
+        #expect(worst <= 2)
     }
 
     /// Detail that a smaller picture cannot show becomes gray, and no pattern.
-    @Test(arguments: PixelFormat.allCases, [(53, 31), (100, 75), (37, 50)])
+    @Test(arguments: PixelFormat.allCases, [(26, 15), (50, 37), (18, 25)])
     func detailIsAveraged(_ format: PixelFormat, size: (Int, Int)) throws {
-        let picture = try Self.noise(format, width: 320, height: 240)
+        let picture = try Self.noise(format, width: 160, height: 120)
         let result = try picture.scaled(toWidth: size.0, height: size.1)
         let shape = result.plane(0)
         var (sum, squares) = (0.0, 0.0)
@@ -59,7 +61,7 @@ import Testing
         let count = Double(shape.height * shape.visibleBytesPerRow)
         let deviation = (squares / count - sum / count * sum / count).squareRoot()
         // Noise has a deviation of 74, which the mean of n samples divides by the root of n.
-        let ratio = (320 * 240 / Double(size.0 * size.1)).squareRoot()
+        let ratio = (160 * 120 / Double(size.0 * size.1)).squareRoot()
         #expect(deviation < 74 / ratio * 1.15)
     }
 

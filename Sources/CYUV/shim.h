@@ -1,4 +1,6 @@
-// libyuv's scalers. Only the headers with a C interface are named: its umbrella header is C++.
+// libyuv's scalers and converters. Only the headers with a C interface are named: its umbrella header is C++.
+#include <libyuv/convert_from_argb.h>
+#include <libyuv/planar_functions.h>
 #include <libyuv/scale.h>
 #include <libyuv/scale_argb.h>
 #include <libyuv/scale_rgb.h>

@@ -39,8 +39,8 @@ import Testing
         (OutputScale.full, ScalingFactor.full), (.half, .half), (.fraction(numerator: 1, denominator: 3), .half),
         (.fraction(numerator: 1, denominator: 4), .quarter), (.fraction(numerator: 3, denominator: 4), .full),
         (.width(720), .half), (.width(200), .eighth), (.fit(width: 1920, height: 1080), .full),
-        (.letterbox(width: 480, height: 480), .quarter), (.fill(width: 480, height: 480), .quarter),
-        (.fill(width: 481, height: 481, turning: .never), .quarter), (.fill(width: 600, height: 600), .half),
+        (.letterbox(width: 480, height: 480), .quarter), (.fill(width: 480, height: 480), .half),
+        (.fill(width: 270, height: 270), .quarter), (.fill(width: 600, height: 600), .full),
     ])
     func aJPEGIsDecodedInTheLeastSizeThatWillDo(scale: OutputScale, factor: ScalingFactor) {
         let plan = scale.plan(forWidth: 1920, height: 1080)

@@ -45,7 +45,7 @@ extension PixelBuffer {
 
 extension PixelRectangle {
     /// The rectangle in a plane with a sample for each block of so many pixels; its place is a multiple of that.
-    fileprivate func divided(by factor: Int) -> PixelRectangle {
+    func divided(by factor: Int) -> PixelRectangle {
         PixelRectangle(
             x: x / factor,
             y: y / factor,
@@ -56,7 +56,7 @@ extension PixelRectangle {
 }
 
 /// Fills a plane with opaque black: with the value for no colour where it is chroma.
-private func blacken(_ plane: UnsafePlane, of format: PixelFormat, isChroma: Bool) {
+func blacken(_ plane: UnsafePlane, of format: PixelFormat, isChroma: Bool) {
     let shape = unsafe plane.shape
     for y in 0..<shape.height {
         let row = unsafe plane.base + y * shape.bytesPerRow

@@ -2,7 +2,8 @@ internal import CYUV
 public import TurboJPEG
 
 extension PixelBuffer {
-    /// The picture in another size, each new pixel the mean of what it covers (libyuv's box filter).
+    /// The picture in another size (libyuv): each new pixel is the mean of what it covers, up to half the size, and
+    /// interpolated above.
     ///
     /// Planar formats are scaled plane by plane, without a detour through RGB. A picture that has the size already is
     /// returned as it is, without a copy.
@@ -31,36 +32,12 @@ extension PixelBuffer {
     }
 }
 
-/// A part of a plane, as libyuv takes it.
-@unsafe struct UnsafeArea {
-    fileprivate let base: UnsafeMutablePointer<UInt8>
-    fileprivate let stride: Int32
-    fileprivate let width: Int32
-    fileprivate let height: Int32
-    fileprivate let bytesPerSample: Int
-
-    /// The whole plane.
-    init(_ plane: UnsafePlane) {
-        let shape = unsafe plane.shape
-        unsafe self.init(PixelRectangle(x: 0, y: 0, width: shape.width, height: shape.height), of: plane)
-    }
-
-    /// A part, in samples, that lies within the plane.
-    init(_ part: PixelRectangle, of plane: UnsafePlane) {
-        let shape = unsafe plane.shape
-        unsafe base = plane.base + part.y * shape.bytesPerRow + part.x * shape.bytesPerSample
-        unsafe stride = Int32(shape.bytesPerRow)
-        unsafe width = Int32(part.width)
-        unsafe height = Int32(part.height)
-        unsafe bytesPerSample = shape.bytesPerSample
-    }
-}
-
 /// Scales a part of a plane to the size of another, or copies it where that is the same.
 func scale(_ from: UnsafeArea, into to: UnsafeArea) {
     typealias Scaler = (
         UnsafePointer<UInt8>?, Int32, Int32, Int32, UnsafeMutablePointer<UInt8>?, Int32, Int32, Int32, FilterMode
     ) -> Int32
+    if unsafe from.bytesPerSample > 1 && needsBoxFilter(from, to) { return unsafe scaleByBox(from, into: to) }
     // The results say no more than that a size or pointer is wrong, which buffers rule out.
     let scaler: Scaler =
         switch unsafe from.bytesPerSample {
@@ -80,6 +57,14 @@ func scale(_ from: UnsafeArea, into to: UnsafeArea) {
         to.height,
         kFilterBox
     )
+}
+
+/// Whether libyuv would skip pixels of several bytes: it takes all of them into account at a half and a quarter, and
+/// interpolates between four above a half, as it does in planes.
+private func needsBoxFilter(_ from: UnsafeArea, _ to: UnsafeArea) -> Bool {
+    let isBelowHalf = unsafe 2 * to.width < from.width && 2 * to.height < from.height
+    let isQuarter = unsafe 4 * to.width == from.width && 4 * to.height == from.height
+    return unsafe isBelowHalf && !(isQuarter && from.bytesPerSample == 4)
 }
 
 /// `ScalePlane` in the shape of its siblings, which have a result.

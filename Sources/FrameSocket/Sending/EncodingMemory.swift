@@ -15,10 +15,11 @@ enum EncodingMemory {
         return sum
     }
 
-    /// The bytes of a picture that is to be made.
+    /// The bytes of a picture that is to be made, whose rows begin at multiples of 64 bytes.
     static func bytes(of size: BufferSize, _ format: PixelFormat) -> Int {
-        let rowBytes = (size.width * format.bytesPerPixel + 63) / 64 * 64
-        return format.isPlanar ? rowBytes * (size.height + (size.height + 1) / 2 * 2) : rowBytes * size.height
+        let luma = roundedUp(size.width * format.bytesPerPixel, to: 64) * size.height
+        guard format.isPlanar else { return luma }
+        return luma + 2 * roundedUp((size.width + 1) / 2, to: 64) * ((size.height + 1) / 2)
     }
 
     /// What a JPEG takes at most.

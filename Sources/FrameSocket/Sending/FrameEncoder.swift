@@ -56,10 +56,9 @@ final class FrameEncoder: Sendable {
             let size = BufferSize(width: picture.width, height: picture.height)
             let plan = configuration.plan(for: size, orientation)
             let bytes = EncodingMemory.bytes(of: picture)
-            return MemoryNeed(
-                content: bytes,
-                total: bytes + configuration.memory(for: plan, picture.format, turns: turns)
-            )
+            let isPlanar = configuration.subsampling == .yuv420 && picture.canBecomePlanes(by: plan)
+            let format = isPlanar ? .i420 : picture.format
+            return MemoryNeed(content: bytes, total: bytes + configuration.memory(for: plan, format, turns: turns))
         case .jpeg(let jpeg, let size):
             guard turns else { return MemoryNeed(content: jpeg.count, total: jpeg.count) }
             return configuration.memoryNeed(of: jpeg, OutputPlan(size), turns: true)
@@ -80,10 +79,15 @@ final class FrameEncoder: Sendable {
         let size = BufferSize(width: picture.width, height: picture.height)
         let plan = plan ?? configuration.plan(for: size, orientation)
         let turns = configuration.appliesOrientation && orientation.isTurning
-        let shape = EncodingWorkspace.Shape(canvas: plan.canvas, format: picture.format, isTurned: turns)
+        let isPlanar = configuration.subsampling == .yuv420 && picture.canBecomePlanes(by: plan)
+        let format = isPlanar ? .i420 : picture.format
+        let shape = EncodingWorkspace.Shape(canvas: plan.canvas, format: format, isTurned: turns)
         let workspace = workspace.withLock { $0.prepared(for: shape) }
         // Each step lets go of what it began with, so that a large picture does not outlive its scaling.
-        picture = try picture.applying(plan, pool: workspace.scaled)
+        picture =
+            isPlanar
+            ? try picture.planes(by: plan, pool: workspace.scaled)
+            : try picture.applying(plan, pool: workspace.scaled)
         if turns { picture = try picture.upright(from: orientation, pool: workspace.turned) }
         var encoder = workspace.encoder
         encoder.quality = configuration.quality

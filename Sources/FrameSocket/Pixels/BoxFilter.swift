@@ -1,0 +1,85 @@
+internal import CYUV
+
+/// Makes interleaved samples smaller, each the mean of all that it covers.
+///
+/// libyuv does that for planes of single bytes alone; of pixels it takes four, or one, whatever the ratio. So the channels
+/// are taken apart, scaled one by one, and put together again.
+func scaleByBox(_ from: UnsafeArea, into to: UnsafeArea) {
+    let channels = unsafe from.bytesPerSample
+    let bands = unsafe ScalingBand.all(sourceHeight: Int(from.height), targetHeight: Int(to.height))
+    let sourceBytes = unsafe Int(from.width) * (bands.map(\.source.count).max() ?? 0)
+    let targetBytes = unsafe Int(to.width) * (bands.map(\.target.count).max() ?? 0)
+    let byteCount = channels * (sourceBytes + targetBytes)
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: byteCount) { scratch in
+        guard let apart = scratch.baseAddress else { return }
+        let scaled = unsafe apart + channels * sourceBytes
+        for band in bands {
+            let (source, target) = unsafe (from.rows(band.source), to.rows(band.target))
+            unsafe takeApart(source, into: apart, sourceBytes)
+            for channel in 0..<channels {
+                unsafe scale(
+                    UnsafeArea(apart + channel * sourceBytes, width: source.width, height: source.height),
+                    into: UnsafeArea(scaled + channel * targetBytes, width: target.width, height: target.height)
+                )
+            }
+            unsafe putTogether(scaled, targetBytes, into: target)
+        }
+    }
+}
+
+/// Writes each channel to a plane of its own; `distance` is that of two planes.
+private func takeApart(_ area: UnsafeArea, into planes: UnsafeMutablePointer<UInt8>, _ distance: Int) {
+    let (base, stride, width, height) = unsafe (area.base, area.stride, area.width, area.height)
+    // The names of the channels do not matter: the first byte of a pixel is what libyuv calls blue, or red of three.
+    let first = unsafe planes
+    let (second, third, fourth) = unsafe (planes + distance, planes + 2 * distance, planes + 3 * distance)
+    switch unsafe area.bytesPerSample {
+    case 2:
+        unsafe SplitUVPlane(base, stride, first, width, second, width, width, height)
+    case 3:
+        unsafe SplitRGBPlane(base, stride, first, width, second, width, third, width, width, height)
+    default:
+        unsafe SplitARGBPlane(
+            base,
+            stride,
+            third,
+            width,
+            second,
+            width,
+            first,
+            width,
+            fourth,
+            width,
+            width,
+            height
+        )
+    }
+}
+
+/// The reverse of ``takeApart(_:into:_:)``.
+private func putTogether(_ planes: UnsafeMutablePointer<UInt8>, _ distance: Int, into area: UnsafeArea) {
+    let (base, stride, width, height) = unsafe (area.base, area.stride, area.width, area.height)
+    let first = unsafe planes
+    let (second, third, fourth) = unsafe (planes + distance, planes + 2 * distance, planes + 3 * distance)
+    switch unsafe area.bytesPerSample {
+    case 2:
+        unsafe MergeUVPlane(first, width, second, width, base, stride, width, height)
+    case 3:
+        unsafe MergeRGBPlane(first, width, second, width, third, width, base, stride, width, height)
+    default:
+        unsafe MergeARGBPlane(
+            third,
+            width,
+            second,
+            width,
+            first,
+            width,
+            fourth,
+            width,
+            base,
+            stride,
+            width,
+            height
+        )
+    }
+}

@@ -1,0 +1,60 @@
+internal import TurboJPEG
+
+/// A part of a plane, as libyuv takes it.
+@unsafe struct UnsafeArea {
+    let base: UnsafeMutablePointer<UInt8>
+    let stride: Int32
+    let width: Int32
+    let height: Int32
+    let bytesPerSample: Int
+
+    /// The whole plane.
+    init(_ plane: UnsafePlane) {
+        let shape = unsafe plane.shape
+        unsafe self.init(PixelRectangle(x: 0, y: 0, width: shape.width, height: shape.height), of: plane)
+    }
+
+    /// A part, in samples, that lies within the plane.
+    init(_ part: PixelRectangle, of plane: UnsafePlane) {
+        let shape = unsafe plane.shape
+        unsafe base = plane.base + part.y * shape.bytesPerRow + part.x * shape.bytesPerSample
+        unsafe stride = Int32(shape.bytesPerRow)
+        unsafe width = Int32(part.width)
+        unsafe height = Int32(part.height)
+        unsafe bytesPerSample = shape.bytesPerSample
+    }
+
+    /// Memory without padding, for samples of one byte.
+    init(_ base: UnsafeMutablePointer<UInt8>, width: Int32, height: Int32) {
+        unsafe self.base = unsafe base
+        unsafe stride = width
+        unsafe self.width = width
+        unsafe self.height = height
+        unsafe bytesPerSample = 1
+    }
+
+    /// Some of the rows.
+    func rows(_ rows: Range<Int>) -> UnsafeArea {
+        unsafe UnsafeArea(
+            base: base + rows.lowerBound * Int(stride),
+            stride: stride,
+            width: width,
+            height: Int32(rows.count),
+            bytesPerSample: bytesPerSample
+        )
+    }
+
+    private init(
+        base: UnsafeMutablePointer<UInt8>,
+        stride: Int32,
+        width: Int32,
+        height: Int32,
+        bytesPerSample: Int
+    ) {
+        unsafe self.base = unsafe base
+        unsafe self.stride = stride
+        unsafe self.width = width
+        unsafe self.height = height
+        unsafe self.bytesPerSample = bytesPerSample
+    }
+}

@@ -1,0 +1,105 @@
+import Testing
+
+@testable import FrameSocket
+
+@Suite struct OutputScalingTests {
+    static func noise(_ format: PixelFormat, width: Int, height: Int) throws -> PixelBuffer {
+        var random = SeededRandom(42)
+        var picture = try PixelBuffer(width: width, height: height, format: format)
+        for plane in 0..<picture.planeCount {
+            try picture.withMutablePlane(plane) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
+        }
+        return picture
+    }
+
+    /// Whatever the ratio, each new sample is the mean of whole samples that it covers, in every channel.
+    @Test(arguments: PixelFormat.allCases, [2, 3, 4, 5, 6, 8])
+    func wholeRatiosAreMeans(_ format: PixelFormat, ratio: Int) throws {
+        // High enough for several bands.
+        let (width, height) = (6, 44)
+        let picture = try Self.noise(format, width: width * ratio, height: height * ratio)
+        let result = try picture.scaled(toWidth: width, height: height)
+        var worst = 0.0
+        for plane in 0..<picture.planeCount {
+            let (from, to) = (picture.plane(plane), result.plane(plane))
+            for y in 0..<to.height {
+                for x in 0..<to.visibleBytesPerRow {
+                    let (sample, channel) = x.quotientAndRemainder(dividingBy: to.bytesPerSample)
+                    var sum = 0
+                    for row in y * ratio..<(y + 1) * ratio {
+                        sum += picture.withRow(row, ofPlane: plane) { row in
+                            (0..<ratio).reduce(0) {
+                                $0 + Int(row[(sample * ratio + $1) * from.bytesPerSample + channel])
+                            }
+                        }
+                    }
+                    let mean = Double(sum) / Double(ratio * ratio)
+                    let found = result.withRow(y, ofPlane: plane) { Double($0[x]) }
+                    worst = max(worst, abs(found - mean))
+                }
+            }
+        }
+        // A quarter is a half of a half, and rounded twice.
+        #expect(worst <= 2)
+    }
+
+    /// Detail that a smaller picture cannot show becomes gray, and no pattern.
+    @Test(arguments: PixelFormat.allCases, [(26, 15), (50, 37), (18, 25)])
+    func detailIsAveraged(_ format: PixelFormat, size: (Int, Int)) throws {
+        let picture = try Self.noise(format, width: 160, height: 120)
+        let result = try picture.scaled(toWidth: size.0, height: size.1)
+        let shape = result.plane(0)
+        var (sum, squares) = (0.0, 0.0)
+        for y in 0..<shape.height {
+            result.withRow(y) { row in
+                for x in row.indices {
+                    sum += Double(row[x])
+                    squares += Double(row[x]) * Double(row[x])
+                }
+            }
+        }
+        let count = Double(shape.height * shape.visibleBytesPerRow)
+        let deviation = (squares / count - sum / count * sum / count).squareRoot()
+        // Noise has a deviation of 74, which the mean of n samples divides by the root of n.
+        let ratio = (160 * 120 / Double(size.0 * size.1)).squareRoot()
+        #expect(deviation < 74 / ratio * 1.15)
+    }
+
+    @Test(
+        arguments: [PixelFormat.bgra, .bgrx, .rgba],
+        [OutputScale.half, .width(100), .letterbox(width: 90, height: 90)]
+    )
+    func planesOnTheWayEqualPlanesAfterwards(_ format: PixelFormat, _ scale: OutputScale) throws {
+        let picture = try OutputPixelTests.gradient(format, width: 403, height: 302)
+        let plan = scale.plan(forWidth: 403, height: 302)
+        #expect(picture.canBecomePlanes(by: plan))
+        let pool = PixelBufferPool()
+        let planes = try picture.planes(by: plan, pool: pool)
+        let pixels = try picture.applying(plan, pool: pool)
+        #expect((planes.width, planes.height) == (pixels.width, pixels.height))
+        // No more than rounding lies between them, at the seams of bands as elsewhere.
+        #expect(try planes.peakSignalToNoiseRatio(against: pixels) > 40)
+    }
+
+    @Test func pixelsThatStayLargeKeepTheirFormat() throws {
+        let picture = try PixelBuffer(width: 100, height: 100, format: .bgra)
+        #expect(picture.canBecomePlanes(by: OutputScale.width(60).plan(forWidth: 100, height: 100)) == false)
+        #expect(picture.canBecomePlanes(by: OutputScale.width(50).plan(forWidth: 100, height: 100)))
+        let planar = try PixelBuffer(width: 100, height: 100, format: .nv12)
+        #expect(planar.canBecomePlanes(by: OutputScale.half.plan(forWidth: 100, height: 100)) == false)
+    }
+
+    @Test(arguments: [(1080, 540, 1), (1080, 361, 1), (2160, 100, 2), (7, 3, 2), (5, 1, 1), (4000, 1, 2), (1, 1, 1)])
+    func bandsCoverAllRows(source: Int, target: Int, step: Int) {
+        let bands = ScalingBand.all(sourceHeight: source, targetHeight: target, step: step)
+        #expect(bands.first?.source.lowerBound == 0 && bands.first?.target.lowerBound == 0)
+        #expect(bands.last?.source.upperBound == source && bands.last?.target.upperBound == target)
+        for (band, next) in zip(bands, bands.dropFirst()) {
+            #expect(
+                band.source.upperBound == next.source.lowerBound && band.target.upperBound == next.target.lowerBound
+            )
+            #expect(band.source.upperBound % step == 0 && band.target.upperBound % step == 0)
+        }
+        #expect(bands.allSatisfy { !$0.source.isEmpty && !$0.target.isEmpty })
+    }
+}

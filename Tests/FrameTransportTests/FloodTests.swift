@@ -50,7 +50,9 @@ import Testing
         let connection = try #require(try await firstConnection(of: server))
         let bytes = body(1, count: 16)
         try await during {
-            _ = unsafe bytes.withUnsafeBytes { unsafe send(flooder.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            _ = unsafe bytes.withUnsafeBytes {
+                unsafe send(flooder.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
         } _: {
             connection.close()
             try await expectService(by: server)
@@ -66,7 +68,9 @@ import Testing
         let server = try elsewhere.server()
         let bytes = body(1, count: 16)
         try await during {
-            _ = unsafe bytes.withUnsafeBytes { unsafe send(peer.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            _ = unsafe bytes.withUnsafeBytes {
+                unsafe send(peer.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
         } _: {
             try await expectService(by: server)
         }

@@ -39,7 +39,8 @@ import Testing
         #expect(failure(at: String(repeating: "x", count: 1 << 20)) == .pathTooLong)
     }
 
-    @Test(arguments: ["", "\0", "\0abstract", "a\0b"]) func `an empty path, and a NUL in one, are refused`(path: String) {
+    @Test(arguments: ["", "\0", "\0abstract", "a\0b"]) func `an empty path, and a NUL in one, are refused`(path: String)
+    {
         #expect(failure(at: path) == .invalidPath)
     }
 
@@ -134,7 +135,9 @@ import Testing
         _ = (server, client)
     }
 
-    @Test(arguments: [0, 0o777, 0o022]) func `the socket has mode 0600 under any umask, which stays as it is`(mask: UInt32)
+    @Test(arguments: [0, 0o777, 0o022]) func `the socket has mode 0600 under any umask, which stays as it is`(
+        mask: UInt32
+    )
         async
     {
         // The umask belongs to the process, so each has one of its own.

@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
@@ -24,7 +24,9 @@ final class RawSocket: @unchecked Sendable {
         close()
     }
 
-    /// Closes the socket, as the end of its process would. Nothing else is called after it.
+    /// Closes the socket, as the end of its process would.
+    ///
+    /// Nothing else is called after it.
     func close() {
         isClosed.withLock { isClosed in
             if !isClosed { _ = systemClose(descriptor) }
@@ -40,9 +42,9 @@ final class RawSocket: @unchecked Sendable {
 
     private static func make() throws -> RawSocket {
         #if canImport(Glibc)
-        let type = Int32(SOCK_STREAM.rawValue)
+            let type = Int32(SOCK_STREAM.rawValue)
         #else
-        let type = SOCK_STREAM
+            let type = SOCK_STREAM
         #endif
         let descriptor = socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
@@ -109,7 +111,9 @@ final class RawSocket: @unchecked Sendable {
             var buffer = [UInt8](repeating: 0, count: min(count, 1 << 16))
             while bytes.count < count {
                 let wanted = min(buffer.count, count - bytes.count)
-                let got = unsafe buffer.withUnsafeMutableBytes { unsafe recv(self.descriptor, $0.baseAddress, wanted, 0) }
+                let got = unsafe buffer.withUnsafeMutableBytes {
+                    unsafe recv(self.descriptor, $0.baseAddress, wanted, 0)
+                }
                 if got == 0 { break }
                 guard got > 0 else { throw Failure(call: "recv", code: errno) }
                 bytes += buffer[..<got]

@@ -12,11 +12,11 @@ struct FrameEncoder: Sendable {
 
     private let scale: OutputScale
     private let encoder: JPEGEncoder
-    private let pixels = PixelBufferPool()
+    let pixels = PixelBufferPool()
 
     /// A JPEG's memory is as large as its worst case, nearly all of which is never touched, so that a high limit to
     /// what is kept costs address space alone.
-    private let bytes = BytePool(maximumIdleBytes: 512 << 20)
+    let bytes = BytePool(maximumIdleBytes: 512 << 20)
 
     init(_ configuration: SampleUploader.Configuration) {
         scale = configuration.scale

@@ -104,6 +104,16 @@ final class RawSocket: @unchecked Sendable {
         }
     }
 
+    /// Reads what is there, at most `limit` bytes; none where the peer has ended.
+    func readSome(upTo limit: Int) async throws -> [UInt8] {
+        try await blocking {
+            var buffer = [UInt8](repeating: 0, count: limit)
+            let got = unsafe buffer.withUnsafeMutableBytes { unsafe recv(self.descriptor, $0.baseAddress, limit, 0) }
+            guard got >= 0 else { throw Failure(call: "recv", code: errno) }
+            return Array(buffer[..<got])
+        }
+    }
+
     /// Reads `count` bytes, or fewer where the peer ends before.
     func read(_ count: Int) async throws -> [UInt8] {
         try await blocking {

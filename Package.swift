@@ -78,7 +78,7 @@ let package = Package(
         .testTarget(name: "FrameTransportTests", dependencies: ["FrameTransport"], swiftSettings: settings),
         .testTarget(
             name: "FrameSocketTests",
-            dependencies: ["FrameSocket", "PNGReading"],
+            dependencies: ["FrameSocket", "Locking", "PNGReading"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -25,11 +25,9 @@ import Testing
             connection.close()
         }
         let consume = { @Sendable () async throws in
-            var atStart = 0
-            for try await frame in received.frames {
-                if frame.index == 49 { atStart = pool.allocations }
-                if frame.index > 49 { #expect(pool.allocations <= max(atStart, 4)) }
-            }
+            var count = 0
+            for try await _ in received.frames { count += 1 }
+            #expect(count == 1050)
         }
         if isOnThread {
             try await Task(executorPreference: received.thread) { try await consume() }.value
@@ -37,6 +35,8 @@ import Testing
             try await consume()
         }
         try await sending.value
+        // One of the size that is tried first; then one with the consumer, one that waits, and one being filled.
+        #expect(pool.allocations <= 5)
     }
 
     @Test func `a claim of much memory gets what has arrived`() async throws {
@@ -68,47 +68,49 @@ import Testing
     }
 
     #if os(Linux)
-    @Test func `a frame that fits costs one write and two reads, and those in a row one read each`() async {
-        await #expect(processExitsWith: .success) {
-            let directory = try TemporaryDirectory()
-            let server = try directory.server()
-            let connection = directory.connection {
-                // Of its own, so that it sends while that of the server stands still.
-                $0.thread = IOThread()
-                $0.padsShortBodies = false
-            }
-            try await connection.open(within: nil)
-            let received = try #require(try await firstConnection(of: server))
-            var frames = received.frames.makeAsyncIterator()
-            let thread = received.thread
-            // The first one teaches both ends how large frames are.
-            try await connection.send(FrameMessage(body(0, count: 50_000)))
-            #expect(try await frames.next() != nil)
-
-            let paced = try await SyscallCount.during {
-                for round in 0..<100 {
-                    try await thread.whileHeld { try await connection.send(FrameMessage(body(round, count: 50_000))) }
-                    #expect(try await frames.next()?.jpeg.array() == body(round, count: 50_000))
-                    await thread.settle()
+        @Test func `a frame that fits costs one write and two reads, and those in a row one read each`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let server = try directory.server()
+                let connection = directory.connection {
+                    // Of its own, so that it sends while that of the server stands still.
+                    $0.thread = IOThread()
+                    $0.padsShortBodies = false
                 }
-            }
-            #expect(paced.writes == 100)
-            #expect(paced.reads == 200)
+                try await connection.open(within: nil)
+                let received = try #require(try await firstConnection(of: server))
+                var frames = received.frames.makeAsyncIterator()
+                let thread = received.thread
+                // The first one teaches both ends how large frames are.
+                try await connection.send(FrameMessage(body(0, count: 50_000)))
+                #expect(try await frames.next() != nil)
 
-            let inRows = try await SyscallCount.during {
-                for _ in 0..<10 {
-                    try await thread.whileHeld {
-                        for round in 0..<10 { try await connection.send(FrameMessage(body(round, count: 5000))) }
+                let paced = try await SyscallCount.during {
+                    for round in 0..<100 {
+                        try await thread.whileHeld {
+                            try await connection.send(FrameMessage(body(round, count: 50_000)))
+                        }
+                        #expect(try await frames.next()?.jpeg.array() == body(round, count: 50_000))
+                        await thread.settle()
                     }
-                    for round in 0..<10 {
-                        #expect(try await frames.next()?.jpeg.array() == body(round, count: 5000))
-                    }
-                    await thread.settle()
                 }
+                #expect(paced.writes == 100)
+                #expect(paced.reads == 200)
+
+                let inRows = try await SyscallCount.during {
+                    for _ in 0..<10 {
+                        try await thread.whileHeld {
+                            for round in 0..<10 { try await connection.send(FrameMessage(body(round, count: 5000))) }
+                        }
+                        for round in 0..<10 {
+                            #expect(try await frames.next()?.jpeg.array() == body(round, count: 5000))
+                        }
+                        await thread.settle()
+                    }
+                }
+                #expect(inRows.writes == 100)
+                #expect(inRows.reads <= 110)
             }
-            #expect(inRows.writes == 100)
-            #expect(inRows.reads <= 110)
         }
-    }
     #endif
 }

@@ -1,155 +1,155 @@
 #if os(Linux)
-import Foundation
-import FrameTransport
-import FrameWire
-import Testing
+    import Foundation
+    import FrameTransport
+    import FrameWire
+    import Testing
 
-/// That every descriptor and file goes when what it was for has gone, whoever ends it and how.
-@Suite(.timeLimit(.minutes(1))) struct DescriptorTests {
-    @Test func `each of many attempts to connect gives its descriptor back`() async {
-        await #expect(processExitsWith: .success) {
-            let directory = try TemporaryDirectory()
-            _ = try RawSocket.bound(to: directory.socket)
-            let connection = directory.connection()
-            await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-            let before = try await descriptorsAtStart()
-            for _ in 0..<1000 {
-                let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-                #expect(error?.systemError?.rawValue == ECONNREFUSED)
-            }
-            #expect(await eventually { openDescriptors() == before })
-        }
-    }
-
-    @Test func `a thousand reopenings leave nothing behind on either side`() async {
-        await #expect(processExitsWith: .success) {
-            let directory = try TemporaryDirectory()
-            let server = try directory.server()
-            let first = directory.connection()
-            try await first.open(within: nil)
-            var connections = server.connections.makeAsyncIterator()
-            let firstReceived = try await connections.next()
-            let before = try await descriptorsAtStart()
-            for round in 0..<1000 {
-                let connection = directory.connection { $0.reopens = false }
-                try await connection.open(within: nil)
-                let received = try #require(try await connections.next())
-                try await connection.send(FrameMessage([1, 2, 3]))
-                var frames = received.frames.makeAsyncIterator()
-                #expect(try await frames.next()?.index == 0)
-                // Either side may be the one to end it.
-                if round.isMultiple(of: 2) { connection.close() } else { received.close() }
-                _ = await (connection.closed(), received.closed())
-            }
-            #expect(await eventually { openDescriptors() == before })
-            _ = (first, firstReceived)
-        }
-    }
-
-    @Test func `one connection that reopens a thousand times uses one descriptor`() async {
-        await #expect(processExitsWith: .success) {
-            let directory = try TemporaryDirectory()
-            let server = try RawSocket.bound(to: directory.socket)
-            let connection = directory.connection { $0.retryInterval = .zero }
-            var events = connection.events.makeAsyncIterator()
-            connection.open()
-            var peer = try await server.accepted()
-            #expect(await events.next() == .didOpen)
-            let before = try await descriptorsAtStart()
-            for _ in 0..<1000 {
-                peer.close()
-                #expect(await events.next() == .didClose(.closedByPeer(.stoppedByUser)))
-                peer = try await server.accepted()
-                #expect(await events.next() == .didOpen)
-            }
-            #expect(await eventually { openDescriptors() == before })
-        }
-    }
-
-    @Test func `letting go is enough`() async {
-        await #expect(processExitsWith: .success) {
-            let directory = try TemporaryDirectory()
-            await IOThread.shared.settle()
-            let before = try await descriptorsAtStart()
-            do {
-                let server = try directory.server()
+    /// That every descriptor and file goes when what it was for has gone, whoever ends it and how.
+    @Suite(.timeLimit(.minutes(1))) struct DescriptorTests {
+        @Test func `each of many attempts to connect gives its descriptor back`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                _ = try RawSocket.bound(to: directory.socket)
                 let connection = directory.connection()
-                try await connection.open(within: nil)
-                let received = try #require(try await firstConnection(of: server))
-                let untaken = directory.connection()
-                try await untaken.open(within: nil)
-                try await connection.send(FrameMessage([1]))
-                #expect(openDescriptors() != before)
-                _ = received
+                await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
+                let before = try await descriptorsAtStart()
+                for _ in 0..<1000 {
+                    let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
+                    #expect(error?.systemError?.rawValue == ECONNREFUSED)
+                }
+                #expect(await eventually { openDescriptors() == before })
             }
-            #expect(await eventually { openDescriptors() == before && directory.names.isEmpty })
         }
-    }
 
-    @Test func `letting go of a thread's last user ends the thread`() async {
-        await #expect(processExitsWith: .success) {
-            let directory = try TemporaryDirectory()
-            await IOThread.shared.settle()
-            let threads = { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0 }
-            let before = try await descriptorsAtStart()
-            let threadsBefore = threads()
-            for _ in 0..<20 {
-                weak var thread: IOThread?
-                do {
-                    let own = IOThread()
-                    thread = own
-                    let server = try directory.server { $0.thread = own }
-                    let connection = directory.connection { $0.thread = own }
+        @Test func `a thousand reopenings leave nothing behind on either side`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let server = try directory.server()
+                let first = directory.connection()
+                try await first.open(within: nil)
+                var connections = server.connections.makeAsyncIterator()
+                let firstReceived = try await connections.next()
+                let before = try await descriptorsAtStart()
+                for round in 0..<1000 {
+                    let connection = directory.connection { $0.reopens = false }
                     try await connection.open(within: nil)
+                    let received = try #require(try await connections.next())
+                    try await connection.send(FrameMessage([1, 2, 3]))
+                    var frames = received.frames.makeAsyncIterator()
+                    #expect(try await frames.next()?.index == 0)
+                    // Either side may be the one to end it.
+                    if round.isMultiple(of: 2) { connection.close() } else { received.close() }
+                    _ = await (connection.closed(), received.closed())
+                }
+                #expect(await eventually { openDescriptors() == before })
+                _ = (first, firstReceived)
+            }
+        }
+
+        @Test func `one connection that reopens a thousand times uses one descriptor`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let server = try RawSocket.bound(to: directory.socket)
+                let connection = directory.connection { $0.retryInterval = .zero }
+                var events = connection.events.makeAsyncIterator()
+                connection.open()
+                var peer = try await server.accepted()
+                #expect(await events.next() == .didOpen)
+                let before = try await descriptorsAtStart()
+                for _ in 0..<1000 {
+                    peer.close()
+                    #expect(await events.next() == .didClose(.closedByPeer(.stoppedByUser)))
+                    peer = try await server.accepted()
+                    #expect(await events.next() == .didOpen)
+                }
+                #expect(await eventually { openDescriptors() == before })
+            }
+        }
+
+        @Test func `letting go is enough`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                await IOThread.shared.settle()
+                let before = try await descriptorsAtStart()
+                do {
+                    let server = try directory.server()
+                    let connection = directory.connection()
+                    try await connection.open(within: nil)
+                    let received = try #require(try await firstConnection(of: server))
+                    let untaken = directory.connection()
+                    try await untaken.open(within: nil)
                     try await connection.send(FrameMessage([1]))
-                    server.close()
-                    await server.closed()
-                    connection.close()
-                    _ = await connection.closed()
+                    #expect(openDescriptors() != before)
+                    _ = received
                 }
-                #expect(await eventually { thread == nil })
+                #expect(await eventually { openDescriptors() == before && directory.names.isEmpty })
             }
-            #expect(await eventually { openDescriptors() == before && threads() <= threadsBefore + 2 })
         }
-    }
 
-    @Test func `a server that failed to start leaves nothing open`() async {
-        await #expect(processExitsWith: .success) {
-            let directory = try TemporaryDirectory()
-            let blocked = try TemporaryDirectory()
-            try Data().write(to: URL(fileURLWithPath: blocked.socket))
-            let server = try directory.server()
-            let before = try await descriptorsAtStart()
-            for _ in 0..<100 {
-                #expect(throws: TransportError.self) { try directory.server() }
-                #expect(throws: TransportError.self) { try blocked.server() }
-                #expect(throws: TransportError.self) { try FrameServer(at: directory.path + "/none/socket") }
-            }
-            #expect(await eventually { openDescriptors() == before })
-            _ = server
-        }
-    }
-
-    @Test func `descriptors that a sender passes along are not taken, and its frames arrive`() async {
-        await #expect(processExitsWith: .success) {
-            let directory = try TemporaryDirectory()
-            let server = try directory.server()
-            let client = try RawSocket.connected(to: directory.socket)
-            let connection = try #require(try await firstConnection(of: server))
-            var frames = connection.frames.makeAsyncIterator()
-            let before = try await descriptorsAtStart()
-            for round in 0..<100 {
-                let bytes = message(body(round, count: 3000))
-                // All of it is there before the server reads, and each read ends where a descriptor was passed.
-                try await IOThread.shared.whileHeld {
-                    for part in [bytes[..<50], bytes[50..<1000], bytes[1000...]] {
-                        try client.write(Array(part), passing: client.descriptor)
+        @Test func `letting go of a thread's last user ends the thread`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                await IOThread.shared.settle()
+                let threads = { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0 }
+                let before = try await descriptorsAtStart()
+                let threadsBefore = threads()
+                for _ in 0..<20 {
+                    weak var thread: IOThread?
+                    do {
+                        let own = IOThread()
+                        thread = own
+                        let server = try directory.server { $0.thread = own }
+                        let connection = directory.connection { $0.thread = own }
+                        try await connection.open(within: nil)
+                        try await connection.send(FrameMessage([1]))
+                        server.close()
+                        await server.closed()
+                        connection.close()
+                        _ = await connection.closed()
                     }
+                    #expect(await eventually { thread == nil })
                 }
-                #expect(try await frames.next()?.jpeg.array() == body(round, count: 3000))
+                #expect(await eventually { openDescriptors() == before && threads() <= threadsBefore + 2 })
             }
-            #expect(await eventually { openDescriptors() == before })
+        }
+
+        @Test func `a server that failed to start leaves nothing open`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let blocked = try TemporaryDirectory()
+                try Data().write(to: URL(fileURLWithPath: blocked.socket))
+                let server = try directory.server()
+                let before = try await descriptorsAtStart()
+                for _ in 0..<100 {
+                    #expect(throws: TransportError.self) { try directory.server() }
+                    #expect(throws: TransportError.self) { try blocked.server() }
+                    #expect(throws: TransportError.self) { try FrameServer(at: directory.path + "/none/socket") }
+                }
+                #expect(await eventually { openDescriptors() == before })
+                _ = server
+            }
+        }
+
+        @Test func `descriptors that a sender passes along are not taken, and its frames arrive`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let server = try directory.server()
+                let client = try RawSocket.connected(to: directory.socket)
+                let connection = try #require(try await firstConnection(of: server))
+                var frames = connection.frames.makeAsyncIterator()
+                let before = try await descriptorsAtStart()
+                for round in 0..<100 {
+                    let bytes = message(body(round, count: 3000))
+                    // All of it is there before the server reads, and each read ends where a descriptor was passed.
+                    try await IOThread.shared.whileHeld {
+                        for part in [bytes[..<50], bytes[50..<1000], bytes[1000...]] {
+                            try client.write(Array(part), passing: client.descriptor)
+                        }
+                    }
+                    #expect(try await frames.next()?.jpeg.array() == body(round, count: 3000))
+                }
+                #expect(await eventually { openDescriptors() == before })
+            }
         }
     }
-}
 #endif

@@ -9,17 +9,18 @@ extension PixelBuffer {
     /// returned as it is, without a copy.
     ///
     /// - Parameters:
-    ///   - width: the new width in pixels, from 1.
-    ///   - height: the new height in pixels, from 1.
+    ///   - width: the new width in pixels, from 1 to 32,767.
+    ///   - height: the new height in pixels, from 1 to 32,767.
     ///   - pool: where the memory of the result comes from.
     /// - Returns: the scaled picture, in the same format.
-    /// - Throws: `invalidSize` or `allocationFailed`.
+    /// - Throws: `invalidSize`, also where a side of this picture is over 32,767; `allocationFailed`.
     public func scaled(
         toWidth width: Int,
         height: Int,
         pool: PixelBufferPool = PixelBufferPool()
     ) throws(TurboJPEGError) -> PixelBuffer {
         guard (width, height) != (self.width, self.height) else { return self }
+        try checkScalable(toWidth: width, height: height)
         var result = try pool.buffer(width: width, height: height, format: format)
         try unsafe result.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
             unsafe withUnsafePlanes { sources in
@@ -29,6 +30,20 @@ extension PixelBuffer {
             }
         }
         return result
+    }
+
+    /// Checks that libyuv can scale this picture to a size.
+    ///
+    /// It counts places in 16 bits and a fraction: beyond that it leaves the result as it was, or reads from elsewhere.
+    ///
+    /// - Throws: `invalidSize`.
+    func checkScalable(toWidth width: Int, height: Int) throws(TurboJPEGError) {
+        let maximum = 32_767
+        guard max(width, height, self.width, self.height) > maximum else { return }
+        throw TurboJPEGError(
+            .invalidSize,
+            "\(self.width)x\(self.height) cannot be scaled to \(width)x\(height); sides may have \(maximum) pixels."
+        )
     }
 }
 

@@ -23,7 +23,7 @@ final class FrameEncoder: Sendable {
 
     typealias Configuration = SampleUploader.Configuration
 
-    private let workspace = Locked(EncodingWorkspace())
+    let workspace = Locked(EncodingWorkspace())
 
     func encode(
         _ content: consuming Content,

@@ -24,7 +24,9 @@ final class RawSocket: @unchecked Sendable {
         close()
     }
 
-    /// Closes the socket, as the end of its process would. Nothing else is called after it.
+    /// Closes the socket, as the end of its process would.
+    ///
+    /// Nothing else is called after it.
     func close() {
         isClosed.withLock { isClosed in
             if !isClosed { _ = systemClose(descriptor) }
@@ -99,6 +101,16 @@ final class RawSocket: @unchecked Sendable {
                 guard count > 0 else { throw Failure(call: "send", code: errno) }
                 rest = rest.dropFirst(count)
             }
+        }
+    }
+
+    /// Reads what is there, at most `limit` bytes; none where the peer has ended.
+    func readSome(upTo limit: Int) async throws -> [UInt8] {
+        try await blocking {
+            var buffer = [UInt8](repeating: 0, count: limit)
+            let got = unsafe buffer.withUnsafeMutableBytes { unsafe recv(self.descriptor, $0.baseAddress, limit, 0) }
+            guard got >= 0 else { throw Failure(call: "recv", code: errno) }
+            return Array(buffer[..<got])
         }
     }
 

@@ -1,0 +1,152 @@
+import Foundation
+import Locking
+import Testing
+
+@testable import FrameSocket
+@testable import FrameTransport
+
+/// Frames to pixels: every format, the pixel between a head and its JPEG, errors, and memory.
+@Suite(.timeLimit(.minutes(1))) struct FrameDecoderTests {
+    private func frame(
+        _ jpeg: [UInt8],
+        _ width: Int,
+        _ height: Int,
+        orientation: FrameOrientation = .up
+    ) -> Frame {
+        let head = FrameHead(
+            contentLength: jpeg.count,
+            bufferSize: BufferSize(width: width, height: height),
+            orientation: orientation
+        )
+        return Frame(jpeg: FrameBytes(jpeg), head: head, index: 0, receivedAt: 0, transferTime: 0)
+    }
+
+    private func jpeg(_ width: Int, _ height: Int, _ subsampling: ChromaSubsampling = .yuv420) throws -> [UInt8] {
+        try JPEGEncoder(quality: 90, subsampling: subsampling).encode(testPicture(width, height))
+    }
+
+    @Test(arguments: PixelFormat.allCases) func `a head of 562x1218 on a JPEG of 563x1219 cuts the last column and row`(
+        format: PixelFormat
+    ) throws {
+        let jpeg = try jpeg(563, 1219)
+        let picture = try FrameDecoder().decode(frame(jpeg, 562, 1218), as: format)
+        #expect((picture.width, picture.height, picture.format) == (562, 1218, format))
+        let expected = try JPEGDecoder().decode(bytes: jpeg, as: format).cropped(toWidth: 562, height: 1218)
+        #expect(picture.hasSamePixels(as: expected))
+    }
+
+    @Test(arguments: PixelFormat.allCases, [(16, 16), (17, 33), (1, 1), (2, 7)])
+    func `a pixel more or less in either direction`(format: PixelFormat, size: (Int, Int)) throws {
+        let jpeg = try jpeg(size.0, size.1)
+        let whole = try JPEGDecoder().decode(bytes: jpeg, as: format)
+        let decoder = FrameDecoder()
+        for width in max(1, size.0 - 1)...size.0 + 1 {
+            for height in max(1, size.1 - 1)...size.1 + 1 {
+                // Twice, so that the second one finds another picture in the memory that it is given.
+                for _ in 0..<2 {
+                    let picture = try decoder.decode(frame(jpeg, width, height), as: format)
+                    #expect((picture.width, picture.height) == (width, height))
+                    let expected = whole.matrices.enumerated().map { index, matrix in
+                        let shape = picture.plane(index)
+                        return matrix.resized(toWidth: shape.width, height: shape.height)
+                    }
+                    #expect(picture.matrices == expected, "\(width)x\(height)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [(2, 0), (-2, 0), (0, 2), (0, -2), (1, 2), (100, 100), (16_000, 0)])
+    func `two pixels are an error, and the next frame is decoded`(difference: (Int, Int)) throws {
+        let decoder = FrameDecoder()
+        let jpeg = try jpeg(40, 30)
+        let error = #expect(throws: TurboJPEGError.self) {
+            try decoder.decode(frame(jpeg, 40 + difference.0, 30 + difference.1))
+        }
+        #expect(error?.code == .sizeMismatch)
+        #expect(try decoder.decode(frame(jpeg, 40, 30)).width == 40)
+    }
+
+    @Test(arguments: ScalingFactor.allSupported, [(64, 48), (63, 47), (65, 49)])
+    func `decoding to a fraction`(scale: ScalingFactor, size: (Int, Int)) throws {
+        let jpeg = try jpeg(64, 48)
+        let picture = try FrameDecoder().decode(frame(jpeg, size.0, size.1), as: .rgb, scale: scale)
+        let wanted = scale.scaled(width: size.0, height: size.1)
+        #expect((picture.width, picture.height) == wanted)
+        let whole = try JPEGDecoder().decode(bytes: jpeg, as: .rgb, scale: scale)
+        #expect(picture.matrices[0] == whole.matrices[0].resized(toWidth: wanted.width, height: wanted.height))
+    }
+
+    @Test(arguments: FrameOrientation.allCases, [PixelFormat.bgra, .i420])
+    func `upright where that is asked for`(orientation: FrameOrientation, format: PixelFormat) throws {
+        var configuration = FrameDecoder.Configuration()
+        configuration.isUpright = true
+        let frame = frame(try jpeg(37, 23), 36, 23, orientation: orientation)
+        let plain = try FrameDecoder().decode(frame, as: format)
+        let upright = try FrameDecoder(configuration: configuration).decode(frame, as: format)
+        #expect(try upright.hasSamePixels(as: plain.upright(from: orientation)))
+        #expect((plain.width, plain.height) == (36, 23))
+    }
+
+    @Test func `zero bytes behind a JPEG are ignored`() throws {
+        let jpeg = try jpeg(40, 30)
+        let padded = frame(jpeg + [UInt8](repeating: 0, count: 10_240 - jpeg.count), 40, 30)
+        #expect(try FrameDecoder().decode(padded).hasSamePixels(as: FrameDecoder().decode(frame(jpeg, 40, 30))))
+    }
+
+    @Test func `what is no picture is an error each time, and harms no later frame`() throws {
+        let decoder = FrameDecoder()
+        let good = try jpeg(40, 30)
+        let expected = try decoder.decode(frame(good, 40, 30))
+        var damaged = good
+        for index in good.count / 2..<good.count / 2 + 40 { damaged[index] = 0xFF }
+        let bad = [
+            [], [0], [0xFF, 0xD8], [0xFF, 0xD8, 0xFF, 0xD9], Array(good.prefix(good.count / 2)), damaged,
+            Array("P6\n1 1\n255\n123".utf8), [UInt8](repeating: 0, count: 10_240),
+        ]
+        for jpeg in bad {
+            #expect(throws: TurboJPEGError.self) { try decoder.decode(frame(jpeg, 40, 30)) }
+            #expect(try decoder.decode(frame(good, 40, 30)).hasSamePixels(as: expected))
+        }
+    }
+
+    @Test func `one decoder serves many tasks at once`() async throws {
+        let decoder = FrameDecoder()
+        let frames = try [(40, 30), (64, 64), (33, 17), (100, 3)].map { frame(try jpeg($0.0, $0.1), $0.0, $0.1) }
+        let expected = try frames.map { try FrameDecoder().decode($0, as: .nv12) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for round in 0..<50 {
+                        let index = (task + round) % frames.count
+                        let picture = try decoder.decode(frames[index], as: .nv12)
+                        #expect(picture.hasSamePixels(as: expected[index]))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(decoder.decoding.count == 400)
+    }
+
+    @Test(arguments: [(64, 48), (63, 47), (65, 49)])
+    func `a thousand frames are decoded into the memory of the first`(size: (Int, Int)) throws {
+        let decoder = FrameDecoder.Configuration().jpeg
+        var configuration = FrameDecoder.Configuration()
+        configuration.jpeg = decoder
+        configuration.isUpright = true
+        let frameDecoder = FrameDecoder(configuration: configuration)
+        let frame = frame(try jpeg(64, 48), size.0, size.1, orientation: .left)
+        for _ in 0..<1000 { _ = try frameDecoder.decode(frame, as: .bgra) }
+        #expect(decoder.pool.allocatedCount <= 2)
+    }
+
+    @Test func `a thousand pictures are encoded in the memory of the first`() throws {
+        let encoder = FrameEncoder()
+        let picture = try testPicture(65, 49, as: .bgra)
+        for _ in 0..<1000 { _ = try encoder.encode(.pixels(picture), .up, .init(scale: .half)) }
+        let workspace = encoder.workspace.withLock { $0 }
+        #expect(workspace.scaled.allocatedCount == 1)
+        #expect(workspace.bytes.allocations == 1)
+    }
+}

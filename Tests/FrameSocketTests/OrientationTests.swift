@@ -1,0 +1,62 @@
+import FrameSocket
+import Testing
+
+/// Pictures made upright, in every format, against the definition: flipped where mirrored, then turned clockwise.
+@Suite struct OrientationTests {
+    static let sizes = [(1, 1), (1, 5), (5, 1), (3, 2), (7, 5), (33, 31)]
+
+    @Test(arguments: FrameOrientation.allCases, PixelFormat.allCases)
+    func `every orientation in every format`(orientation: FrameOrientation, format: PixelFormat) throws {
+        for (width, height) in Self.sizes {
+            let picture = try PixelBuffer(width: width, height: height, format: format) { plane, x, y in
+                UInt8(truncatingIfNeeded: plane * 91 + x * 7 + y * 31 + x * y)
+            }
+            let upright = try picture.upright(from: orientation)
+            let expected = picture.matrices.map { matrix in
+                (0..<orientation.rotation / 90).reduce(orientation.isMirrored ? matrix.flipped : matrix) { turned, _ in
+                    turned.turned
+                }
+            }
+            #expect(upright.matrices == expected, "\(width)x\(height)")
+            #expect(upright.format == format)
+            #expect((upright.width, upright.height) == (orientation.swapsAxes ? (height, width) : (width, height)))
+        }
+    }
+
+    /// The definition itself, spelled out for a picture of two rows.
+    @Test(
+        arguments: [
+            (FrameOrientation.unknown, [[1, 2, 3], [4, 5, 6]]), (.up, [[1, 2, 3], [4, 5, 6]]),
+            (.upMirrored, [[3, 2, 1], [6, 5, 4]]), (.down, [[6, 5, 4], [3, 2, 1]]),
+            (.downMirrored, [[4, 5, 6], [1, 2, 3]]),
+            (.leftMirrored, [[1, 4], [2, 5], [3, 6]]), (.right, [[3, 6], [2, 5], [1, 4]]),
+            (.rightMirrored, [[6, 3], [5, 2], [4, 1]]), (.left, [[4, 1], [5, 2], [6, 3]]),
+        ] as [(FrameOrientation, [[UInt8]])]
+    )
+    func `what each orientation means`(orientation: FrameOrientation, expected: [[UInt8]]) throws {
+        let picture = try PixelBuffer(width: 3, height: 2, format: .gray) { _, x, y in UInt8(1 + x + 3 * y) }
+        let upright = try picture.upright(from: orientation)
+        #expect((0..<upright.height).map { upright.row($0) } == expected)
+    }
+
+    @Test func `an upright picture shares its memory with the result`() throws {
+        let picture = try testPicture(20, 30, as: .bgra)
+        #expect(try picture.upright(from: .up).address == picture.address)
+        #expect(try picture.upright(from: .unknown).address == picture.address)
+    }
+
+    @Test func `a part of a larger picture is turned as if it were whole`() throws {
+        for format in PixelFormat.allCases {
+            let part = try testPicture(41, 37, as: format).cropped(toWidth: 21, height: 19)
+            let expected = part.matrices.map(\.turned)
+            #expect(try part.upright(from: .left).matrices == expected, "\(format.name)")
+        }
+    }
+
+    @Test func `turning again and again needs no new memory`() throws {
+        let pool = PixelBufferPool()
+        let picture = try testPicture(64, 48, as: .nv12)
+        for _ in 0..<100 { _ = try picture.upright(from: .left, pool: pool) }
+        #expect(pool.allocatedCount == 1)
+    }
+}

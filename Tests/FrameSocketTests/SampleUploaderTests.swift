@@ -1,0 +1,280 @@
+import Foundation
+import FrameSocket
+import Testing
+
+/// What becomes of pictures that are handed in: sent, or dropped for a cause that is counted.
+@Suite(.timeLimit(.minutes(1))) struct SampleUploaderTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// An uploader to a server of this package, and the connection that the server has.
+    private func pair(
+        _ configuration: SampleUploader.Configuration = .init()
+    ) async throws -> (SampleUploader, FrameServer, FrameConnection) {
+        let server = try directory.server()
+        let connection = directory.connection()
+        try await connection.open(within: nil)
+        let uploader = SampleUploader(connection: connection, configuration: configuration)
+        return (uploader, server, try #require(try await firstConnection(of: server)))
+    }
+
+    /// An uploader to a plain socket, and that.
+    private func rawPair(
+        _ configuration: SampleUploader.Configuration = .init(),
+        _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
+    ) async throws -> (SampleUploader, server: RawSocket, peer: RawSocket) {
+        let server = try RawSocket.bound(to: directory.socket)
+        let connection = directory.connection(change)
+        try await connection.open(within: nil)
+        let uploader = SampleUploader(connection: connection, configuration: configuration)
+        return (uploader, server, try await server.accepted())
+    }
+
+    /// More than any socket's buffer holds, and in the limits of a server.
+    private static let large = FrameBytes(body(1, count: 30_000_000))
+    private static let size = BufferSize(width: 562, height: 1218)
+
+    /// Hands in a frame that stays under way as long as nobody reads.
+    private func sendLarge(_ uploader: SampleUploader) async {
+        let begun = uploader.statistics.queueAge.count
+        #expect(uploader.send(jpeg: Self.large, bufferSize: Self.size) == .taken)
+        #expect(await eventually { uploader.statistics.queueAge.count > begun })
+    }
+
+    @Test func `a picture arrives as it was described`() async throws {
+        let (uploader, server, received) = try await pair(.init(quality: 95))
+        let picture = try testPicture(200, 120, as: .bgra)
+        #expect(uploader.send(picture, orientation: .left, timestamp: 12_345) == .taken)
+        var frames = received.frames.makeAsyncIterator()
+        let frame = try #require(try await frames.next())
+        #expect(frame.orientation == .left && frame.timestamp == 12_345 && frame.sequence == 0)
+        #expect(frame.bufferSize == BufferSize(width: 200, height: 120))
+        let jpeg = try JPEGEncoder(quality: 95).encode(picture)
+        let expected = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
+        #expect(try FrameDecoder().decode(frame).hasSamePixels(as: expected))
+        await uploader.finish()
+        let statistics = uploader.statistics
+        #expect(statistics.offered == 1 && statistics.sent == 1 && statistics.dropped == 0)
+        #expect(statistics.encoding.count == 1 && statistics.transfer.count == 1 && statistics.bytes > 0)
+        _ = server
+    }
+
+    @Test func `the time is now unless it is given, on the receiver's clock`() async throws {
+        let (uploader, server, received) = try await pair()
+        let before = MonotonicClock.now()
+        uploader.send(try testPicture(16, 16))
+        var frames = received.frames.makeAsyncIterator()
+        let frame = try #require(try await frames.next())
+        let timestamp = try #require(frame.timestamp)
+        #expect(before <= timestamp && timestamp <= frame.receivedAt)
+        _ = server
+    }
+
+    @Test func `nothing of ours is written where timing is off, and short bodies are padded`() async throws {
+        let (uploader, server, peer) = try await rawPair(.init(sendsTiming: false))
+        uploader.send(try testPicture(120, 81), orientation: .right)
+        let expected = """
+            HTTP/1.1 200 OK\r\nContent-Length: 10240\r\nBuffer-Width: 120\r\nBuffer-Height: 81\r\n\
+            Buffer-Orientation: 6\r\n\r\n
+            """
+        #expect(try await String(decoding: peer.read(expected.utf8.count), as: UTF8.self) == expected)
+        let jpeg = try await peer.read(10_240)
+        #expect(try JPEGHeader(inspecting: jpeg.span).width == 120)
+        await uploader.finish()
+        #expect(peer.isQuiet)
+        _ = server
+    }
+
+    @Test func `short bodies are not padded where that is off`() async throws {
+        let (uploader, server, peer) = try await rawPair(.init(sendsTiming: false)) { $0.padsShortBodies = false }
+        uploader.send(jpeg: FrameBytes([0xFF, 0xD8, 0xFF, 0xD9]), bufferSize: Self.size)
+        let expected = message([0xFF, 0xD8, 0xFF, 0xD9])
+        #expect(try await peer.read(expected.count) == expected)
+        await uploader.finish()
+        #expect(peer.isQuiet)
+        _ = server
+    }
+
+    @Test(arguments: [
+        (OutputScale.half, (1125, 2436), (562, 1218)), (.full, (37, 23), (37, 23)),
+        (.fraction(numerator: 3, denominator: 4), (1125, 2436), (843, 1827)), (.half, (1, 1), (1, 1)),
+    ])
+    func `the size that is sent is scaled and rounded down`(scale: OutputScale, size: (Int, Int), sent: (Int, Int))
+        async throws
+    {
+        let (uploader, server, received) = try await pair(.init(scale: scale))
+        for format in [PixelFormat.bgra, .nv12] {
+            uploader.send(try PixelBuffer(width: size.0, height: size.1, format: format, zeroFilled: true))
+            var frames = received.frames.makeAsyncIterator()
+            let frame = try #require(try await frames.next())
+            #expect(frame.bufferSize == BufferSize(width: sent.0, height: sent.1))
+            let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
+            #expect((header.width, header.height) == sent)
+        }
+        _ = server
+    }
+
+    @Test func `without a server frames are dropped, and that is said`() async throws {
+        let uploader = SampleUploader(connection: directory.connection())
+        for _ in 0..<3 { #expect(uploader.send(try testPicture(8, 8)) == .dropped(.notConnected)) }
+        await uploader.finish()
+        #expect(uploader.statistics.drops == [.notConnected: 3] && uploader.statistics.offered == 3)
+    }
+
+    @Test func `an uploader opens its connection, and goes on after a drop`() async throws {
+        let uploader = SampleUploader(connection: directory.connection())
+        for round in 0..<3 {
+            let server = try RawSocket.bound(to: directory.socket)
+            let peer = try await server.accepted()
+            #expect(await eventually { uploader.connection.isOpen })
+            #expect(uploader.send(jpeg: FrameBytes(body(round, count: 20_000)), bufferSize: Self.size) == .taken)
+            await uploader.finish()
+            #expect(try await peer.read(100).count == 100)
+            unsafe unlink(directory.socket)
+            server.close()
+            peer.close()
+            #expect(await eventually { !uploader.connection.isOpen })
+        }
+        #expect(uploader.statistics.sent == 3)
+    }
+
+    @Test func `the newest frame takes the place of the one that waits`() async throws {
+        let (uploader, server, received) = try await pair()
+        uploader.send(jpeg: FrameBytes(body(0, count: 100)), bufferSize: Self.size)
+        await uploader.finish()
+        // The first waits for its consumer, the second is under way: nothing is read until the consumer comes.
+        await sendLarge(uploader)
+        for _ in 0..<10 { #expect(uploader.send(try testPicture(64, 48)) == .taken) }
+        #expect(uploader.statistics.drops == [.superseded: 9] && uploader.statistics.underWay == 2)
+
+        var statistics = ReceptionStatistics()
+        var sequences: [UInt64?] = []
+        var frames = received.frames.makeAsyncIterator()
+        for _ in 0..<3 {
+            let frame = try #require(try await frames.next())
+            sequences.append(frame.sequence)
+            statistics.add(frame)
+        }
+        #expect(sequences == [0, 1, 11])
+        #expect(statistics.missing == 9 && statistics.frames == 3)
+        await uploader.finish()
+        let sent = uploader.statistics
+        #expect(sent.offered == 12 && sent.sent == 3 && sent.dropped == 9 && sent.underWay == 0)
+        _ = server
+    }
+
+    @Test func `a frame that cannot be encoded costs itself alone`() async throws {
+        // Three times as large as it is possible, for the wide one.
+        let (uploader, server, received) = try await pair(.init(scale: .fraction(numerator: 33, denominator: 1)))
+        let (good, bad) = (try testPicture(10, 10), try testPicture(2000, 1))
+        var frames = received.frames.makeAsyncIterator()
+        for round in 0..<5 {
+            #expect(uploader.send(bad) == .taken)
+            await uploader.finish()
+            #expect(uploader.statistics.drops == [.encodingFailed: round + 1])
+            #expect(uploader.statistics.lastEncodingError?.code == .invalidSize)
+            #expect(uploader.send(good) == .taken)
+            #expect(try await frames.next()?.sequence == UInt64(2 * round + 1))
+        }
+        await uploader.finish()
+        #expect(uploader.statistics.sent == 5 && uploader.statistics.offered == 10)
+        _ = server
+    }
+
+    @Test(arguments: [0, -1, 101, .max]) func `an impossible quality drops every picture, and ends nothing`(
+        quality: Int
+    )
+        async throws
+    {
+        let (uploader, server, received) = try await pair(.init(quality: quality))
+        uploader.send(try testPicture(10, 10))
+        await uploader.finish()
+        #expect(uploader.statistics.lastEncodingError?.code == .invalidQuality)
+        uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: Self.size)
+        var frames = received.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.sequence == 1)
+        _ = server
+    }
+
+    @Test func `a connection that is lost drops the frame under way, and the one that waits`() async throws {
+        let (uploader, server, peer) = try await rawPair()
+        await sendLarge(uploader)
+        uploader.send(try testPicture(10, 10))
+        unsafe unlink(directory.socket)
+        server.close()
+        peer.close()
+        await uploader.finish()
+        #expect(uploader.statistics.drops == [.connectionLost: 1, .notConnected: 1])
+    }
+
+    @Test func `a frame whose turn comes while somebody else sends is dropped`() async throws {
+        let (uploader, server, peer) = try await rawPair()
+        let sending = Task {
+            try await uploader.connection.send(FrameMessage(jpeg: Self.large, bufferSize: Self.size))
+        }
+        _ = try await peer.read(1)
+        #expect(uploader.send(try testPicture(10, 10)) == .taken)
+        await uploader.finish()
+        #expect(uploader.statistics.drops == [.superseded: 1])
+        peer.close()
+        _ = await sending.result
+        _ = server
+    }
+
+    @Test func `every frame handed in is sent or counted as dropped, from many threads at once`() async throws {
+        let (uploader, server, received) = try await pair()
+        let picture = try testPicture(64, 48, as: .i420)
+        let receiving = Task {
+            var sequences: [UInt64] = []
+            for try await frame in received.frames { sequences.append(frame.sequence ?? 0) }
+            return sequences
+        }
+        let taken = Counter()
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        if uploader.send(picture) == .taken { taken.increment() }
+                        await Task.yield()
+                    }
+                }
+            }
+        }
+        await uploader.finish()
+        let statistics = uploader.statistics
+        #expect(statistics.offered == 400 && statistics.underWay == 0 && taken.value == 400)
+        #expect(statistics.offered == statistics.sent + statistics.dropped)
+        #expect(statistics.drops.keys.allSatisfy { $0 == .superseded })
+        uploader.connection.close()
+        let sequences = try await receiving.value
+        #expect(sequences.count == statistics.sent)
+        #expect(sequences == sequences.sorted() && Set(sequences).count == sequences.count)
+        _ = server
+    }
+
+    @Test func `nothing is taken after the connection was closed, and finishing ends`() async throws {
+        let (uploader, server, received) = try await pair()
+        uploader.connection.close()
+        _ = await uploader.connection.closed()
+        #expect(uploader.send(try testPicture(8, 8)) == .dropped(.notConnected))
+        await uploader.finish()
+        _ = (server, received)
+    }
+
+    @Test func `changing a picture after it was handed in changes nothing that is sent`() async throws {
+        let (uploader, server, received) = try await pair(.init(quality: 100, subsampling: .yuv444))
+        var picture = try solidPicture(32, 32, red: 10, green: 20, blue: 30)
+        let before = picture
+        await sendLarge(uploader)
+        uploader.send(picture)
+        try picture.fill(255)
+        var frames = received.frames.makeAsyncIterator()
+        _ = try await frames.next()
+        let frame = try #require(try await frames.next())
+        #expect(try FrameDecoder().decode(frame, as: .rgb).peakSignalToNoiseRatio(against: before) > 45)
+        _ = server
+    }
+}

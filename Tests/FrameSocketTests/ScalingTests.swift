@@ -1,0 +1,168 @@
+import FrameSocket
+import Testing
+
+/// Pictures made smaller and larger, against plain sums.
+@Suite struct ScalingTests {
+    /// The means of the samples that each new one covers, by area: slow and plain.
+    private func scaledByArea(_ matrix: Matrix, toWidth width: Int, height: Int) -> [[[Double]]] {
+        func shares(_ index: Int, _ from: Int, _ to: Int) -> [(Int, Double)] {
+            let (start, end) = (Double(index * from) / Double(to), Double((index + 1) * from) / Double(to))
+            return (Int(start)..<min(from, Int(end.rounded(.up)))).map {
+                ($0, min(end, Double($0 + 1)) - max(start, Double($0)))
+            }
+        }
+        return (0..<height).map { y in
+            (0..<width).map { x in
+                var sums = [Double](repeating: 0, count: matrix.rows[0][0].count)
+                var area = 0.0
+                for (row, tall) in shares(y, matrix.height, height) {
+                    for (column, wide) in shares(x, matrix.width, width) {
+                        for byte in sums.indices { sums[byte] += tall * wide * Double(matrix.rows[row][column][byte]) }
+                        area += tall * wide
+                    }
+                }
+                return sums.map { $0 / area }
+            }
+        }
+    }
+
+    private func worstError(_ picture: PixelBuffer, _ source: PixelBuffer) -> Double {
+        zip(picture.matrices, source.matrices).map { matrix, source in
+            let expected = scaledByArea(source, toWidth: matrix.width, height: matrix.height)
+            return zip(matrix.rows.joined().joined(), expected.joined().joined()).map { abs(Double($0) - $1) }.max()
+                ?? 0
+        }.max() ?? 0
+    }
+
+    @Test(arguments: [(2, 2), (64, 48), (66, 2), (126, 250), (562, 34)])
+    func `a half of gray is the mean of four, rounded`(width: Int, height: Int) throws {
+        let picture = try testPicture(width, height, as: .gray)
+        let half = try picture.scaled(toWidth: width / 2, height: height / 2)
+        for y in 0..<height / 2 {
+            let (upper, lower) = (picture.row(2 * y), picture.row(2 * y + 1))
+            let expected = (0..<width / 2).map { x in
+                let sum = Int(upper[2 * x]) + Int(upper[2 * x + 1]) + Int(lower[2 * x]) + Int(lower[2 * x + 1])
+                return UInt8((sum + 2) / 4)
+            }
+            #expect(half.row(y) == expected, "row \(y)")
+        }
+    }
+
+    @Test(arguments: PixelFormat.allCases, [2, 4])
+    func `whole divisors are means in every format`(format: PixelFormat, divisor: Int) throws {
+        let picture = try testPicture(48, 32, as: format)
+        let scaled = try picture.scaled(toWidth: 48 / divisor, height: 32 / divisor)
+        #expect(scaled.format == format)
+        // A quarter is a half of a half, each of them rounded.
+        #expect(worstError(scaled, picture) <= (divisor == 2 ? 1 : 2))
+    }
+
+    @Test(arguments: PixelFormat.allCases, [(3, 4), (2, 3), (3, 8), (1, 3), (1, 5), (1, 7)])
+    func `other fractions of a smooth picture are close to means`(format: PixelFormat, fraction: (Int, Int)) throws {
+        let picture = try PixelBuffer(width: 84, height: 84, format: format) { plane, x, y in
+            UInt8(20 + plane * 20 + x / 4 + y)
+        }
+        let side = 84 * fraction.0 / fraction.1
+        let scaled = try picture.scaled(toWidth: side, height: side)
+        #expect(worstError(scaled, picture) <= 3)
+    }
+
+    @Test(arguments: PixelFormat.allCases) func `one colour stays that colour in any size`(format: PixelFormat) throws {
+        let picture = try PixelBuffer(width: 37, height: 23, format: format) { plane, _, _ in UInt8(50 + 60 * plane) }
+        for (width, height) in [(1, 1), (2, 1), (1, 2), (36, 22), (18, 11), (37, 1), (64, 64), (500, 3)] {
+            let scaled = try picture.scaled(toWidth: width, height: height)
+            for (plane, matrix) in scaled.matrices.enumerated() {
+                let isAsExpected = matrix.rows.joined().joined().allSatisfy { abs(Int($0) - (50 + 60 * plane)) <= 1 }
+                #expect(isAsExpected, "\(width)x\(height), plane \(plane)")
+            }
+        }
+    }
+
+    /// libyuv's box filter for packed pixels stops the process for some of these.
+    @Test(arguments: PixelFormat.allCases) func `every small size in every other`(format: PixelFormat) throws {
+        for (width, height) in [(1, 1), (4, 6), (8, 12), (9, 5), (16, 18), (17, 4)] {
+            let picture = try PixelBuffer(width: width, height: height, format: format) { plane, _, _ in
+                UInt8(50 + 60 * plane)
+            }
+            for newWidth in 1...10 {
+                for newHeight in 1...10 {
+                    let scaled = try picture.scaled(toWidth: newWidth, height: newHeight)
+                    let isAsExpected = (0..<scaled.planeCount).allSatisfy { plane in
+                        scaled.row(0, ofPlane: plane).allSatisfy { abs(Int($0) - (50 + 60 * plane)) <= 2 }
+                    }
+                    #expect(isAsExpected, "\(width)x\(height) to \(newWidth)x\(newHeight)")
+                }
+            }
+        }
+    }
+
+    @Test func `a picture that has the size already shares its memory with the result`() throws {
+        let picture = try testPicture(20, 30, as: .bgra)
+        #expect(try picture.scaled(toWidth: 20, height: 30).address == picture.address)
+    }
+
+    @Test(arguments: [(0, 1), (1, 0), (-1, 5), (65_501, 1), (1, 65_501), (.max, .max)])
+    func `impossible sizes are errors`(width: Int, height: Int) throws {
+        let picture = try testPicture(4, 4)
+        #expect(
+            #expect(throws: TurboJPEGError.self) { try picture.scaled(toWidth: width, height: height) }?.code
+                == .invalidSize
+        )
+    }
+
+    /// libyuv counts in 16 bits and a fraction: beyond that it scales nothing, or reads from elsewhere.
+    @Test(arguments: PixelFormat.allCases) func `sides over 32,767 are refused and never left unscaled`(
+        format: PixelFormat
+    )
+        throws
+    {
+        for (width, height) in [(32_767, 4), (32_768, 4), (40_000, 4), (65_500, 4), (4, 40_000)] {
+            let picture = try PixelBuffer(width: width, height: height, format: format) { plane, _, _ in
+                UInt8(50 + 60 * plane)
+            }
+            for divisor in [2, 3] {
+                let (newWidth, newHeight) = (max(1, width / divisor), max(1, height / divisor))
+                guard max(width, height) <= 32_767 else {
+                    #expect(
+                        #expect(throws: TurboJPEGError.self) {
+                            try picture.scaled(toWidth: newWidth, height: newHeight)
+                        }?.code == .invalidSize
+                    )
+                    continue
+                }
+                let scaled = try picture.scaled(toWidth: newWidth, height: newHeight)
+                #expect(scaled.row(0).allSatisfy { abs(Int($0) - 50) <= 1 })
+            }
+        }
+        let small = try PixelBuffer(width: 4, height: 4, format: format)
+        #expect(
+            #expect(throws: TurboJPEGError.self) { try small.scaled(toWidth: 40_000, height: 4) }?.code == .invalidSize
+        )
+    }
+
+    @Test(
+        arguments: [
+            (OutputScale.full, (1125, 2436), (1125, 2436)), (.half, (1125, 2436), (562, 1218)), (.half, (1, 1), (1, 1)),
+            (.half, (2, 3), (1, 1)), (.fraction(numerator: 3, denominator: 4), (1920, 1080), (1440, 810)),
+            (.fraction(numerator: 1, denominator: 3), (100, 2), (33, 1)),
+            (.fraction(numerator: 0, denominator: 3), (100, 2), (100, 2)),
+            (.fraction(numerator: 1, denominator: 0), (100, 2), (100, 2)),
+            (.fraction(numerator: .max, denominator: 1), (100, 2), (100, 2)),
+        ] as [(OutputScale, (Int, Int), (Int, Int))]
+    )
+    func `a scale rounds down and leaves at least a pixel`(scale: OutputScale, size: (Int, Int), expected: (Int, Int)) {
+        #expect(scale.size(forWidth: size.0, height: size.1) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("1", OutputScale.full), ("1/1", .full), ("3/3", .full), ("1/2", .half),
+            ("3/4", .fraction(numerator: 3, denominator: 4)), ("", nil), ("0", nil), ("2", nil), ("0/2", nil),
+            ("3/2", nil),
+            ("1/0", nil), ("-1/2", nil), ("1/2/3", nil), ("/", nil), ("1/", nil), ("half", nil), ("0.5", nil),
+        ] as [(String, OutputScale?)]
+    )
+    func `a scale is read from text`(text: String, expected: OutputScale?) {
+        #expect(OutputScale(parsing: text) == expected)
+    }
+}

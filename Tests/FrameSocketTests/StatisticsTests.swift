@@ -1,0 +1,58 @@
+import Testing
+
+@testable import FrameSocket
+@testable import FrameTransport
+
+/// What the two ends count.
+@Suite struct StatisticsTests {
+    private func frame(_ sequence: UInt64?, timestamp: UInt64? = nil, bytes: Int = 1, receivedAt: UInt64 = 1000)
+        -> Frame
+    {
+        let head = FrameHead(
+            contentLength: bytes,
+            bufferSize: BufferSize(width: 1, height: 1),
+            orientation: .up,
+            presentationTime: timestamp,
+            sequence: sequence
+        )
+        let jpeg = FrameBytes([UInt8](repeating: 0, count: bytes))
+        return Frame(jpeg: jpeg, head: head, index: 0, receivedAt: receivedAt, transferTime: 7)
+    }
+
+    @Test(
+        arguments: [
+            ([0, 1, 2], 0), ([0, 3], 2), ([5], 0), ([5, 6, 10, 11], 3), ([0, nil, 2], 1), ([3, 3], 0), ([3, 1, 2], 0),
+            ([0, .max], .max - 1), ([], 0), ([nil, nil], 0),
+        ] as [([UInt64?], UInt64)]
+    )
+    func `gaps in the numbers are frames that were dropped before the socket`(sequences: [UInt64?], missing: UInt64) {
+        var statistics = ReceptionStatistics()
+        for sequence in sequences { statistics.add(frame(sequence)) }
+        #expect(statistics.missing == missing)
+        #expect(statistics.frames == sequences.count)
+    }
+
+    @Test func `bytes and times add up, and a time to come is no latency`() {
+        var statistics = ReceptionStatistics()
+        statistics.add(frame(nil, timestamp: 400, bytes: 10))
+        statistics.add(frame(nil, timestamp: 1000, bytes: 5))
+        statistics.add(frame(nil, timestamp: 1001))
+        statistics.add(frame(nil))
+        #expect(statistics.bytes == 17)
+        #expect(statistics.latency.count == 2 && statistics.latency.maximum == 600 && statistics.latency.mean == 300)
+        #expect(statistics.transfer.count == 4 && statistics.transfer.mean == 7)
+    }
+
+    @Test func `a summary of times`() {
+        var summary = TimeSummary()
+        #expect(summary.mean == 0)
+        for value in [3, 5, 10] as [UInt64] { summary.add(nanoseconds: value) }
+        #expect(summary.count == 3 && summary.total == 18 && summary.mean == 6 && summary.maximum == 10)
+        summary.add(nanoseconds: .max)
+        #expect(summary.maximum == .max)
+    }
+
+    @Test func `every cause has a sentence of its own`() {
+        #expect(Set(DropCause.allCases.map(\.description)).count == DropCause.allCases.count)
+    }
+}

@@ -1,0 +1,59 @@
+import TurboJPEG
+
+/// The samples of one plane, each an array of its bytes, row by row: what tests compute their expectations with.
+struct Matrix: Equatable, CustomStringConvertible {
+    var rows: [[[UInt8]]]
+
+    var width: Int { rows.first?.count ?? 0 }
+    var height: Int { rows.count }
+
+    /// Flipped horizontally: what was left is right.
+    var flipped: Matrix { Matrix(rows: rows.map { $0.reversed() }) }
+
+    /// Turned clockwise by 90 degrees: what was the left column is the top row.
+    var turned: Matrix {
+        Matrix(rows: (0..<width).map { column in rows.reversed().map { $0[column] } })
+    }
+
+    /// The part at the top left, its last column and row repeated where it is larger than this.
+    func resized(toWidth width: Int, height: Int) -> Matrix {
+        Matrix(
+            rows: (0..<height).map { y in (0..<width).map { x in rows[min(y, self.height - 1)][min(x, self.width - 1)] }
+            }
+        )
+    }
+
+    var description: String {
+        rows.map { $0.map { $0.map { String($0, radix: 16) }.joined(separator: ".") }.joined(separator: " ") }
+            .joined(separator: "\n")
+    }
+}
+
+extension PixelBuffer {
+    /// The samples of each plane.
+    var matrices: [Matrix] {
+        (0..<planeCount).map { plane in
+            let shape = self.plane(plane)
+            return Matrix(
+                rows: (0..<shape.height).map { y in
+                    let bytes = row(y, ofPlane: plane)
+                    return (0..<shape.width).map { x in
+                        Array(bytes[x * shape.bytesPerSample..<(x + 1) * shape.bytesPerSample])
+                    }
+                }
+            )
+        }
+    }
+
+    /// A picture in which every byte of every plane is given by its place.
+    init(width: Int, height: Int, format: PixelFormat, byte: (_ plane: Int, _ x: Int, _ y: Int) -> UInt8) throws {
+        try self.init(width: width, height: height, format: format)
+        for plane in 0..<planeCount {
+            for y in 0..<self.plane(plane).height {
+                try withMutableRow(y, ofPlane: plane) { row in
+                    for x in 0..<row.count { row[x] = byte(plane, x, y) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import FrameSocket
+import Testing
+
+/// How much of real pictures is left after encoding and decoding.
+@Suite struct QualityTests {
+    @Test func `the pictures are there`() {
+        #expect(Fixtures.pictures.count == 21)
+    }
+
+    @Test(arguments: Fixtures.pictures) func `quality 90 keeps at least 38 dB, and as much as the reference does`(
+        fixture: Fixtures.Picture
+    ) throws {
+        let picture = try fixture.pixels(as: .rgb)
+        #expect((picture.width, picture.height) == (fixture.width, fixture.height))
+        for (subsampling, name) in [(ChromaSubsampling.yuv444, "444"), (.yuv420, "420")] {
+            let jpeg = try JPEGEncoder(quality: 90, subsampling: subsampling).encode(picture)
+            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: .rgb)
+            let kept = try decoded.peakSignalToNoiseRatio(against: picture)
+            let expected = try #require(fixture.psnr90[name])
+            #expect(abs(kept - expected) < 0.02, "\(name)")
+            if name == "444" { #expect(kept >= 38) }
+        }
+    }
+
+    @Test(arguments: [PixelFormat.bgra, .rgba, .argb, .abgr, .bgrx, .bgr])
+    func `every packed format keeps the same`(format: PixelFormat) throws {
+        let fixture = try #require(Fixtures.pictures.first)
+        let jpeg = try JPEGEncoder(quality: 90, subsampling: .yuv444).encode(fixture.pixels(as: format))
+        #expect(try jpeg == JPEGEncoder(quality: 90, subsampling: .yuv444).encode(fixture.pixels(as: .rgb)))
+    }
+
+    @Test(arguments: [PixelFormat.i420, .nv12]) func `planar pictures keep at least 38 dB of their samples`(
+        format: PixelFormat
+    ) throws {
+        for fixture in Fixtures.pictures.prefix(4) {
+            let picture = try fixture.pixels(as: format)
+            let jpeg = try JPEGEncoder(quality: 90).encode(picture)
+            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
+            #expect(try decoded.peakSignalToNoiseRatio(against: picture) >= 38, "\(fixture.file)")
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import FrameSocket
+import Testing
+
+/// Streams as deployed peers write them, through a socket, against what must come out.
+@Suite(.timeLimit(.minutes(1))) struct StreamFixtureTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test func `the streams are there`() {
+        #expect(Fixtures.streams.count == 11)
+    }
+
+    @Test(arguments: Fixtures.streams, [nil, 1, 2, 3] as [UInt64?])
+    func `every stream, whole and in random pieces`(name: String, seed: UInt64?) async throws {
+        let (bytes, expected) = try Fixtures.stream(name)
+        #expect(bytes.count == expected.bytes)
+        let server = try directory.server()
+        let client = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        async let sending: Void = {
+            guard let seed else {
+                try await client.write(bytes)
+                return client.finishWriting()
+            }
+            var random = SplitMix(state: seed)
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                // Mostly small ones at first, where heads are; large ones later, or it would take long.
+                let count = Int.random(in: 1...(Bool.random(using: &random) ? 60 : 20_000), using: &random)
+                try await client.write(Array(rest.prefix(count)))
+                rest = rest.dropFirst(count)
+            }
+            client.finishWriting()
+        }()
+        var frames: [Frame] = []
+        var failure: TransportError?
+        do throws(TransportError) {
+            for try await frame in connection.frames { frames.append(frame) }
+        } catch {
+            failure = error
+        }
+        try await sending
+
+        #expect(frames.count == expected.frames.count, "seed \(seed ?? 0)")
+        for (frame, expected) in zip(frames, expected.frames) {
+            #expect(frame.bufferSize == BufferSize(width: expected.width, height: expected.height))
+            #expect(frame.orientation.rawValue == expected.orientation)
+            #expect(frame.orientation.deployedRotation == expected.rotation)
+            let body = bytes[expected.bodyOffset..<expected.bodyOffset + expected.contentLength]
+            #expect(Data(frame.jpeg.array()) == Data(body))
+            let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
+            #expect((header.width, header.height) == (expected.jpegWidth, expected.jpegHeight))
+            let picture = try FrameDecoder().decode(frame, as: .i420)
+            #expect((picture.width, picture.height) == (expected.width, expected.height))
+        }
+        expect(failure, expected.error)
+        #expect(connection.closeReason == failure.map { .failed($0) } ?? .closedByPeer)
+    }
+
+    /// Expects the error that a stream ends with, or none.
+    private func expect(_ failure: TransportError?, _ expected: Fixtures.Stream.Failure?) {
+        guard let expected else { return #expect(failure == nil) }
+        let wire = failure?.wireError
+        #expect(failure?.code == .malformedMessage)
+        #expect(wire?.code.rawValue == "\(expected.where).\(expected.code)")
+        #expect(wire?.description.contains("got \(expected.got)") == true)
+        if let want = expected.want { #expect(wire?.description.contains("want \(want)") == true) }
+    }
+}

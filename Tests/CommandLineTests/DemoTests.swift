@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `framesocket demo`: both ends at work on the fixtures.
-@Suite struct DemoTests {
+@Suite(.serialized) struct DemoTests {
     private let place: Workplace
 
     init() throws {

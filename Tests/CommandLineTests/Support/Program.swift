@@ -91,13 +91,25 @@ final class Program: Sendable {
     func watchesForSignals() async throws {
         #if os(Linux)
             try await eventually {
-                let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-                let ignored = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") }?.dropFirst(7)
-                let mask = UInt64(ignored?.trimmingCharacters(in: .whitespaces) ?? "", radix: 16) ?? 0
+                let mask = UInt64(try status("SigIgn"), radix: 16) ?? 0
                 return mask & (1 << (UInt64(SIGPIPE) - 1)) != 0
             }
         #endif
     }
+
+    #if os(Linux)
+        /// The most memory that the process has had so far, in bytes.
+        func peakMemory() throws -> Int {
+            1024 * (Int(try status("VmHWM").prefix { $0.isNumber }) ?? 0)
+        }
+
+        /// What the kernel tells of the process under that name.
+        private func status(_ name: String) throws -> String {
+            let lines = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8).split(separator: "\n")
+            return lines.first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1)
+                .trimmingCharacters(in: .whitespaces) ?? ""
+        }
+    #endif
 
     private func require(_ isThere: Bool, _ expectation: String, _ state: Transcript.State) throws {
         guard !isThere else { return }

@@ -41,8 +41,8 @@ struct RawSource: PictureSource {
     private let height: Int
     private let format: PixelFormat
     private let byteCount: Int
-    /// One picture's memory, used again for the next: it is the most that a sender holds.
-    private let pool = PixelBufferPool(maximumIdle: 1)
+    /// The memory of the picture that is read, and of the one before, which its sender may let go of a moment later.
+    private let pool = PixelBufferPool(maximumIdle: 2)
     private var index = 0
 
     init(width: Int, height: Int, format: PixelFormat) throws(CommandFailure) {

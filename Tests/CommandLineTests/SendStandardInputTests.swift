@@ -102,6 +102,26 @@ import Testing
         #expect(try place.names(in: "out") == [])
     }
 
+    #if os(Linux)
+        @Test func `many frames need no more memory than a few`() async throws {
+            let (frameSize, options) = (1920 * 1080 * 4, ["--size", "1920x1080", "--format", "bgra"])
+            // More frames come for as long as it lives.
+            #expect(await (try place.shell("mkfifo $D/pipe")).ended().status == 0)
+            _ = try place.shell("cat /dev/zero >$D/pipe")
+            let receiver = try await place.receiver("--json")
+            let sender = try place.framesocket(
+                ["send", place.socket, "-"] + options,
+                input: .file(place.path("pipe"))
+            )
+            try await receiver.lines(2 + 4)
+            let few = try sender.peakMemory()
+            try await receiver.lines(2 + 40)
+            #expect(try sender.peakMemory() - few < 2 * frameSize)
+            sender.send(.interrupt)
+            #expect(await sender.ended().status == 130)
+        }
+    #endif
+
     @Test func `another program's output can be sent`() async throws {
         let receiver = try await place.receiver("--count", "50", "--json")
         let pipe = try place.shell(

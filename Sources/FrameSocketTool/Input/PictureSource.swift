@@ -41,7 +41,8 @@ struct RawSource: PictureSource {
     private let height: Int
     private let format: PixelFormat
     private let byteCount: Int
-    private var bytes: [UInt8] = []
+    /// The memory of the picture that is read, and of the one before, which its sender may let go of a moment later.
+    private let pool = PixelBufferPool(maximumIdle: 2)
     private var index = 0
 
     init(width: Int, height: Int, format: PixelFormat) throws(CommandFailure) {
@@ -49,29 +50,56 @@ struct RawSource: PictureSource {
         self.height = height
         self.format = format
         do {
-            byteCount = try PixelBuffer(width: width, height: height, format: format).packedByteCount
+            byteCount = try pool.buffer(width: width, height: height, format: format).packedByteCount
         } catch {
             throw CommandFailure(.usage, "\(error)")
         }
     }
 
     mutating func next() throws(CommandFailure) -> Picture? {
-        bytes.removeAll(keepingCapacity: true)
-        while bytes.count < byteCount, try StandardInput.read(into: &bytes, upTo: byteCount) {}
-        guard !bytes.isEmpty else { return nil }
-        guard bytes.count == byteCount else {
-            throw CommandFailure(
-                .badData,
-                "standard input ends in frame \(index) after \(bytes.count) of \(byteCount) bytes; are --size and --format right?"
-            )
-        }
-        defer { index += 1 }
         do {
-            let pixels = try PixelBuffer(copying: bytes.span, width: width, height: height, format: format)
+            var pixels = try pool.buffer(width: width, height: height, format: format)
+            let count = try read(into: &pixels)
+            guard count > 0 else { return nil }
+            guard count == byteCount else {
+                throw CommandFailure(
+                    .badData,
+                    "standard input ends in frame \(index) after \(count) of \(byteCount) bytes; are --size and --format right?"
+                )
+            }
+            defer { index += 1 }
             return Picture(name: "frame \(index)", content: .pixels(pixels))
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch let failure as Files.Failure {
+            throw CommandFailure(.noInput, failure.message)
         } catch {
             throw CommandFailure(.badData, "\(error)")
         }
+    }
+
+    /// Reads one picture, and returns how many bytes of it there were.
+    private func read(into pixels: inout PixelBuffer) throws -> Int {
+        var count = 0
+        for index in 0..<pixels.planeCount {
+            let plane = pixels.plane(index)
+            // In one go where there is no padding between the rows.
+            let isWhole = plane.bytesPerRow == plane.visibleBytesPerRow
+            for row in 0..<(isWhole ? 1 : plane.height) {
+                let fill = { (bytes: inout MutableSpan<UInt8>) in
+                    let wanted = bytes.count
+                    let result = Result { () throws(Files.Failure) in try StandardInput.fill(&bytes) }
+                    return result.map { (count: $0, isShort: $0 < wanted) }
+                }
+                let piece =
+                    isWhole
+                    ? try pixels.withMutablePlane(index, fill) : try pixels.withMutableRow(row, ofPlane: index, fill)
+                let read = try piece.get()
+                count += read.count
+                if read.isShort { return count }
+            }
+        }
+        return count
     }
 }
 
@@ -103,6 +131,11 @@ struct MJPEGSource: PictureSource {
 }
 
 private enum StandardInput {
+    /// Reads until `bytes` is full or the input ends, and returns how many there were.
+    static func fill(_ bytes: inout MutableSpan<UInt8>) throws(Files.Failure) -> Int {
+        try Files.read(from: 0, filling: &bytes, name: "standard input")
+    }
+
     /// Reads once, so that `bytes` has at most `count` bytes; false at the end.
     static func read(into bytes: inout [UInt8], upTo count: Int) throws(CommandFailure) -> Bool {
         do {

@@ -83,22 +83,48 @@ enum Files {
         atMost limit: Int = pipeCapacity,
         name: String
     ) throws(Failure) -> Bool {
-        try unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: pipeCapacity) { buffer throws(Failure) in
-            while true {
-                let wanted = min(limit, pipeCapacity)
-                #if canImport(Glibc)
-                    let count = unsafe Glibc.read(descriptor, buffer.baseAddress, wanted)
-                #elseif canImport(Musl)
-                    let count = unsafe Musl.read(descriptor, buffer.baseAddress, wanted)
-                #elseif canImport(Darwin)
-                    let count = unsafe Darwin.read(descriptor, buffer.baseAddress, wanted)
-                #endif
-                if count >= 0 {
-                    unsafe bytes.append(contentsOf: buffer[..<count])
-                    return count > 0
-                }
-                if errno != EINTR { throw Failure(name) }
+        try unsafe withUnsafeTemporaryAllocation(byteCount: pipeCapacity, alignment: 16) { buffer throws(Failure) in
+            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(limit, pipeCapacity)])
+            let count = try unsafe read(from: descriptor, room, name: name)
+            unsafe bytes.append(contentsOf: room[..<count])
+            return count > 0
+        }
+    }
+
+    /// Reads until `bytes` is full or there is no more, and returns how many bytes there were.
+    static func read(
+        from descriptor: Int32,
+        filling bytes: inout MutableSpan<UInt8>,
+        name: String
+    ) throws(Failure) -> Int {
+        try unsafe bytes.withUnsafeMutableBytes { bytes throws(Failure) in
+            var filled = 0
+            while filled < bytes.count {
+                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[filled...])
+                let count = try unsafe read(from: descriptor, rest, name: name)
+                if count == 0 { break }
+                filled += count
             }
+            return filled
+        }
+    }
+
+    /// Reads once; 0 at the end.
+    private static func read(
+        from descriptor: Int32,
+        _ room: UnsafeMutableRawBufferPointer,
+        name: String
+    ) throws(Failure) -> Int {
+        while true {
+            #if canImport(Glibc)
+                let count = unsafe Glibc.read(descriptor, room.baseAddress, room.count)
+            #elseif canImport(Musl)
+                let count = unsafe Musl.read(descriptor, room.baseAddress, room.count)
+            #elseif canImport(Darwin)
+                let count = unsafe Darwin.read(descriptor, room.baseAddress, room.count)
+            #endif
+            if count >= 0 { return count }
+            if errno != EINTR { throw Failure(name) }
         }
     }
 

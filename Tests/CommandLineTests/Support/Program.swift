@@ -91,13 +91,25 @@ final class Program: Sendable {
     func watchesForSignals() async throws {
         #if os(Linux)
             try await eventually {
-                let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-                let ignored = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") }?.dropFirst(7)
-                let mask = UInt64(ignored?.trimmingCharacters(in: .whitespaces) ?? "", radix: 16) ?? 0
+                let mask = UInt64(try status("SigIgn"), radix: 16) ?? 0
                 return mask & (1 << (UInt64(SIGPIPE) - 1)) != 0
             }
         #endif
     }
+
+    #if os(Linux)
+        /// The most memory that the process has had so far, in bytes.
+        func peakMemory() throws -> Int {
+            1024 * (Int(try status("VmHWM").prefix { $0.isNumber }) ?? 0)
+        }
+
+        /// What the kernel tells of the process under that name.
+        private func status(_ name: String) throws -> String {
+            let lines = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8).split(separator: "\n")
+            return lines.first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1)
+                .trimmingCharacters(in: .whitespaces) ?? ""
+        }
+    #endif
 
     private func require(_ isThere: Bool, _ expectation: String, _ state: Transcript.State) throws {
         guard !isThere else { return }
@@ -132,101 +144,6 @@ final class Program: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
-}
-
-/// How a process ended, and all that it printed.
-struct Ending: Sendable, CustomStringConvertible {
-    /// The exit code, or the negative number of the signal that ended it.
-    let status: Int32
-    let output: [UInt8]
-    let errors: String
-
-    fileprivate init(_ state: Transcript.State) {
-        status = state.status ?? 0
-        output = state.output
-        errors = state.text
-    }
-
-    var text: String { String(decoding: output, as: UTF8.self) }
-    var lines: [String] { output.completeLines }
-
-    var description: String { "exit \(status)\nstandard output: \(text.prefix(2000))\nstandard error: \(errors)" }
-}
-
-/// A system call that failed.
-struct SystemFailure: Error, CustomStringConvertible {
-    let call: String
-    let error: Int32
-
-    var description: String { unsafe "\(call): \(String(cString: strerror(error)))" }
-}
-
-extension Transcript.State {
-    /// What was told on standard error.
-    fileprivate var text: String { String(decoding: errors, as: UTF8.self) }
-}
-
-extension [UInt8] {
-    /// The lines that have an end.
-    fileprivate var completeLines: [String] {
-        split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
-            .map { String(decoding: $0, as: UTF8.self) }
-    }
-}
-
-/// Both ends of a pipe, neither of which a child inherits.
-private struct Pipe {
-    let readEnd: Int32
-    let writeEnd: Int32
-
-    init() throws {
-        var ends: [Int32] = [-1, -1]
-        guard unsafe pipe(&ends) == 0 else { throw SystemFailure(call: "pipe", error: errno) }
-        (readEnd, writeEnd) = (ends[0], ends[1])
-        _ = fcntl(readEnd, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(writeEnd, F_SETFD, FD_CLOEXEC)
-    }
-}
-
-/// Starts a process in a group of its own, with the default signals and no descriptors but the first three.
-private func spawn(_ executable: String, _ arguments: [String], _ descriptors: [Int32]) throws -> pid_t {
-    #if canImport(Darwin)
-        var actions = unsafe posix_spawn_file_actions_t(nil)
-        var attributes = unsafe posix_spawnattr_t(nil)
-        let closing = POSIX_SPAWN_CLOEXEC_DEFAULT
-    #else
-        var actions = unsafe posix_spawn_file_actions_t()
-        var attributes = posix_spawnattr_t()
-        let closing: Int32 = 0
-    #endif
-    unsafe posix_spawn_file_actions_init(&actions)
-    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    for (number, descriptor) in descriptors.enumerated() {
-        unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
-    }
-    #if !canImport(Darwin)
-        // More than the tests ever have open; that most are not is no error.
-        for descriptor in Int32(descriptors.count)..<512 {
-            unsafe posix_spawn_file_actions_addclose(&actions, descriptor)
-        }
-    #endif
-
-    unsafe posix_spawnattr_init(&attributes)
-    defer { unsafe posix_spawnattr_destroy(&attributes) }
-    var signals = sigset_t()
-    unsafe sigfillset(&signals)
-    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-    unsafe sigemptyset(&signals)
-    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-    let flags = Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGDEF) | Int32(POSIX_SPAWN_SETSIGMASK) | closing
-    unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
-
-    var words = unsafe ([executable] + arguments).map { unsafe strdup($0) } + [nil]
-    defer { unsafe words.forEach { unsafe free($0) } }
-    var process = pid_t()
-    let error = unsafe posix_spawn(&process, executable, &actions, &attributes, &words, environ)
-    guard error == 0 else { throw SystemFailure(call: "posix_spawn \(executable)", error: error) }
-    return process
 }
 
 /// Waits until something is so that tells nobody when it comes; a minute at most.

@@ -3,7 +3,9 @@ import Testing
 
 /// Under- and overrun, formats, times: step by step.
 @Suite struct AudioRingBufferTests {
-    /// One thing done to a buffer of 10 frames, and what must come of it. Frames are numbered as they are pushed.
+    /// One thing done to a buffer of 10 frames, and what must come of it.
+    ///
+    /// Frames are numbered as they are pushed.
     enum Step: Sendable {
         case push(Int)
         case pull(Int, ClosedRange<Int16>?, silent: Int, AudioBufferState)

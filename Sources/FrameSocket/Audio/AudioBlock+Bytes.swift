@@ -37,10 +37,12 @@ extension AudioBlock {
             throw AudioError(.outputTooSmall, "\(byteCount) bytes of audio do not go into \(output.freeCapacity).")
         }
         unsafe output.withUnsafeMutableBufferPointer { buffer, count in
-            let target = UnsafeMutableRawBufferPointer(buffer)
-            for index in samples.indices {
-                let sample = samples[index].littleEndian
-                unsafe target.storeBytes(of: sample, toByteOffset: count + index * 2, as: Int16.self)
+            guard let base = buffer.baseAddress else { return }
+            let target = unsafe UnsafeMutableRawPointer(base + count)
+            unsafe samples.withUnsafeBufferPointer { samples in
+                for index in samples.indices {
+                    unsafe target.storeBytes(of: samples[index].littleEndian, toByteOffset: index * 2, as: Int16.self)
+                }
             }
             count += byteCount
         }

@@ -34,7 +34,7 @@ import Testing
                 ]
             )
         }
-        #expect(events[4].keys == ["event", "connection", "reason"])
+        #expect(events[4].keys == ["event", "connection", "reason", "finish", "finishCode"])
         #expect(events[4].name == "closed")
     }
 

@@ -58,7 +58,7 @@ import Testing
             #expect((picture.width, picture.height) == (expected.width, expected.height))
         }
         expect(failure, expected.error)
-        #expect(connection.closeReason == failure.map { .failed($0) } ?? .closedByPeer)
+        #expect(connection.closeReason == failure.map { .failed($0) } ?? .closedByPeer(.stoppedByUser))
     }
 
     /// Expects the error that a stream ends with, or none.

@@ -72,7 +72,7 @@ class Messages:
 
 
 def report(**members):
-    print(json.dumps(members), flush=True)
+    print(json.dumps({name: value for name, value in members.items() if value is not None}), flush=True)
 
 
 def serve(connection, steps, wants_audio):

@@ -150,7 +150,7 @@ struct ReceiveCommand: Command {
             }
         } catch {
             await reception.report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
-            throw CommandFailure(error.code == .addressInUse ? .unavailable : .cannotCreate, error.description)
+            throw CommandFailure(ExitCode(error), error.description)
         }
     }
 

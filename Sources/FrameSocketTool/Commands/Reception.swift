@@ -73,7 +73,9 @@ actor Reception {
                 take(frame, of: connection)
             }
         } catch {
-            report(.failed(connection: connection.id, code: error.code.rawValue, message: error.description))
+            // Of a bad stream the code says what is wrong in it, as docs/wire-format.md names it.
+            let code = error.wireError?.code.rawValue ?? error.code.rawValue
+            report(.failed(connection: connection.id, code: code, message: error.description))
         }
         statistics.missing += received.missing
         statistics.superseded += connection.supersededFrames

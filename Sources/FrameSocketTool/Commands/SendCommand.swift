@@ -131,7 +131,7 @@ struct SendCommand: Command {
         do {
             try await connection.open(within: .seconds(wait))
         } catch {
-            throw CommandFailure(error.code == .openTimedOut ? .unavailable : .cannotCreate, error.description)
+            throw CommandFailure(ExitCode(error), error.description)
         }
     }
 
@@ -141,7 +141,7 @@ struct SendCommand: Command {
         _ uploader: SampleUploader,
         _ sound: SoundSender?
     ) async -> Result<Void, CommandFailure> {
-        async let sounding: Void? = sound?.send(over: uploader.connection)
+        let sounding = sound.map { sound in Task { await sound.send(over: uploader.connection) } }
         // Reading files and pipes blocks: it has a thread of its own.
         let result = await Task(executorPreference: IOThread()) {
             do throws(CommandFailure) {
@@ -151,7 +151,9 @@ struct SendCommand: Command {
                 return .failure(error)
             }
         }.value
-        _ = await sounding
+        // Sound that has begun plays to its end; what nobody has asked for by now is not waited for.
+        if sound?.isWanted == false { sounding?.cancel() }
+        await sounding?.value
         return result
     }
 
@@ -171,8 +173,13 @@ struct SendCommand: Command {
                 throw CommandFailure(.badData, "\(picture.name): \(error)")
             }
             if let reason = uploader.connection.closeReason {
-                // An orderly end by the receiver is its wish, and no failure.
-                guard let error = reason.error else { return }
+                // An orderly end by the receiver is its wish, and no failure, unless it left in the middle of a frame.
+                guard let error = reason.error else {
+                    guard uploader.statistics.drops[.connectionLost] == nil else {
+                        throw CommandFailure(.unavailable, "\(endpoint): the receiver left before a frame was out")
+                    }
+                    return
+                }
                 throw CommandFailure(error.code == .sendTimedOut ? .timedOut : .unavailable, "\(endpoint): \(error)")
             }
             if uploader.statistics.sent == stopAfter { return }

@@ -1,31 +1,45 @@
 import FrameSocket
 import Locking
 
-/// Sends the sound of a WAVE file at its own pace, to a receiver that asked for it.
+/// Sends the sound of a WAVE file at its own pace, to a receiver that asks for it.
 final class SoundSender: Sendable {
     private let file: Locked<WAVFile>
-    private let start: UInt64
+    private let hasBegun = Locked(false)
 
     init(_ path: String) throws(CommandFailure) {
-        start = MonotonicClock.now()
-        file = Locked(try WAVFile(path, startTime: start))
+        file = Locked(try WAVFile(path))
     }
 
-    /// Sends it to its end, or to the connection's. What nobody asked for is left out.
+    /// Whether the receiver has asked for sound by now.
+    var isWanted: Bool { hasBegun.withLock { $0 } }
+
+    /// Sends it to its end, or to the connection's, from when the receiver asks for it.
     func send(over connection: SocketConnection) async {
+        guard await isAsked(over: connection) else { return }
+        hasBegun.withLock { $0 = true }
         // Reading a file blocks: not for Swift's pool.
         await Task(executorPreference: IOThread()) { [self] in
             let clock = ContinuousClock()
-            let begin = clock.now
+            let begin = (clock.now, MonotonicClock.now())
             var sequence: UInt64 = 0
             while connection.closeReason == nil, let block = nextBlock() {
-                let due = (block.presentationTime ?? start) &- start
-                try? await clock.sleep(until: begin + .nanoseconds(Int64(clamping: due)))
-                guard let message = try? AudioMessage(block, kind: .app, sequence: sequence) else { return }
+                let offset = block.presentationTime ?? 0
+                try? await clock.sleep(until: begin.0 + .nanoseconds(Int64(clamping: offset)))
+                guard var message = try? AudioMessage(block, kind: .app, sequence: sequence) else { return }
+                message.timestamp = begin.1 &+ offset
                 _ = try? connection.send(message)
                 sequence += 1
             }
         }.value
+    }
+
+    /// Waits until the receiver asks; false where it never does.
+    private func isAsked(over connection: SocketConnection) async -> Bool {
+        if connection.wants.contains(.audio) { return true }
+        for await request in connection.requests {
+            if case .hello(let hello) = request, hello.wants.contains(.audio) { return true }
+        }
+        return false
     }
 
     private func nextBlock() -> AudioBlock? {

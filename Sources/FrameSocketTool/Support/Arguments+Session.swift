@@ -27,7 +27,9 @@ extension Arguments {
     mutating func size(_ name: String) throws(UsageError) -> BufferSize? {
         try value(name, "a size such as 1920x1080") { text in
             let parts = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
-            guard parts.count == 2, let width = parts[0], let height = parts[1], width > 0, height > 0 else { return nil }
+            guard parts.count == 2, let width = parts[0], let height = parts[1], width > 0, height > 0 else {
+                return nil
+            }
             return BufferSize(width: width, height: height)
         }
     }

@@ -1,3 +1,5 @@
+import FrameSocket
+
 /// How a program ends, as sysexits.h numbers it and scripts read it.
 enum ExitCode: Int32 {
     case done = 0
@@ -15,6 +17,18 @@ enum ExitCode: Int32 {
     case timedOut = 75
     /// Ctrl-C.
     case interrupted = 130
+}
+
+extension ExitCode {
+    /// How a program ends that could not listen or connect.
+    init(_ error: TransportError) {
+        self =
+            switch error.code {
+            case .addressInUse, .openTimedOut, .tokenRejected, .connectionLost, .closed: .unavailable
+            case .tokenRequired, .invalidToken: .usage
+            default: .cannotCreate
+            }
+    }
 }
 
 /// Why a command ends before its work is done.

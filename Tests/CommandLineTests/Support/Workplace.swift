@@ -57,6 +57,11 @@ final class Workplace: @unchecked Sendable {
 
     /// Starts `framesocket receive` at the socket, and waits until it listens.
     func receiver(_ arguments: String...) async throws -> Program {
+        try await receiver(arguments)
+    }
+
+    /// Starts `framesocket receive` at the socket, and waits until it listens.
+    func receiver(_ arguments: [String]) async throws -> Program {
         let receiver = try framesocket(["receive", socket] + arguments)
         if arguments.contains("--json") {
             _ = try await receiver.lines(1)

@@ -1,0 +1,236 @@
+import Foundation
+import Testing
+
+/// What screen-share kits offer, each from one process to another. docs/features.md names these tests.
+@Suite(.serialized) struct FeatureTests {
+    private let place: Workplace
+    private let screen = Places.fixture("screens/phone-scroll/000.png")
+    private let photo = Places.fixture("photos/chelsea-451x300.png")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// Sends with the given options, and gives the frames that `framesocket receive` told of.
+    private func frames(_ count: Int, receiving: [String] = [], sending: String...) async throws -> [Event] {
+        let receiver = try await place.receiver(["--json", "--decode", "--count", String(count)] + receiving)
+        let sender = try place.framesocket(["send", place.socket] + sending)
+        let ending = await receiver.ended()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(await sender.ended().status == 0)
+        return try ending.events("frame")
+    }
+
+    /// Starts the host that knows the control channel from its description alone.
+    private func host(_ steps: String..., audio: Bool = false) async throws -> Program {
+        let host = try place.start(
+            Places.python,
+            ["-B", Places.peer("control_host"), place.socket] + steps.flatMap { ["--step", $0] }
+                + (audio ? ["--audio"] : [])
+        )
+        try await host.lines(1)
+        return host
+    }
+
+    // MARK: Control channel
+
+    @Test func `a host of another make pauses, resumes, pings and stops`() async throws {
+        let host = try await host("2:pause", "2:resume", "4:ping=77", "5:unknown", "6:stop=10006")
+        let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0", "--fps", "50", "--json"])
+        let told = await host.ended()
+        #expect(told.status == 0, "\(told)")
+        let events = try told.events
+        #expect(try told.events("error") == [])
+        #expect(try told.events("quiet").count == 1)
+        let states = events.filter { $0.name == "status" }
+        #expect(states.first?.text("state") == "live")
+        #expect(states.contains { $0.text("state") == "paused" && $0.text("pong") == "4711" })
+        #expect(states.contains { $0.text("state") == "live" && $0.text("pong") == "77" })
+        #expect(states.last?.text("state") == "stopped" && states.last?.text("reason") == "10006")
+        // Asked to stop, a sender ends well.
+        #expect(await sender.ended().status == 0)
+    }
+
+    @Test func `a host prefers a size, a rate and a quality, and asks for a frame`() async throws {
+        let host = try await host("1:prefer-size=300x300", "6:prefer-rate=5000", "7:refresh", "10:stop")
+        let sender = try place.framesocket(["send", place.socket, screen, "--loop", "0", "--fps", "20", "--json"])
+        let told = await host.ended()
+        #expect(told.status == 0, "\(told)")
+        let frames = try told.events("frame")
+        #expect(frames.first?["width"] == 1125)
+        #expect(frames.contains { $0["width"] == 138 && $0["height"] == 300 })
+        // What a later request leaves out goes back to the sender's own choice.
+        #expect(frames.last?["width"] == 1125)
+        let ending = await sender.ended()
+        #expect(ending.status == 0)
+        let summary = try #require(try ending.events("sent").first)
+        #expect(try #require(summary["dropped"]) > 0)
+    }
+
+    // MARK: Finish reasons
+
+    @Test func `an orderly stop by the host is no failure on either side, and has its code`() async throws {
+        let receiver = try await place.receiver(["--json", "--stop-after", "3"])
+        let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0"])
+        let ending = await receiver.ended()
+        #expect(ending.status == 0)
+        let closed = try #require(try ending.events("closed").first)
+        #expect(closed.text("reason") == "closedLocally")
+        #expect(closed.text("finish") == "requestedByHost" && closed["finishCode"] == 10_002)
+        #expect(await sender.ended().status == 0)
+    }
+
+    @Test func `a sender that ends in order is stopped by its user`() async throws {
+        let receiver = try await place.receiver(["--json"])
+        let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0", "--stop-after", "2"])
+        #expect(await sender.ended().status == 0)
+        try await receiver.lines(5)
+        receiver.send(.terminate)
+        let closed = try #require(try (await receiver.ended()).events("closed").first)
+        #expect(closed.text("finish") == "stoppedByUser" && closed["finishCode"] == 10_001)
+    }
+
+    // MARK: Handshake
+
+    @Test func `tokens in files open a path and a port, and a wrong one opens neither`() async throws {
+        let token = try place.file("token", Array("a secret of both\n".utf8))
+        let wrong = try place.file("wrong", Array("another secret!!\n".utf8))
+        for endpoint in [place.socket, "tcp:0"] {
+            let receiver = try place.framesocket([
+                "receive", endpoint, "--token-file", token, "--json", "--count", "2",
+            ])
+            let listening = try Event(try #require(try await receiver.lines(1).first))
+            let path = try #require(listening.text("path"))
+            let address = endpoint == "tcp:0" ? "tcp:" + path.split(separator: ":")[1] : path
+            let intruder = try place.framesocket(["send", address, photo, "--token-file", wrong])
+            #expect(await intruder.ended().status == 69)
+            let sender = try place.framesocket(["send", address, photo, "--loop", "2", "--token-file", token])
+            #expect(await sender.ended().status == 0)
+            let ending = await receiver.ended()
+            #expect(ending.status == 0)
+            #expect(try ending.events("connected").count == 1)
+            #expect(try ending.events("frame").count == 2)
+        }
+        let bare = try place.framesocket(["receive", "tcp:0"])
+        #expect(await bare.ended().status == 64)
+    }
+
+    // MARK: Pacing
+
+    @Test(arguments: [
+        (["--fps", "120", "--rate", "30", "--loop", "41"], 11),
+        (["--fps", "60", "--rate", "15", "--loop", "41"], 11),
+        (["--every", "3", "--loop", "30"], 10),
+        (["--fps", "100", "--skip-unchanged", "--loop", "30"], 1),
+    ])
+    func `frames that are not due stay at the sender`(options: [String], expected: Int) async throws {
+        let receiver = try await place.receiver(["--json"])
+        let sender = try place.framesocket(["send", place.socket, photo, "--json"] + options)
+        let summary = try #require(try (await sender.ended()).events("sent").first)
+        #expect(summary["frames"] == expected)
+        #expect(summary["offered"].map { $0 - expected } == summary["dropped"])
+        receiver.send(.terminate)
+        #expect(try (await receiver.ended()).events("frame").count == expected)
+    }
+
+    // MARK: Output size and orientation
+
+    @Test(arguments: [
+        (["--scale", "1/2"], 562, 1218), (["--fit", "640x640"], 296, 640), (["--width", "720"], 720, 1560),
+        (["--agora"], 296, 640), (["--letterbox", "360x640"], 360, 640), (["--fill", "360x640"], 360, 640),
+        (["--rotate", "--orientation", "8"], 2436, 1125),
+    ])
+    func `the size that is sent follows the option`(options: [String], width: Int, height: Int) async throws {
+        let receiver = try await place.receiver(["--json", "--decode", "--count", "1"])
+        let sender = try place.framesocket(["send", place.socket, screen] + options)
+        let frame = try #require(try (await receiver.ended()).events("frame").first)
+        #expect(frame["width"] == width && frame["height"] == height)
+        #expect(frame["jpegWidth"] == width && frame["jpegHeight"] == height)
+        #expect(frame["orientation"] == 1)
+        #expect(await sender.ended().status == 0)
+    }
+
+    @Test func `a phone that is turned in mid-stream loses no frame`() async throws {
+        let frames = try await frames(
+            6,
+            sending: screen,
+            Places.fixture("screens/desktop-typing/000.png"),
+            "--loop",
+            "3",
+            "--orientation",
+            "6"
+        )
+        #expect(frames.map { $0["width"] } == [1125, 1920, 1125, 1920, 1125, 1920])
+        #expect(frames.allSatisfy { $0["rotation"] == 270 })
+    }
+
+    // MARK: Time
+
+    @Test func `presentation times and numbers go from capture to consumer`() async throws {
+        let frames = try await frames(10, sending: photo, "--loop", "10", "--fps", "50")
+        #expect(frames.map { $0["sequence"] } == Array(0..<10))
+        let times = frames.compactMap { $0["timestamp"] }
+        #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 20_000_000 })
+    }
+
+    // MARK: Audio
+
+    @Test func `sound goes to a receiver that asks, sample for sample`() async throws {
+        let samples = (0..<13_230).map { UInt16(bitPattern: Int16(truncatingIfNeeded: $0 &* 7919)) }
+        let wav = try place.file("sound.wav", WAVE.file(samples, rate: 44_100))
+        let receiver = try await place.receiver(["--audio", place.path("received.wav")])
+        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "3", "--fps", "5"])
+        let ending = await sender.ended()
+        #expect(ending.status == 0, "\(ending)")
+        receiver.send(.terminate)
+        _ = await receiver.ended()
+        #expect(try Data.bytes(at: place.path("received.wav")) == WAVE.file(samples, rate: 44_100))
+    }
+
+    @Test func `one that does not ask gets no sound`() async throws {
+        let host = try await host("2:stop")
+        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 4410), rate: 44_100))
+        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "0", "--fps", "20"])
+        let told = await host.ended()
+        #expect(told.status == 0)
+        #expect(try told.events("audio") == [])
+        #expect(await sender.ended().status == 0)
+    }
+
+    @Test func `a host of another make hears what it asked for`() async throws {
+        let host = try await host("8:stop", audio: true)
+        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 8192), rate: 44_100))
+        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "0", "--fps", "20"])
+        let told = await host.ended()
+        #expect(told.status == 0, "\(told)")
+        let sounds = try told.events("audio")
+        #expect(sounds.first?["rate"] == 44_100 && sounds.first?["channels"] == 1)
+        #expect(sounds.allSatisfy { $0.text("kind") == "app" })
+        #expect(await sender.ended().status == 0)
+    }
+}
+
+/// WAVE files of one channel.
+private enum WAVE {
+    static func file(_ samples: [UInt16], rate: UInt32) -> [UInt8] {
+        let byteCount = UInt32(samples.count * 2)
+        var bytes = Array("RIFF".utf8)
+        append(byteCount + 36, to: &bytes)
+        bytes += Array("WAVEfmt ".utf8)
+        append(UInt32(16), to: &bytes)
+        append(UInt16(1), to: &bytes)
+        append(UInt16(1), to: &bytes)
+        append(rate, to: &bytes)
+        append(rate * 2, to: &bytes)
+        append(UInt16(2), to: &bytes)
+        append(UInt16(16), to: &bytes)
+        bytes += Array("data".utf8)
+        append(byteCount, to: &bytes)
+        for sample in samples { append(sample, to: &bytes) }
+        return bytes
+    }
+
+    private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
+        for shift in 0..<number.bitWidth / 8 { bytes.append(UInt8(truncatingIfNeeded: number >> (shift * 8))) }
+    }
+}

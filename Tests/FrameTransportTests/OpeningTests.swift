@@ -3,7 +3,7 @@ import FrameTransport
 import Testing
 
 /// How a connection opens, gives up, and opens again.
-@Suite(.timeLimit(.minutes(1))) struct OpeningTests {
+@Suite(.timeLimit(.minutes(5))) struct OpeningTests {
     let directory: TemporaryDirectory
 
     init() throws {
@@ -18,7 +18,7 @@ import Testing
         async let opened: Void = connection.open(within: nil)
         await connection.thread.settle()
         #expect(!connection.isOpen)
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         try await opened
         #expect(connection.isOpen)
         #expect(try await firstConnection(of: server)?.peer.processID == getpid())
@@ -63,7 +63,7 @@ import Testing
         async let patient: Void = connection.open(within: nil)
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(5)) }
         #expect(error?.code == .openTimedOut)
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         try await patient
         _ = server
     }
@@ -77,7 +77,7 @@ import Testing
         #expect(error?.code == .cancelled)
 
         // Had the attempts not ended, the next one would not be made now.
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         try await connection.open(within: nil)
         _ = server
     }
@@ -95,7 +95,7 @@ import Testing
     @Test func `attempts that timed out have ended, and may be started anew`() async throws {
         let connection = directory.connection { $0.retryInterval = Self.never }
         await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         try await connection.open(within: nil)
         try await connection.open(within: .zero)
         _ = server
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test func `nothing opens what has been closed`() async throws {
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         let connection = directory.connection()
         connection.close()
         #expect(await connection.closed() == .closedLocally)

@@ -3,13 +3,13 @@ import FrameWire
 import Testing
 
 /// What a server makes of the bytes that plain sockets send it.
-@Suite struct ReceivingTests {
+@Suite(.timeLimit(.minutes(5))) struct ReceivingTests {
     let directory: TemporaryDirectory
     let server: FrameServer
 
     init() throws {
         directory = try TemporaryDirectory()
-        server = try FrameServer(at: directory.socket)
+        server = try directory.server()
     }
 
     /// Sends `bytes` and returns the bodies of what arrived.

@@ -164,7 +164,7 @@ import Testing
         let listener = try RawSocket.bound(to: elsewhere.socket)
         // One that begins later and tries as often comes through many times before this says that the first did not.
         for _ in 0..<5 {
-            let other = elsewhere.connection()
+            let other = elsewhere.connection { $0.reopens = false }
             try await other.open(within: nil)
             _ = try await listener.accepted()
             other.close()

@@ -1,7 +1,9 @@
 import Foundation
 import Testing
 
-/// What screen-share kits offer, each from one process to another. docs/features.md names these tests.
+/// What screen-share kits offer, each from one process to another.
+///
+/// docs/features.md names these tests.
 @Suite(.serialized) struct FeatureTests {
     private let place: Workplace
     private let screen = Places.fixture("screens/phone-scroll/000.png")

@@ -6,7 +6,7 @@ import Testing
 @testable import FrameTransport
 
 /// Frames to pixels: every format, the pixel between a head and its JPEG, errors, and memory.
-@Suite(.timeLimit(.minutes(1))) struct FrameDecoderTests {
+@Suite(.timeLimit(.minutes(5))) struct FrameDecoderTests {
     private func frame(
         _ jpeg: [UInt8],
         _ width: Int,

@@ -3,7 +3,7 @@ import FrameSocket
 import Testing
 
 /// What becomes of pictures that are handed in: sent, or dropped for a cause that is counted.
-@Suite(.timeLimit(.minutes(1))) struct SampleUploaderTests {
+@Suite(.timeLimit(.minutes(5))) struct SampleUploaderTests {
     let directory: TemporaryDirectory
 
     init() throws {

@@ -3,7 +3,7 @@ import FrameSocket
 import Testing
 
 /// Streams as deployed peers write them, through a socket, against what must come out.
-@Suite(.timeLimit(.minutes(1))) struct StreamFixtureTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamFixtureTests {
     let directory: TemporaryDirectory
 
     init() throws {

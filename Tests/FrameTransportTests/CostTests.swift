@@ -3,7 +3,7 @@ import FrameTransport
 import Testing
 
 /// Costs that are the same on every machine: memory asked for, and system calls.
-@Suite(.timeLimit(.minutes(1))) struct CostTests {
+@Suite(.timeLimit(.minutes(5))) struct CostTests {
     let directory: TemporaryDirectory
 
     init() throws {

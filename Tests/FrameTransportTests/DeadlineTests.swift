@@ -4,7 +4,7 @@ import Testing
 @testable import FrameTransport
 
 /// The times within which a sender must go on, and that none runs against it while the consumer is slow.
-@Suite(.timeLimit(.minutes(1))) struct DeadlineTests {
+@Suite(.timeLimit(.minutes(5))) struct DeadlineTests {
     let directory: TemporaryDirectory
 
     init() throws {

@@ -5,7 +5,7 @@
     import Testing
 
     /// That every descriptor and file goes when what it was for has gone, whoever ends it and how.
-    @Suite(.timeLimit(.minutes(1))) struct DescriptorTests {
+    @Suite(.timeLimit(.minutes(5))) struct DescriptorTests {
         @Test func `each of many attempts to connect gives its descriptor back`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()

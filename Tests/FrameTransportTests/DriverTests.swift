@@ -5,7 +5,7 @@ import Testing
 @testable import FrameTransport
 
 /// Races between the threads that use a connection and the one that drives it, put in order step by step.
-@Suite(.timeLimit(.minutes(1))) struct DriverTests {
+@Suite(.timeLimit(.minutes(5))) struct DriverTests {
     let directory: TemporaryDirectory
 
     init() throws {

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// A peer that never stops must not keep the I/O thread from the others.
-@Suite(.timeLimit(.minutes(1))) struct FloodTests {
+@Suite(.timeLimit(.minutes(5))) struct FloodTests {
     let directory: TemporaryDirectory
 
     init() throws {

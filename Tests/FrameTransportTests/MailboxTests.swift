@@ -4,7 +4,7 @@ import Testing
 @testable import FrameTransport
 
 /// The queue between the thread that reads and the tasks that consume.
-@Suite(.timeLimit(.minutes(1))) struct MailboxTests {
+@Suite(.timeLimit(.minutes(5))) struct MailboxTests {
     @Test func `elements come out in their order, those put in before the end included`() async throws {
         let mailbox = Mailbox<Int>(capacity: .max, overflow: .refused)
         for number in 0..<3 { mailbox.put(number) }
@@ -66,7 +66,7 @@ import Testing
             for number in 0..<count {
                 while !mailbox.makesRoom() {
                     // A consumer that has left gets no more; so does one that was not told of.
-                    if room.wait(timeout: .now() + 10) == .timedOut { return mailbox.end() }
+                    if room.wait(timeout: .now() + 120) == .timedOut { return mailbox.end() }
                 }
                 mailbox.put(number)
             }

@@ -4,7 +4,7 @@ import FrameWire
 import Testing
 
 /// How a connection opens, gives up, and opens again.
-@Suite(.timeLimit(.minutes(1))) struct OpeningTests {
+@Suite(.timeLimit(.minutes(5))) struct OpeningTests {
     let directory: TemporaryDirectory
 
     init() throws {

@@ -3,7 +3,7 @@ import FrameWire
 import Testing
 
 /// What a server makes of the bytes that plain sockets send it.
-@Suite struct ReceivingTests {
+@Suite(.timeLimit(.minutes(5))) struct ReceivingTests {
     let directory: TemporaryDirectory
     let server: FrameServer
 

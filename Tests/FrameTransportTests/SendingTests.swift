@@ -4,7 +4,7 @@ import FrameWire
 import Testing
 
 /// What becomes of messages: taken whole, waited for, refused, or lost, and never delivered in part.
-@Suite(.timeLimit(.minutes(1))) struct SendingTests {
+@Suite(.timeLimit(.minutes(5))) struct SendingTests {
     let directory: TemporaryDirectory
 
     init() throws {
@@ -93,14 +93,14 @@ import Testing
     }
 
     @Test func `a connection that rests after a long message is not given up`() async throws {
-        let (connection, _, peer) = try await pair { $0.sendTimeout = .seconds(1) }
+        let (connection, _, peer) = try await pair { $0.sendTimeout = .seconds(2) }
         async let sent: Void = connection.send(FrameMessage(Self.large))
         _ = try await peer.read(message(Self.large).count)
         try await sent
         // Once another one that began later is given up, this one's time would have passed too.
         let elsewhere = try TemporaryDirectory()
         let server = try RawSocket.bound(to: elsewhere.socket)
-        let other = elsewhere.connection { $0.sendTimeout = .seconds(1) }
+        let other = elsewhere.connection { $0.sendTimeout = .seconds(2) }
         try await other.open(within: nil)
         await #expect(throws: TransportError.self) { try await other.send(FrameMessage(Self.large)) }
         _ = server
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test func `a message under way is completed by an orderly close`() async throws {
-        let (connection, _, peer) = try await pair { $0.linger = .seconds(600) }
+        let (connection, _, peer) = try await pair()
         async let sent: Void = connection.send(FrameMessage(Self.large))
         let first = try await peer.read(1)
         connection.close()
@@ -139,6 +139,22 @@ import Testing
         try await sent
         peer.close()
         #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+    }
+
+    @Test func `a message under way is completed though everybody has let go of its connection`() async throws {
+        let server = try RawSocket.bound(to: directory.socket)
+        let isSent = Flag()
+        let peer: RawSocket
+        do {
+            let connection = directory.connection()
+            try await connection.open(within: nil)
+            peer = try await server.accepted()
+            try connection.submit(FrameMessage(Self.large)) { result in
+                if case .success = result { isSent.set() }
+            }
+        }
+        #expect(try await Data(peer.read(.max)) == Data(message(Self.large)))
+        #expect(isSent.isSet)
     }
 
     @Test func `a close does not wait for ever for a server that does not read`() async throws {
@@ -200,7 +216,7 @@ import Testing
         for _ in 0..<20 {
             let directory = try TemporaryDirectory()
             let server = try directory.server()
-            let connection = SocketConnection(path: directory.socket)
+            let connection = directory.connection()
             try await connection.open(within: nil)
             let receiver = try #require(try await firstConnection(of: server))
             async let received = {

@@ -3,7 +3,7 @@ import FrameTransport
 import Testing
 
 /// What a server makes of what stands at its path, and what it leaves there.
-@Suite(.timeLimit(.minutes(1))) struct ServerPathTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerPathTests {
     let directory: TemporaryDirectory
 
     init() throws {
@@ -92,7 +92,7 @@ import Testing
 
     @Test func `a dead socket is replaced`() async throws {
         _ = try RawSocket.bound(to: directory.socket)
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         #expect(entry()?.st_mode == S_IFSOCK | 0o600)
         let client = try RawSocket.connected(to: directory.socket)
         #expect(try await firstConnection(of: server) != nil)
@@ -102,14 +102,14 @@ import Testing
     @Test func `a lock file whose server died does not hold the path`() async throws {
         _ = try RawSocket.bound(to: directory.socket)
         try Data().write(to: URL(fileURLWithPath: directory.socket + ".lock"))
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         server.close()
         await server.closed()
         #expect(directory.names.isEmpty)
     }
 
     @Test func `a live server is refused and undisturbed`() async throws {
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         let before = entry()
         for _ in 0..<20 { #expect(failure(at: directory.socket) == .addressInUse) }
         #expect(entry()?.st_ino == before?.st_ino)
@@ -158,24 +158,24 @@ import Testing
     }
 
     @Test func `closing removes the socket and its lock`() async throws {
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
         server.close()
         await server.closed()
         #expect(directory.names.isEmpty)
         // And the path is free again, at once.
-        _ = try FrameServer(at: directory.socket)
+        _ = try directory.server()
     }
 
     @Test func `letting go of a server removes the socket and its lock`() async throws {
-        do { _ = try FrameServer(at: directory.socket) }
+        do { _ = try directory.server() }
         #expect(await eventually { directory.names.isEmpty })
     }
 
     @Test func `a server whose path was taken over leaves it to the other`() async throws {
-        let first = try FrameServer(at: directory.socket)
+        let first = try directory.server()
         for name in directory.names { try FileManager.default.removeItem(atPath: directory.path + "/" + name) }
-        let second = try FrameServer(at: directory.socket)
+        let second = try directory.server()
         let before = entry()
         first.close()
         await first.closed()
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test func `connections outlive the socket's file`() async throws {
-        let server = try FrameServer(at: directory.socket)
+        let server = try directory.server()
         let client = try RawSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         unsafe unlink(directory.socket)

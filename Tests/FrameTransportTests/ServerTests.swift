@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// How a server shares itself among senders, delivers, and ends.
-@Suite(.timeLimit(.minutes(1))) struct ServerTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerTests {
     let directory: TemporaryDirectory
 
     init() throws {
@@ -162,6 +162,18 @@ import Testing
         #expect(try await frames.next()?.jpeg.array() == body(0, count: 100))
         #expect(try await frames.next() == nil)
         connection.close()
+    }
+
+    @Test func `letting go of a connection ends it, and the others and the server live`() async throws {
+        let server = try directory.server()
+        let first = try RawSocket.connected(to: directory.socket)
+        weak var released: FrameConnection?
+        do { released = try await firstConnection(of: server) }
+        #expect(try await first.read(1).isEmpty)
+        #expect(await eventually { released == nil })
+        let second = try RawSocket.connected(to: directory.socket)
+        #expect(try await firstConnection(of: server)?.id == 2)
+        _ = second
     }
 
     @Test func `closing a server ends its connections in order, those that nobody took included`() async throws {

@@ -87,7 +87,8 @@ public final class SampleUploader: Sendable {
     /// An uploader that opens `connection` and sends to it.
     public init(connection: SocketConnection, configuration: Configuration = .init()) {
         self.connection = connection
-        state = Locked(State(own: configuration, configuration: configuration, budget: SendingBudget(configuration.maximumMemory)))
+        let budget = SendingBudget(configuration.maximumMemory)
+        state = Locked(State(own: configuration, configuration: configuration, budget: budget))
         gate = Locked(FrameGate(configuration.pacing))
         connection.onRequest { [weak self] in self?.obey($0) }
         connection.open()

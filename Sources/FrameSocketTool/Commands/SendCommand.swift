@@ -135,7 +135,9 @@ struct SendCommand: Command {
         }
     }
 
-    /// Sends every picture; each waits until the one before is out, so that none is dropped. Sound goes along.
+    /// Sends every picture; each waits until the one before is out, so that none is dropped.
+    ///
+    /// Sound goes along.
     private func send(
         _ source: any PictureSource,
         _ uploader: SampleUploader,

@@ -2,7 +2,9 @@ internal import FrameWire
 
 /// Writes requests to a sender that may not read them: what the socket does not take waits, up to a limit.
 struct RequestWriter {
-    /// The most bytes that wait. A peer that has left so many unread does not listen.
+    /// The most bytes that wait.
+    ///
+    /// A peer that has left so many unread does not listen.
     private static let maximumByteCount = 4096
 
     private var waiting: [UInt8] = []
@@ -13,7 +15,9 @@ struct RequestWriter {
         if waiting.count + bytes.count <= Self.maximumByteCount { waiting += bytes }
     }
 
-    /// Writes as much as the socket takes. A failure is left to the reads, which meet it too.
+    /// Writes as much as the socket takes.
+    ///
+    /// A failure is left to the reads, which meet it too.
     mutating func write(to socket: Int32) {
         let nothing = unsafe MemoryRun(start: nil, count: 0)
         while !waiting.isEmpty {

@@ -161,6 +161,7 @@ extension SendLane.State {
     /// Writes until nothing is left or the socket is full.
     ///
     /// - Parameter settle: called for each frame that is out, and for the one under way where the connection breaks.
+    /// - Returns: how far it got.
     fileprivate mutating func write(
         _ settle: (@escaping SendLane.Completion, Result<Void, TransportError>) -> Void
     ) -> SendLane.Progress {

@@ -22,20 +22,21 @@ final class TemporaryDirectory: Sendable {
     /// The names of what is in it.
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
 
-    /// How long anything may take that is not itself about time: the machine may be busy with other tests.
+    /// How long anything may take that is not itself about time: a test that has to wait for a processor must not fail.
     private static let generous = Duration.seconds(600)
 
-    /// A connection to that socket, which tries again soon.
+    /// A connection to that socket, which tries again soon and is patient otherwise.
     func connection(_ change: (inout SocketConnection.Configuration) -> Void = { _ in }) -> SocketConnection {
         var configuration = SocketConnection.Configuration()
         configuration.retryInterval = .milliseconds(1)
         configuration.sendTimeout = Self.generous
         configuration.handshakeTimeout = Self.generous
+        configuration.linger = Self.generous
         change(&configuration)
         return SocketConnection(path: socket, configuration: configuration)
     }
 
-    /// A server at that socket.
+    /// A server at that socket, as patient.
     func server(
         delegate: (any FrameServerDelegate)? = nil,
         _ change: (inout FrameServer.Configuration) -> Void = { _ in }
@@ -89,11 +90,11 @@ struct SplitMix: RandomNumberGenerator {
     }
 }
 
-/// Waits until something comes true that nothing reports; false where it has not within ten seconds.
+/// Waits until something comes true that nothing reports; false where it has not within two minutes.
 func eventually(_ condition: () -> Bool) async -> Bool {
     let start = ContinuousClock.now
     while !condition() {
-        guard ContinuousClock.now - start < .seconds(10) else { return false }
+        guard ContinuousClock.now - start < .seconds(120) else { return false }
         try? await Task.sleep(for: .milliseconds(1))
     }
     return true

@@ -1,3 +1,5 @@
+internal import Locking
+
 /// A block of memory of our own.
 @unsafe struct MemoryBlock {
     let base: UnsafeMutableRawPointer
@@ -11,7 +13,7 @@
 ///
 /// Sendable: the lock guards every stored variable.
 @safe final class BlockShelf: @unchecked Sendable {
-    private let lock = Lock()
+    private let lock = Locked(())
     private let maximumIdle: Int
     private var idle: [MemoryBlock] = unsafe []
     private var isOpen = true
@@ -28,7 +30,7 @@
 
     /// A block of just this size, recycled where there is one, or nil where the system has no memory.
     @unsafe func take(byteCount: Int) -> MemoryBlock? {
-        let recycled: MemoryBlock? = unsafe lock.withLock {
+        let recycled: MemoryBlock? = unsafe lock.withLock { _ in
             // The one that came last is the one whose bytes are still in the cache.
             guard let index = unsafe idle.lastIndex(where: { unsafe $0.byteCount == byteCount }) else {
                 allocatedCount += 1
@@ -39,7 +41,7 @@
         }
         if let recycled = unsafe recycled { return unsafe recycled }
         guard let base = unsafe allocateMemory(byteCount: byteCount, alignment: PixelLayout.alignment) else {
-            lock.withLock { allocatedCount -= 1 }
+            lock.withLock { _ in allocatedCount -= 1 }
             return nil
         }
         return unsafe MemoryBlock(base: base, byteCount: byteCount)
@@ -47,7 +49,7 @@
 
     /// Keeps a block for the next use; where there is no place, the oldest one goes, so that a new size drives out the old.
     func giveBack(_ block: MemoryBlock) {
-        let surplus: MemoryBlock? = unsafe lock.withLock {
+        let surplus: MemoryBlock? = unsafe lock.withLock { _ in
             guard isOpen, maximumIdle > 0 else { return unsafe block }
             unsafe idle.append(block)
             return unsafe idle.count > maximumIdle ? idle.removeFirst() : nil
@@ -57,7 +59,7 @@
 
     /// Frees what waits, and from now on what comes back.
     func close() {
-        let blocks: [MemoryBlock] = unsafe lock.withLock {
+        let blocks: [MemoryBlock] = unsafe lock.withLock { _ in
             isOpen = false
             let blocks = unsafe idle
             unsafe idle = []
@@ -68,6 +70,6 @@
 
     /// How many blocks came from the system and from here, and how many wait.
     var counts: (allocated: Int, recycled: Int, idle: Int) {
-        lock.withLock { unsafe (allocatedCount, recycledCount, idle.count) }
+        lock.withLock { _ in unsafe (allocatedCount, recycledCount, idle.count) }
     }
 }

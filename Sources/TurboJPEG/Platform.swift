@@ -20,34 +20,6 @@
     unsafe free(memory)
 }
 
-/// A mutual exclusion lock.
-///
-/// It is a pthread mutex and not `Synchronization.Mutex` because the thread sanitizer does not see the latter's futex
-/// calls and reports races where there are none.
-///
-/// Sendable: the mutex is made for use from several threads, and nothing else is stored.
-@safe final class Lock: @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-
-    init() {
-        unsafe mutex = .allocate(capacity: 1)
-        unsafe mutex.initialize(to: pthread_mutex_t())
-        unsafe pthread_mutex_init(mutex, nil)
-    }
-
-    deinit {
-        unsafe pthread_mutex_destroy(mutex)
-        unsafe mutex.deallocate()
-    }
-
-    /// Runs the body alone.
-    func withLock<Result>(_ body: () -> Result) -> Result {
-        unsafe pthread_mutex_lock(mutex)
-        defer { unsafe pthread_mutex_unlock(mutex) }
-        return body()
-    }
-}
-
 /// Whether two runs of bytes are the same.
 @unsafe func equalBytes(_ first: UnsafePointer<UInt8>, _ second: UnsafePointer<UInt8>, count: Int) -> Bool {
     unsafe memcmp(first, second, count) == 0

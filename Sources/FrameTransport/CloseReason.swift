@@ -44,8 +44,10 @@ public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
     /// A sentence for a person.
     public var description: String {
         switch self {
-        case .closedByPeer(let reason): "the other side ended the connection: \(reason.name)"
-        case .closedLocally(let reason): "this side ended the connection: \(reason.name)"
+        case .closedByPeer(.stoppedByUser): "the other side ended the connection"
+        case .closedByPeer(let reason): "the other side ended the connection: \(reason)"
+        case .closedLocally(.stoppedByUser): "this side ended the connection"
+        case .closedLocally(let reason): "this side ended the connection: \(reason)"
         case .failed(let error): error.description
         }
     }

@@ -29,14 +29,14 @@ public final class FrameConnection: Sendable, Identifiable {
     /// more, so that the pressure reaches the sender; see ``FrameServer/Configuration/delivery``.
     public var frames: Frames { Frames(connection: self) }
 
-    /// The sound that the sender sends, once it was asked for with a ``ControlHello``; a sequence for one consumer.
+    /// The sound that the sender sends, once it was asked for with a `ControlHello`; a sequence for one consumer.
     ///
     /// It ends with the connection. At most 64 messages wait; the oldest give way, see ``supersededAudio``. Sound and
     /// pictures share the socket: a host that takes both should not let frames wait, see
     /// ``FrameServer/Delivery/newest``.
     public var audio: Updates<AudioMessage> { Updates(mailbox: driver.audio, connection: self) }
 
-    /// What the sender says of itself, in answer to a ``ControlHello``; a sequence for one consumer.
+    /// What the sender says of itself, in answer to a `ControlHello`; a sequence for one consumer.
     ///
     /// It ends with the connection. The latest 16 are kept for a consumer that comes late.
     public var statuses: Updates<SenderStatus> { Updates(mailbox: driver.statuses, connection: self) }

@@ -190,7 +190,7 @@ public final class SocketConnection: Sendable {
         driver.thread.execute { [driver] in driver.close(reason) }
     }
 
-    /// Waits until the connection, after ``close()``, has ended.
+    /// Waits until the connection, after ``close(_:)``, has ended.
     public func closed() async -> CloseReason {
         await driver.closed.wait()
     }

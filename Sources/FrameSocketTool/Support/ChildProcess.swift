@@ -6,6 +6,8 @@
     import Darwin
 #endif
 
+// The Apple half of this file could not be compiled here.
+
 /// Another process of this program, whose standard output is read here.
 final class ChildProcess: Sendable {
     private let process: pid_t

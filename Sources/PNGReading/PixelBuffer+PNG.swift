@@ -10,9 +10,11 @@ extension PixelBuffer {
     /// By libpng's simplified interface (`png_image_*`), which returns its errors and never jumps. For the programs and
     /// the tests of this package alone: the library neither needs nor links libpng.
     ///
-    /// - Parameter png: the file's bytes.
+    /// - Parameters:
+    ///   - png: the file's bytes.
+    ///   - pool: where the memory comes from.
     /// - Throws: `unsupported` with libpng's message; `tooLarge` over 2^25 pixels, before memory is asked for.
-    package init(png: Span<UInt8>) throws(TurboJPEGError) {
+    package init(png: Span<UInt8>, pool: PixelBufferPool = PixelBufferPool()) throws(TurboJPEGError) {
         var image = unsafe png_image()
         unsafe image.version = UInt32(PNG_IMAGE_VERSION)
         defer { unsafe png_image_free(&image) }
@@ -25,7 +27,7 @@ extension PixelBuffer {
             throw TurboJPEGError(.tooLarge, "The PNG has \(width)x\(height) pixels.")
         }
         unsafe image.format = UInt32(PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA | PNG_FORMAT_FLAG_BGR)
-        try self.init(width: width, height: height, format: .bgra)
+        self = try pool.buffer(width: width, height: height, format: .bgra)
         let bytesPerRow = Int32(plane(0).bytesPerRow)
         let isRead = try unsafe withUnsafeMutablePlanes(preservingContents: false) { planes in
             unsafe png_image_finish_read(&image, nil, planes[0].base, bytesPerRow, nil) != 0

@@ -25,7 +25,7 @@ internal import Locking
     }
 
     deinit {
-        unsafe idle.forEach { unsafe freeMemory($0.base) }
+        unsafe idle.forEach { unsafe freeMemory($0.base, byteCount: $0.byteCount) }
     }
 
     /// A block of just this size, recycled where there is one, or nil where the system has no memory.
@@ -54,7 +54,7 @@ internal import Locking
             unsafe idle.append(block)
             return unsafe idle.count > maximumIdle ? idle.removeFirst() : nil
         }
-        if let surplus = unsafe surplus { unsafe freeMemory(surplus.base) }
+        if let surplus = unsafe surplus { unsafe freeMemory(surplus.base, byteCount: surplus.byteCount) }
     }
 
     /// Frees what waits, and from now on what comes back.
@@ -65,7 +65,7 @@ internal import Locking
             unsafe idle = []
             return unsafe blocks
         }
-        unsafe blocks.forEach { unsafe freeMemory($0.base) }
+        unsafe blocks.forEach { unsafe freeMemory($0.base, byteCount: $0.byteCount) }
     }
 
     /// How many blocks came from the system and from here, and how many wait.

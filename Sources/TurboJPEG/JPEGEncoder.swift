@@ -72,7 +72,7 @@ public struct JPEGEncoder: Sendable {
         guard let memory = unsafe allocateMemory(byteCount: capacity, alignment: PixelLayout.alignment) else {
             throw TurboJPEGError(.allocationFailed, "There is no memory for a JPEG of up to \(capacity) bytes.")
         }
-        defer { unsafe freeMemory(memory) }
+        defer { unsafe freeMemory(memory, byteCount: capacity) }
         let bytes = unsafe memory.assumingMemoryBound(to: UInt8.self)
         let count = try unsafe encode(image, to: bytes, capacity: capacity)
         return unsafe Array(UnsafeBufferPointer(start: bytes, count: count))

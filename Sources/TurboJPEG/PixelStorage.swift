@@ -57,7 +57,7 @@
             if let shelf {
                 unsafe shelf.giveBack(block)
             } else {
-                unsafe freeMemory(block.base)
+                unsafe freeMemory(block.base, byteCount: block.byteCount)
             }
         case .foreign(let release):
             release()

@@ -6,18 +6,33 @@
     internal import Darwin
 #endif
 
-/// A block of memory that is not zero-filled, or nil where the system has none.
+/// From this size on a block is mapped by itself.
+///
+/// A heap keeps what was freed, and glibc's comes to keep blocks of several megabytes: a sender whose picture changes its
+/// size would then hold the memory of both.
+private let mappedByteCount = 1 << 20
+
+/// A block of memory that is not zero-filled by hand, or nil where the system has none.
 ///
 /// `UnsafeMutableRawPointer.allocate` traps instead, and a peer's picture must not be able to cause that.
 @unsafe func allocateMemory(byteCount: Int, alignment: Int) -> UnsafeMutableRawPointer? {
+    guard byteCount < mappedByteCount else {
+        let flags = MAP_PRIVATE | Int32(MAP_ANONYMOUS)
+        let memory = unsafe mmap(nil, byteCount, PROT_READ | PROT_WRITE, flags, -1, 0)
+        return unsafe memory == MAP_FAILED ? nil : memory
+    }
     var memory: UnsafeMutableRawPointer?
     guard unsafe posix_memalign(&memory, alignment, byteCount) == 0 else { return nil }
     return unsafe memory
 }
 
-/// Gives back a block of `allocateMemory`.
-@unsafe func freeMemory(_ memory: UnsafeMutableRawPointer) {
-    unsafe free(memory)
+/// Gives back a block of `allocateMemory`, of the size that was asked for.
+@unsafe func freeMemory(_ memory: UnsafeMutableRawPointer, byteCount: Int) {
+    if byteCount < mappedByteCount {
+        unsafe free(memory)
+    } else {
+        unsafe munmap(memory, byteCount)
+    }
 }
 
 /// Whether two runs of bytes are the same.

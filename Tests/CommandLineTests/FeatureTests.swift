@@ -1,4 +1,7 @@
 import Foundation
+import FrameSocket
+import FrameTransport
+import FrameWire
 import Testing
 
 /// What screen-share kits offer, each from one process to another.
@@ -188,6 +191,63 @@ import Testing
         _ = await receiver.ended()
         #expect(try Data.bytes(at: place.path("received.wav")) == WAVE.file(samples, rate: 44_100))
     }
+
+    @Test func `a host pulls the sound of another process at its own rate`() async throws {
+        var configuration = FrameServer.Configuration()
+        configuration.hello = ControlHello(wants: [.audio])
+        let server = try FrameServer(at: place.socket, configuration: configuration)
+        let samples = (0..<8820).map { UInt16(bitPattern: Int16(8000 * sin(Double($0) * 0.05))) }
+        let wav = try place.file("sound.wav", WAVE.file(samples, rate: 44_100))
+        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "4", "--fps", "10"])
+        var connections = server.connections.makeAsyncIterator()
+        let connection = try #require(try await connections.next())
+        let ring = AudioRingBuffer()
+        for await message in connection.audio { ring.push(try AudioBlock(message)) }
+        let pulled = try ring.pull(frames: 9000, rate: 48_000, channels: 2)
+        #expect(pulled.silentFrames == 0 && pulled.samples.count == 18_000)
+        let loudest = pulled.samples.map { abs(Int($0)) }.max() ?? 0
+        #expect((7900...8100).contains(loudest))
+        #expect(await sender.ended().status == 0)
+        server.close()
+    }
+
+    // MARK: Several ends
+
+    @Test func `the frames of another process go to several readers, each at its own pace`() async throws {
+        let server = try FrameServer(at: place.socket)
+        let sender = try place.framesocket(["send", place.socket, photo, "--loop", "20", "--fps", "50"])
+        var connections = server.connections.makeAsyncIterator()
+        let fanOut = FrameFanOut(of: try #require(try await connections.next()))
+        let slow = fanOut.reader()
+        var last: UInt64?
+        for try await frame in fanOut.reader() { last = frame.sequence }
+        #expect(last == 19)
+        // It looks only now: the last frame is there, and the others are counted.
+        var iterator = slow.makeAsyncIterator()
+        #expect(try await iterator.next()?.sequence == 19)
+        #expect(try await iterator.next() == nil)
+        #expect((1...19).contains(slow.supersededFrames))
+        #expect(await sender.ended().status == 0)
+        server.close()
+    }
+
+    // MARK: Memory
+
+    #if os(Linux)
+        @Test(arguments: [[], ["--rotate", "--orientation", "8"]])
+        func `a sender of turned screens stays under 50 MB`(options: [String]) async throws {
+            let receiver = try await place.receiver(["--json"])
+            let screens = [Places.fixture("screens/desktop-typing"), Places.fixture("screens/phone-scroll")]
+            let sender = try place.framesocket(
+                ["send", place.socket] + screens + ["--loop", "0", "--fps", "20"] + options
+            )
+            // Twice through both sizes, so that each change has happened.
+            try await receiver.lines(2 + 23)
+            #expect(try sender.peakMemory() < 50_000_000)
+            sender.send(.interrupt)
+            #expect(await sender.ended().status == 130)
+        }
+    #endif
 
     @Test func `one that does not ask gets no sound`() async throws {
         let host = try await host("2:stop")

@@ -36,8 +36,9 @@ struct DemoSequence: Sendable {
 
     func pictures() throws(CommandFailure) -> [PixelBuffer] {
         var pictures: [PixelBuffer] = []
+        let pool = PixelBufferPool(maximumIdle: 1)
         for path in paths {
-            pictures.append(try Picture(name: path, content: PictureFile(path).content).pixels())
+            pictures.append(try Picture(name: path, content: PictureFile(path, pool: pool).content).pixels(pool))
         }
         return pictures
     }

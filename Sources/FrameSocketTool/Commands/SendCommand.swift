@@ -52,6 +52,8 @@ struct SendCommand: Command {
     let isJSON: Bool
     let isQuiet: Bool
     let configuration: SampleUploader.Configuration
+    /// The memory that JPEGs are decoded into, from one to the next.
+    private let pixels = PixelBufferPool(maximumIdle: 1)
 
     init(_ arguments: inout Arguments) throws(UsageError) {
         fps = try arguments.number("--fps")
@@ -195,7 +197,7 @@ struct SendCommand: Command {
         at timestamp: UInt64?
     ) throws(CommandFailure) {
         guard isPassthrough else {
-            uploader.send(try picture.pixels(), orientation: orientation, timestamp: timestamp)
+            uploader.send(try picture.pixels(pixels), orientation: orientation, timestamp: timestamp)
             return
         }
         guard case .jpeg(let jpeg) = picture.content else {

@@ -11,13 +11,13 @@ struct Picture: Sendable {
     let name: String
     let content: Content
 
-    /// The pixels, decoded where the picture came as a JPEG.
-    func pixels() throws(CommandFailure) -> PixelBuffer {
+    /// The pixels, decoded into memory of `pool` where the picture came as a JPEG.
+    func pixels(_ pool: PixelBufferPool) throws(CommandFailure) -> PixelBuffer {
         switch content {
         case .pixels(let pixels): return pixels
         case .jpeg(let jpeg):
             do {
-                return try JPEGDecoder().decode(jpeg.span, as: .bgrx)
+                return try JPEGDecoder(pool: pool).decode(jpeg.span, as: .bgrx)
             } catch {
                 throw CommandFailure(.badData, "\(name): \(error)")
             }

@@ -8,7 +8,8 @@ struct PictureFile {
 
     let content: Picture.Content
 
-    init(_ path: String) throws(CommandFailure) {
+    /// Reads a file; its pixels, if it has any, into memory of `pool`.
+    init(_ path: String, pool: PixelBufferPool) throws(CommandFailure) {
         let bytes: [UInt8]
         do {
             bytes = try Files.contents(of: path)
@@ -16,19 +17,19 @@ struct PictureFile {
             throw CommandFailure(.noInput, error.message)
         }
         do {
-            content = try Self.content(of: bytes)
+            content = try Self.content(of: bytes, pool)
         } catch {
             throw CommandFailure(.badData, "\(path): \(error)")
         }
     }
 
-    private static func content(of bytes: [UInt8]) throws(TurboJPEGError) -> Picture.Content {
+    private static func content(of bytes: [UInt8], _ pool: PixelBufferPool) throws(TurboJPEGError) -> Picture.Content {
         if bytes.starts(with: [0xFF, 0xD8]) {
             // Checked here, so that what is sent as it is has at least a size.
             _ = try JPEGHeader(inspecting: bytes.span)
             return .jpeg(bytes)
         }
-        if bytes.starts(with: pngSignature) { return .pixels(try PixelBuffer(png: bytes.span)) }
+        if bytes.starts(with: pngSignature) { return .pixels(try PixelBuffer(png: bytes.span, pool: pool)) }
         return .pixels(try PixelBuffer(ppm: bytes.span))
     }
 

@@ -13,6 +13,8 @@ struct FileSource: PictureSource {
     private let paths: [String]
     private var loopsLeft: Int
     private var index = 0
+    /// One picture's memory, from one to the next.
+    private let pool = PixelBufferPool(maximumIdle: 1)
     /// The picture read last, for a single file that is sent many times.
     private var last: Picture?
 
@@ -30,7 +32,7 @@ struct FileSource: PictureSource {
         defer { index += 1 }
         if let last, last.name == paths[index] { return last }
         last = nil
-        last = Picture(name: paths[index], content: try PictureFile(paths[index]).content)
+        last = Picture(name: paths[index], content: try PictureFile(paths[index], pool: pool).content)
         return last
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import PNGReading
 
 /// The files of `Fixtures/`, found from where this file lies.
 enum Fixtures {
@@ -20,17 +21,11 @@ enum Fixtures {
 
         var description: String { file }
 
-        /// The pixels, by netpbm's `pngtopnm`.
+        /// The pixels.
         func pixels(as format: PixelFormat = .rgb) throws -> PixelBuffer {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = ["pngtopnm", root.appendingPathComponent(file).path]
-            let output = Pipe()
-            process.standardOutput = output
-            try process.run()
-            let ppm = try output.fileHandleForReading.readToEnd() ?? Data()
-            process.waitUntilExit()
-            return try PixelBuffer(ppm: [UInt8](ppm).span, as: format)
+            let png = try bytes(file)
+            let ppm = try PixelBuffer(png: png.span).ppm()
+            return try PixelBuffer(ppm: ppm.span, as: format)
         }
     }
 

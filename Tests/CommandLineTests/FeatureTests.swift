@@ -72,6 +72,27 @@ import Testing
         #expect(try #require(summary["dropped"]) > 0)
     }
 
+    @Test(arguments: ["older", "current"])
+    func `a deployed sender reads every request byte by byte, drops it, and goes on unchanged`(
+        order: String
+    ) async throws {
+        let receiver = try await place.receiver([
+            "--json", "--output", place.path("out"), "--prefer-rate", "5", "--prefer-quality", "10", "--audio",
+            place.path("none.wav"),
+        ])
+        let jpeg = Places.fixture("jpeg/chelsea-444.jpg")
+        let sender = try place.peer("send_deployed", jpeg, "--order", order, "--loop", "50")
+        let ending = await sender.ended()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try ending.events.map(\.values) == [["event": "sent", "frames": 50]])
+        try await receiver.lines(53)
+        receiver.send(.terminate)
+        let told = await receiver.ended()
+        #expect(try told.events("error") == [] && told.events("status") == [])
+        #expect(try told.events("closed").first?.text("finish") == "stoppedByUser")
+        #expect(try place.contents(of: "out") == Array(repeating: Data.bytes(at: jpeg), count: 50))
+    }
+
     // MARK: Finish reasons
 
     @Test func `an orderly stop by the host is no failure on either side, and has its code`() async throws {

@@ -30,7 +30,4 @@ int64_t baseline_end_to_end(int frames, const uint8_t *pixels, int width, int he
 /// reads their numbers. Returns the content length, or -1.
 int64_t baseline_parse_head(const uint8_t *bytes, size_t count);
 
-/// Nanoseconds of CPU that the process has used, in all threads.
-int64_t baseline_cpu_time(void);
-
 #endif

@@ -10,15 +10,12 @@ import FrameSocket
 
 /// Writes a WAVE file of 16-bit PCM, whose head is right after every block, so that it plays however the program ends.
 ///
-/// The first block decides on rate and channels; what comes in another form is left out and counted.
+/// The first block decides on rate and channels; what comes in another form is left out.
 final class WAVWriter {
     private let path: String
     private let descriptor: Int32
     private var format: (rate: Int, channels: Int)?
     private var byteCount: UInt32 = 0
-
-    /// Blocks that were of another form than the first.
-    private(set) var skippedBlocks = 0
 
     /// Makes the file, or empties it.
     init(_ path: String) throws(Files.Failure) {
@@ -36,10 +33,7 @@ final class WAVWriter {
         if format == nil { format = (message.sampleRate, message.channels) }
         guard let format, format == (message.sampleRate, message.channels),
             let total = UInt32(exactly: Int(byteCount) + message.samples.count)
-        else {
-            skippedBlocks += 1
-            return
-        }
+        else { return }
         byteCount = total
         lseek(descriptor, 0, SEEK_SET)
         try Files.write(head(format).span, to: descriptor, name: path)

@@ -26,7 +26,7 @@ import Testing
         return try ending.events("frame")
     }
 
-    /// Starts the host that knows the control channel from its description alone.
+    /// Starts the host that speaks the control channel and shares no code with the package.
     private func host(_ steps: String..., audio: Bool = false) async throws -> Program {
         let host = try place.start(
             Places.python,

@@ -1,4 +1,4 @@
-"""A host that speaks the control channel, written from docs/wire-format.md alone.
+"""A host that speaks the control channel of docs/wire-format.md, and shares no code with the package.
 
 Says hello, and then does what the steps say, each after so many frames:
 

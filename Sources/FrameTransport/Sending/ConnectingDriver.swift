@@ -6,7 +6,7 @@ internal import FrameWire
 ///   mailbox and the latch, which are safe for any thread; other threads reach the rest through
 ///   ``IOThread/execute(_:)``.
 final class ConnectingDriver: IOHandler, @unchecked Sendable {
-    private enum State {
+    enum State {
         case idle
         /// Between two attempts to connect.
         case waiting
@@ -47,14 +47,14 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     private let endpoint: SocketEndpoint
     private let configuration: SocketConnection.Configuration
-    private var state = State.idle {
+    private(set) var state = State.idle {
         didSet { states.change(to: state.published) }
     }
     /// The socket, until it is the lane's.
     private var descriptor: OwnedDescriptor?
     private var token: TokenReader?
     /// Reads the server's requests; nil once it said something else, as a plain server may.
-    private var requestDecoder: ControlDecoder?
+    var requestDecoder: ControlDecoder?
     private var registration: IORegistration?
     private var openings = Openings()
     private var isWantedForGood = false
@@ -325,58 +325,6 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         }
     }
 
-    // MARK: Requests
-
-    /// Takes what the server said.
-    ///
-    /// A server that said hello keeps to the requests, or the connection has failed. One that did not owes nothing: what it
-    /// says is read and dropped, as deployed senders do.
-    private func take(_ bytes: Span<UInt8>) {
-        // While this side ends the connection it reads only to see the server's end.
-        guard case .open = state else { return }
-        var offset = 0
-        do throws(WireError) {
-            while offset < bytes.count, case .open = state,
-                let step = try requestDecoder?.decode(bytes.extracting(offset...))
-            {
-                offset += step.consumed
-                switch step.event {
-                case .request(let request): take(request)
-                case .skipped: control.skip()
-                case .incomplete, .body: break
-                }
-            }
-        } catch {
-            guard control.hello == nil else { return end(.failed(TransportError(error))) }
-            control.skip()
-            requestDecoder = nil
-        }
-    }
-
-    private func take(_ request: ControlRequest) {
-        if case .hello = request {} else if control.hello == nil { return control.skip() }
-        control.take(request)
-        switch request {
-        case .hello(let hello):
-            lane.setWants(hello.wants)
-            answer()
-        case .pause, .resume:
-            answer()
-        case .ping(let number):
-            answer(pong: number)
-        case .stop(let reason):
-            if case .open(let socket) = state { endInOrder(socket, .closedByPeer(reason)) }
-        case .prefer, .refresh:
-            break
-        }
-    }
-
-    /// Tells the receiver, which has said hello, how this side stands.
-    private func answer(pong: UInt64? = nil) {
-        let status = SenderStatus(state: control.isPaused ? .paused : .live, pong: pong)
-        if case .broken? = lane.send(.status(status)) { endIfBroken() }
-    }
-
     // MARK: Ending
 
     func close(_ reason: FinishReason) {
@@ -391,7 +339,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     }
 
     /// Sends what is under way, says why it was the last, and waits for the server's own end.
-    private func endInOrder(_ socket: Int32, _ reason: CloseReason) {
+    func endInOrder(_ socket: Int32, _ reason: CloseReason) {
         if control.hello != nil { _ = lane.send(.status(SenderStatus(state: .stopped(reason.finishReason)))) }
         state = .closing(socket: socket, reason: reason)
         registration?.deadline = MonotonicClock.deadline(in: configuration.linger)
@@ -399,7 +347,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     }
 
     /// The connection has come to its end, by the server or by a failure.
-    private func end(_ reason: CloseReason) {
+    func end(_ reason: CloseReason) {
         switch state {
         case .closing(_, let reason):
             finish(reason)

@@ -1,0 +1,54 @@
+internal import FrameWire
+
+/// What the server says back, and the answers to it.
+extension ConnectingDriver {
+    /// Takes what the server said.
+    ///
+    /// A server that said hello keeps to the requests, or the connection has failed. One that did not owes nothing: what it
+    /// says is read and dropped, as deployed senders do.
+    func take(_ bytes: Span<UInt8>) {
+        // While this side ends the connection it reads only to see the server's end.
+        guard case .open = state else { return }
+        var offset = 0
+        do throws(WireError) {
+            while offset < bytes.count, case .open = state,
+                let step = try requestDecoder?.decode(bytes.extracting(offset...))
+            {
+                offset += step.consumed
+                switch step.event {
+                case .request(let request): take(request)
+                case .skipped: control.skip()
+                case .incomplete, .body: break
+                }
+            }
+        } catch {
+            guard control.hello == nil else { return end(.failed(TransportError(error))) }
+            control.skip()
+            requestDecoder = nil
+        }
+    }
+
+    private func take(_ request: ControlRequest) {
+        if case .hello = request {} else if control.hello == nil { return control.skip() }
+        control.take(request)
+        switch request {
+        case .hello(let hello):
+            lane.setWants(hello.wants)
+            answer()
+        case .pause, .resume:
+            answer()
+        case .ping(let number):
+            answer(pong: number)
+        case .stop(let reason):
+            if case .open(let socket) = state { endInOrder(socket, .closedByPeer(reason)) }
+        case .prefer, .refresh:
+            break
+        }
+    }
+
+    /// Tells the receiver, which has said hello, how this side stands.
+    private func answer(pong: UInt64? = nil) {
+        let status = SenderStatus(state: control.isPaused ? .paused : .live, pong: pong)
+        if case .broken? = lane.send(.status(status)) { endIfBroken() }
+    }
+}

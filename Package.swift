@@ -88,3 +88,19 @@ let package = Package(
         ),
     ]
 )
+
+// `make fuzz`: each is a libFuzzer program, and built by no other target.
+if Context.environment["FUZZ"] != nil {
+    let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
+        ("FuzzMessages", ["FrameWire"]),
+        ("FuzzControl", ["FrameWire"]),
+    ]
+    package.targets += fuzzers.map {
+        .executableTarget(
+            name: $0.name,
+            dependencies: $0.dependencies,
+            path: "Tests/Fuzz/\($0.name)",
+            swiftSettings: settings
+        )
+    }
+}

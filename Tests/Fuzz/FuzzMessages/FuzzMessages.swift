@@ -1,0 +1,100 @@
+// Bytes that a sender writes: whatever they are and however they are cut, the same messages come out, or the same error.
+
+import FrameWire
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzMessages(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+    let bytes = unsafe Span(_unsafeStart: start, count: count)
+    let whole = Outcome(of: bytes, cuts: Cuts())
+    for seed in UInt64(1)...2 {
+        let cuts = Cuts(seed: seed &* 0x9E37_79B9_7F4A_7C15 ^ whole.digest, meanDistance: seed == 1 ? 200 : 9)
+        guard Outcome(of: bytes, cuts: cuts) == whole else { fatalError("the cuts of seed \(seed) make a difference") }
+    }
+    return 0
+}
+
+/// What came out of a decoder, as short as it can be told.
+private struct Outcome: Equatable {
+    /// Stands for each head with the place where it ended, and for the end of each body.
+    private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+    private var error: WireError?
+
+    init(of bytes: Span<UInt8>, cuts: Cuts) {
+        var decoder = FrameMessageDecoder()
+        var cuts = cuts
+        do throws(WireError) {
+            var start = 0
+            while start < bytes.count {
+                let end = cuts.end(behind: start, of: bytes.count)
+                while start < end {
+                    let step = try decoder.decode(bytes.extracting(start..<end))
+                    start += step.consumed
+                    if let event = note(step.event, endingAt: start) { check(event) }
+                }
+            }
+            try decoder.finish()
+        } catch {
+            self.error = error
+        }
+        add(decoder.offset)
+    }
+
+    /// Takes an event into the digest, and returns it where it is to be looked at more closely.
+    private mutating func note(
+        _ event: FrameMessageDecoder.Event,
+        endingAt offset: Int
+    ) -> FrameMessageDecoder.Event? {
+        switch event {
+        case .incomplete, .body(isLast: false):
+            return nil
+        case .body(isLast: true):
+            add(1)
+        case .head(let head):
+            add(2, head.contentLength, head.bufferSize.width, head.bufferSize.height, Int(head.orientation.rawValue))
+            add(head.presentationTime ?? 1, head.sequence ?? 1)
+        case .audio(let head):
+            add(3, head.contentLength, head.sampleRate, head.channels, head.kind == .app ? 0 : 1)
+            add(head.presentationTime ?? 1, head.sequence ?? 1)
+        case .status(let status):
+            add(4, status.version, status.state.hashValue)
+            add(status.pong ?? 1)
+        case .skipped:
+            add(5)
+        }
+        add(offset)
+        return event
+    }
+
+    /// A message that was understood is written as it was read.
+    private func check(_ event: FrameMessageDecoder.Event) {
+        guard let bytes = encoded(event) else { return }
+        let span = bytes.span
+        var decoder = FrameMessageDecoder()
+        guard let step = try? decoder.decode(span), step.event == event else {
+            fatalError("\(event) does not survive being written and read")
+        }
+    }
+
+    private func encoded(_ event: FrameMessageDecoder.Event) -> [UInt8]? {
+        switch event {
+        case .head(let head): head.encoded()
+        case .audio(let head): head.encoded()
+        case .status(let status): status.encoded()
+        case .skipped, .incomplete, .body: nil
+        }
+    }
+
+    private mutating func add(_ values: Int...) {
+        for value in values { add(UInt64(bitPattern: Int64(value))) }
+    }
+
+    private mutating func add(_ first: UInt64, _ second: UInt64) {
+        add(first)
+        add(second)
+    }
+
+    private mutating func add(_ value: UInt64) {
+        digest = (digest ^ value) &* 0x0000_0100_0000_01B3
+        digest ^= digest >> 29
+    }
+}

@@ -3,6 +3,7 @@
 
 import FrameWire
 
+/// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzControl(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let bytes = unsafe Span(_unsafeStart: start, count: count)

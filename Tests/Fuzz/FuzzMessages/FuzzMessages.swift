@@ -2,6 +2,7 @@
 
 import FrameWire
 
+/// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzMessages(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let bytes = unsafe Span(_unsafeStart: start, count: count)

@@ -23,7 +23,7 @@ extension PixelBuffer {
         }
         guard isPNG else { throw unsafe Self.failure(image) }
         let (width, height) = unsafe (Int(image.width), Int(image.height))
-        guard width * height <= JPEGDecoder.defaultMaximumPixels else {
+        guard width * height <= JPEGLimits().maximumPixels else {
             throw TurboJPEGError(.tooLarge, "The PNG has \(width)x\(height) pixels.")
         }
         unsafe image.format = UInt32(PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA | PNG_FORMAT_FLAG_BGR)

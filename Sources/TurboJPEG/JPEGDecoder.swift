@@ -1,15 +1,12 @@
 internal import CTurboJPEG
 
-/// Decompresses JPEGs, baseline and progressive.
+/// Decompresses JPEGs: sequential ones, and progressive ones where its limits allow them.
 ///
 /// It is a value with options, and keeps no state between pictures but for memory to recycle; one decoder may be used from
 /// several threads at once. Copies of a decoder share the memory. The pixels equal those of libjpeg-turbo's `djpeg`.
 ///
 ///     let picture = try JPEGDecoder().decode(jpeg.span, as: .bgra)
 public struct JPEGDecoder: Sendable {
-    /// The largest number of pixels that is decoded unless a decoder says otherwise: 2^25.
-    public static let defaultMaximumPixels = 1 << 25
-
     /// How the cosine transform is computed; accurate by default.
     public var dct: DCTMethod = .accurate
 
@@ -18,14 +15,12 @@ public struct JPEGDecoder: Sendable {
 
     /// Whether damaged data are an error (`TJFLAG_STOPONWARNING`), by default true.
     ///
-    /// If false, what could not be read stays gray or of a wrong colour, and nobody is told.
+    /// If false, what could not be read stays gray or of a wrong colour, and nobody is told; what follows the JPEG's end
+    /// does not count either.
     public var stopOnWarning = true
 
-    /// The largest product of width and height, 2^25 by default, of the JPEG and of the picture after scaling.
-    public var maximumPixels = JPEGDecoder.defaultMaximumPixels
-
-    /// The largest width and height, 16,384 by default, of the JPEG and of the picture after scaling.
-    public var maximumDimension = 16_384
+    /// What a JPEG may be.
+    public var limits = JPEGLimits()
 
     /// Where the memory of decoded pictures comes from, and goes back to.
     public let pool: PixelBufferPool
@@ -46,20 +41,27 @@ public struct JPEGDecoder: Sendable {
     /// chroma averaged or repeated, of gray ones with chroma 128.
     ///
     /// - Parameters:
-    ///   - jpeg: The JPEG; bytes after its end are ignored.
+    ///   - jpeg: The JPEG; zero bytes after its end are ignored.
     ///   - format: The arrangement of the bytes.
     ///   - scale: The size, as a fraction of the JPEG's. Where a picture is so small that several fractions give the
     ///     same size, the library takes the largest of them.
     /// - Returns: The picture, in memory that goes back to the pool.
-    /// - Throws: `notJPEG`, `noPicture`, `truncated`, `corrupt`, `decodeFailed`, `unsupported`; `tooLarge` before any memory
-    ///   for pixels is asked for; `allocationFailed`. After an error the memory is recycled.
+    /// - Throws: `notJPEG`, `noPicture`, `truncated`, `malformed`, `missingTable`, `unsupported`, `tooLarge`, `tooManyScans` and
+    ///   `trailingData` before any memory for pixels is asked for; `allocationFailed`, `corrupt`, `decodeFailed`. After an
+    ///   error the memory is recycled.
     public func decode(
         _ jpeg: Span<UInt8>,
         as format: PixelFormat,
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
         let handle = try CodecHandle(for: .decompress)
-        let source = try DecodingSource(jpeg, scale: scale, limits: self, handle: handle)
+        let source = try DecodingSource(
+            jpeg,
+            scale: scale,
+            limits: limits,
+            toleratesDamage: !stopOnWarning,
+            handle: handle
+        )
         var buffer = try pool.buffer(width: source.width, height: source.height, format: format)
         unsafe try buffer.withUnsafeMutablePlanes(preservingContents: false) { planes throws(TurboJPEGError) in
             try unsafe decode(jpeg, source, to: planes, mayWritePadding: true, with: handle)
@@ -73,7 +75,7 @@ public struct JPEGDecoder: Sendable {
     /// the memory is copied or replaced first. After an error the rectangle's content is undefined.
     ///
     /// - Parameters:
-    ///   - jpeg: The JPEG; bytes after its end are ignored.
+    ///   - jpeg: The JPEG; zero bytes after its end are ignored.
     ///   - buffer: At least as wide and as high as the decoded picture.
     ///   - scale: The size, as a fraction of the JPEG's.
     /// - Returns: The size of the decoded picture.
@@ -85,7 +87,13 @@ public struct JPEGDecoder: Sendable {
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> (width: Int, height: Int) {
         let handle = try CodecHandle(for: .decompress)
-        let source = try DecodingSource(jpeg, scale: scale, limits: self, handle: handle)
+        let source = try DecodingSource(
+            jpeg,
+            scale: scale,
+            limits: limits,
+            toleratesDamage: !stopOnWarning,
+            handle: handle
+        )
         guard source.width <= buffer.width, source.height <= buffer.height else {
             throw TurboJPEGError(
                 .bufferTooSmall,
@@ -152,7 +160,7 @@ public struct JPEGDecoder: Sendable {
         throw handle.decodingError(byteCount: byteCount)
     }
 
-    /// The library's flags: the options, and a limit to the scans of a progressive JPEG, each of which costs time.
+    /// The library's flags: the options, and its own limit to the scans of a progressive JPEG.
     var flags: Int32 {
         TJFLAG_LIMITSCANS | dct.flag | (fastUpsampling ? TJFLAG_FASTUPSAMPLE : 0)
             | (stopOnWarning ? TJFLAG_STOPONWARNING : 0)

@@ -11,23 +11,18 @@ public struct JPEGHeader: Sendable, Hashable {
     /// What the components mean.
     public let colorspace: JPEGColorspace
 
-    /// Reads the header of a JPEG (`tjDecompressHeader3`); the compressed data are not looked at.
+    /// Reads the header of a JPEG of any kind (`tjDecompressHeader3`); the compressed data are not looked at.
     ///
     /// - Throws: `notJPEG`, `noPicture` where there are tables only, `truncated` where the bytes end within the header,
-    ///   `decodeFailed` for what the library cannot read, `unsupported` for a subsampling without a name.
+    ///   `malformed` and `missingTable` for a header that breaks the format's rules, `decodeFailed` for what the library cannot
+    ///   read, `unsupported` for a kind of JPEG or a subsampling that nothing here can decode.
     public init(inspecting jpeg: Span<UInt8>) throws(TurboJPEGError) {
+        _ = try JPEGGate.structure(of: jpeg, limits: .any, extent: .header)
         try self.init(inspecting: jpeg, with: CodecHandle(for: .decompress))
     }
 
+    /// Reads the header of a JPEG that has come through the gate.
     init(inspecting jpeg: Span<UInt8>, with handle: borrowing CodecHandle) throws(TurboJPEGError) {
-        guard jpeg.count >= 2, jpeg[0] == 0xFF, jpeg[1] == 0xD8 else {
-            throw TurboJPEGError(
-                .notJPEG,
-                jpeg.isEmpty
-                    ? "There are no bytes where a JPEG should be."
-                    : "These \(jpeg.count) bytes do not begin as a JPEG does, with FF D8."
-            )
-        }
         // The library leaves these as they are where a JPEG has tables only, and reports no error.
         var (width, height, subsampling, colorspace): (Int32, Int32, Int32, Int32) = (0, 0, -1, -1)
         let status = unsafe jpeg.withUnsafeBufferPointer { bytes in

@@ -46,22 +46,18 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
     /// - Parameters:
     ///   - jpeg: A JPEG.
     ///   - edges: What becomes of partial blocks; `keep` by default.
-    ///   - maximumPixels: The largest picture that is accepted; 2^25 by default. The library needs up to six bytes a pixel.
+    ///   - limits: What the JPEG may be. The library needs up to six bytes a pixel.
     /// - Returns: The new JPEG.
     /// - Throws: `transformFailed` where the library refuses, as it does with `perfect` and partial blocks; `unsupported`
-    ///   where a `4:1:1` picture should swap its sides; `tooLarge` before any memory is asked for; what `JPEGHeader(inspecting:)` throws; `truncated` and `corrupt` for damaged data.
+    ///   where a `4:1:1` picture should swap its sides; for what is wrong with the JPEG, what `JPEGDecoder.decode` throws.
     public func apply(
         to jpeg: Span<UInt8>,
         edges: Edges = .keep,
-        maximumPixels: Int = JPEGDecoder.defaultMaximumPixels
+        limits: JPEGLimits = .init()
     ) throws(TurboJPEGError) -> [UInt8] {
+        _ = try JPEGGate.structure(of: jpeg, limits: limits)
         let handle = try CodecHandle(for: .transform)
         let header = try JPEGHeader(inspecting: jpeg, with: handle)
-        try DecodingSource.check(
-            (header.width, header.height),
-            maximumDimension: PixelLayout.maximumDimension,
-            maximumPixels: maximumPixels
-        )
         guard header.subsampling != .yuv411 || !swapsSides else {
             throw TurboJPEGError(
                 .unsupported,

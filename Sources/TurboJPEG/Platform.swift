@@ -40,6 +40,26 @@ private let mappedByteCount = 1 << 20
     unsafe memcmp(first, second, count) == 0
 }
 
+/// The place of the first marker at or behind `start` that ends a scan's compressed data; the count where there is none.
+///
+/// Restart markers belong to the data, as does `FF 00`, which stands for a byte FF.
+@unsafe func endOfScanData(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+    guard let base = bytes.baseAddress else { return 0 }
+    var index = start
+    while index < bytes.count {
+        guard let found = unsafe memchr(base + index, 0xFF, bytes.count - index) else { break }
+        index = unsafe UnsafeRawPointer(base).distance(to: found)
+        // Any number of FF may stand before a marker's second byte.
+        var next = index + 1
+        while next < bytes.count, unsafe bytes[next] == 0xFF { next += 1 }
+        guard next < bytes.count else { break }
+        let marker = unsafe bytes[next]
+        guard marker == 0 || JPEGMarker.restarts.contains(marker) else { return index }
+        index = next + 1
+    }
+    return bytes.count
+}
+
 /// Ten times the decimal logarithm.
 func decibels(_ ratio: Double) -> Double {
     10 * log10(ratio)

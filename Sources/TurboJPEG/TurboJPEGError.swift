@@ -76,11 +76,19 @@ extension TurboJPEGError.Code {
     public static let truncated = Self(name: "jpeg.truncated")
     /// A JPEG whose compressed data are damaged (the library's warnings).
     public static let corrupt = Self(name: "jpeg.corrupt")
+    /// A JPEG whose markers or segments break the format's rules.
+    public static let malformed = Self(name: "jpeg.malformed")
+    /// A JPEG that uses a quantization or Huffman table that it does not define.
+    public static let missingTable = Self(name: "jpeg.missingTable")
+    /// A progressive JPEG with more scans than the limit.
+    public static let tooManyScans = Self(name: "jpeg.tooManyScans")
+    /// Something other than padding behind a JPEG's end.
+    public static let trailingData = Self(name: "jpeg.trailingData")
     /// A JPEG that the library cannot decompress.
     public static let decodeFailed = Self(name: "jpeg.decodeFailed")
     /// A picture larger than the limits that the decoder was given.
     public static let tooLarge = Self(name: "jpeg.tooLarge")
-    /// A kind of JPEG that has no meaning in the pixel formats here, such as CMYK.
+    /// A kind of JPEG that is not decoded here: progressive unless allowed, arithmetic, lossless, CMYK and others.
     public static let unsupported = Self(name: "jpeg.unsupported")
     /// A lossless transform that the library refused, such as a perfect one of a picture with partial blocks.
     public static let transformFailed = Self(name: "jpeg.transformFailed")

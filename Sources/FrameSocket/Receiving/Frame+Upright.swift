@@ -26,15 +26,20 @@ extension Frame {
     /// a side: see ``JPEGTransform/Edges`` for what becomes of the rest. To keep every pixel, decode the frame upright
     /// and encode it.
     ///
-    /// - Parameter edges: by default partial blocks that would have to move are cut off, at most 15 pixels of width and
-    ///   height; a picture without such blocks loses nothing.
+    /// - Parameters:
+    ///   - edges: by default partial blocks that would have to move are cut off, at most 15 pixels of width and height; a
+    ///     picture without such blocks loses nothing.
+    ///   - limits: what the JPEG may be.
     /// - Returns: the upright frame, with the time stamp and number of this one; the same bytes where it is upright.
     /// - Throws: what `JPEGTransform` throws: `transformFailed` with `perfect` edges that cannot be, `unsupported` for
     ///   4:1:1 on its side, and for damaged data.
-    public func uprightJPEG(edges: JPEGTransform.Edges = .trim) throws(TurboJPEGError) -> FrameMessage {
+    public func uprightJPEG(
+        edges: JPEGTransform.Edges = .trim,
+        limits: JPEGLimits = .init()
+    ) throws(TurboJPEGError) -> FrameMessage {
         var message = FrameMessage(jpeg: jpeg, bufferSize: bufferSize, timestamp: timestamp, sequence: sequence)
         guard orientation.isTurning else { return message }
-        let upright = try UprightJPEG(jpeg, orientation, edges: edges)
+        let upright = try UprightJPEG(jpeg, orientation, edges: edges, limits: limits)
         message.jpeg = upright.jpeg
         message.bufferSize = upright.size
         return message

@@ -7,10 +7,15 @@ struct UprightJPEG {
     let jpeg: FrameBytes
     let size: BufferSize
 
-    init(_ jpeg: FrameBytes, _ orientation: FrameOrientation, edges: JPEGTransform.Edges) throws(TurboJPEGError) {
+    init(
+        _ jpeg: FrameBytes,
+        _ orientation: FrameOrientation,
+        edges: JPEGTransform.Edges,
+        limits: JPEGLimits
+    ) throws(TurboJPEGError) {
         let transform = JPEGTransform(uprighting: orientation)
         let turned = try jpeg.withBytes { bytes throws(TurboJPEGError) in
-            try transform.apply(to: bytes, edges: edges)
+            try transform.apply(to: bytes, edges: edges, limits: limits)
         }
         let header = try JPEGHeader(inspecting: turned.span)
         self.jpeg = FrameBytes(copying: turned.span)

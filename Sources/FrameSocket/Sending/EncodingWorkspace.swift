@@ -20,7 +20,7 @@ struct EncodingWorkspace: Sendable {
     private(set) var scaled = PixelBufferPool(maximumIdle: 1)
     private(set) var turned = PixelBufferPool(maximumIdle: 1)
     private(set) var encoder = JPEGEncoder()
-    private var decoder = JPEGDecoder(pool: PixelBufferPool(maximumIdle: 1))
+    private var decoder = Self.newDecoder()
 
     /// A JPEG's memory is as large as its worst case, nearly all of which is never touched, so that a high limit to
     /// what is kept costs address space alone.
@@ -39,9 +39,16 @@ struct EncodingWorkspace: Sendable {
     /// The decoder for pictures of a size; a new one where it differs from the last one.
     mutating func decoder(for size: BufferSize) -> JPEGDecoder {
         if decodedSize != size {
-            decoder = JPEGDecoder(pool: PixelBufferPool(maximumIdle: 1))
+            decoder = Self.newDecoder()
             decodedSize = size
         }
+        return decoder
+    }
+
+    /// What is decoded here is the application's own.
+    private static func newDecoder() -> JPEGDecoder {
+        var decoder = JPEGDecoder(pool: PixelBufferPool(maximumIdle: 1))
+        decoder.limits = .ownFiles
         return decoder
     }
 }

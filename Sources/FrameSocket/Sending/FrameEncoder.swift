@@ -125,7 +125,7 @@ final class FrameEncoder: Sendable {
         _ configuration: Configuration
     ) throws(TurboJPEGError) -> Picture {
         do {
-            let upright = try UprightJPEG(jpeg, orientation, edges: .perfect)
+            let upright = try UprightJPEG(jpeg, orientation, edges: .perfect, limits: .ownFiles)
             return Picture(jpeg: upright.jpeg, bufferSize: upright.size, orientation: .up)
         } catch  where error.code == .transformFailed || error.code == .unsupported {
             let header = try jpeg.withBytes { bytes throws(TurboJPEGError) in try JPEGHeader(inspecting: bytes) }

@@ -16,8 +16,10 @@ struct Picture: Sendable {
         switch content {
         case .pixels(let pixels): return pixels
         case .jpeg(let jpeg):
+            var decoder = JPEGDecoder(pool: pool)
+            decoder.limits = .ownFiles
             do {
-                return try JPEGDecoder(pool: pool).decode(jpeg.span, as: .bgrx)
+                return try decoder.decode(jpeg.span, as: .bgrx)
             } catch {
                 throw CommandFailure(.badData, "\(name): \(error)")
             }

@@ -1,5 +1,10 @@
 /// JPEGs put together marker by marker, most of them wrong.
 enum HandmadeJPEG {
+    /// Huffman tables with a single code each, `0`: a block without any differences.
+    static let huffmanTables =
+        segment(0xC4, [0x00, 1] + [UInt8](repeating: 0, count: 15) + [0])
+        + segment(0xC4, [0x10, 1] + [UInt8](repeating: 0, count: 15) + [0])
+
     /// A header without any compressed data, up to and with the start of the scan.
     static func header(
         width: Int,
@@ -8,6 +13,7 @@ enum HandmadeJPEG {
         precision: UInt8 = 8,
         frame: UInt8 = 0xC0,
         quantization: Bool = true,
+        huffman: Bool = true,
         adobeTransform: UInt8? = nil
     ) -> [UInt8] {
         var bytes: [UInt8] = [0xFF, 0xD8]
@@ -22,6 +28,7 @@ enum HandmadeJPEG {
             frame,
             [precision] + size + [UInt8(components.count)] + components.flatMap { [$0.id, $0.sampling, 0] }
         )
+        if huffman { bytes += huffmanTables }
         bytes += segment(0xDA, [UInt8(components.count)] + components.flatMap { [$0.id, 0] } + [0, 63, 0])
         return bytes
     }
@@ -30,6 +37,26 @@ enum HandmadeJPEG {
     static func segment(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {
         let length = content.count + 2
         return [0xFF, marker, UInt8(length >> 8), UInt8(length & 255)] + content
+    }
+
+    /// A gray picture without any detail, in the fewest bytes there can be, two bits a block, or in others.
+    static func plain(width: Int, height: Int, bytes: Int? = nil) -> [UInt8] {
+        let blocks = ((width + 7) / 8) * ((height + 7) / 8)
+        let data = [UInt8](repeating: 0, count: bytes ?? (blocks + 3) / 4)
+        return header(width: width, height: height, components: [(1, 0x11)]) + data + [0xFF, 0xD9]
+    }
+
+    /// The same JPEG with bytes put in before its first marker of a kind.
+    static func inserting(_ bytes: [UInt8], before marker: UInt8, in jpeg: [UInt8]) -> [UInt8] {
+        guard let index = jpeg.firstIndex(ofMarker: marker, from: 2) else { return jpeg }
+        return jpeg[..<index] + bytes + jpeg[index...]
+    }
+
+    /// The same JPEG with its scan written several times.
+    static func repeatingScan(_ times: Int, in jpeg: [UInt8]) -> [UInt8] {
+        guard let start = jpeg.firstIndex(ofMarker: 0xDA, from: 2) else { return jpeg }
+        let scan = jpeg[start..<(jpeg.count - 2)]
+        return jpeg[..<start] + (0..<times).flatMap { _ in scan } + jpeg.suffix(2)
     }
 
     /// The same JPEG with its segments of one kind written several times, or not at all.

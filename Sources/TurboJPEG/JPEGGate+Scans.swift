@@ -1,0 +1,109 @@
+extension JPEGGate {
+    /// Which coefficients a scan codes, and which of their bits.
+    private struct Selection {
+        let start: UInt8
+        let end: UInt8
+        let approximation: UInt8
+
+        /// All coefficients, whole: what a sequential scan codes.
+        var isWhole: Bool { start == 0 && end == 63 && approximation == 0 }
+        var hasDC: Bool { start == 0 }
+        var hasAC: Bool { end > 0 }
+        /// Whether a scan before has coded the higher bits.
+        var isRefinement: Bool { approximation >> 4 > 0 }
+    }
+
+    /// Takes a scan's header.
+    mutating func takeScan(_ jpeg: Span<UInt8>, _ content: Range<Int>) throws(TurboJPEGError) {
+        guard structure.process != 0 else { throw malformed("a scan without a frame header") }
+        let at = content.lowerBound
+        guard !content.isEmpty, 1...4 ~= jpeg[at], content.count == 4 + 2 * Int(jpeg[at]) else {
+            throw malformed("a wrong scan header")
+        }
+        guard !structure.isProgressive || structure.scans.count < limits.maximumProgressiveScans else {
+            throw TurboJPEGError(
+                .tooManyScans,
+                "The JPEG has more than \(limits.maximumProgressiveScans) scans, which is the limit."
+            )
+        }
+        let selection = Selection(
+            start: jpeg[content.upperBound - 3],
+            end: jpeg[content.upperBound - 2],
+            approximation: jpeg[content.upperBound - 1]
+        )
+        guard structure.isProgressive || selection.isWhole else {
+            throw malformed("a sequential scan that is not of all coefficients")
+        }
+        leastScanBits = 0
+        var scanned: UInt8 = 0
+        var blocksInMCU = 0
+        let count = Int(jpeg[at])
+        for number in 0..<count {
+            let (id, selectors) = (jpeg[at + 1 + 2 * number], jpeg[at + 2 + 2 * number])
+            guard let place = structure.components.firstIndex(where: { $0.id == id }) else {
+                throw malformed("a scan of a component that the picture has not")
+            }
+            let mask = UInt8(1) << UInt8(truncatingIfNeeded: place)
+            guard scanned & mask == 0, structure.isProgressive || coded & mask == 0 else {
+                throw malformed("a component that is coded twice")
+            }
+            scanned |= mask
+            let component = structure.components[place]
+            blocksInMCU += component.horizontal * component.vertical
+            let bits = try leastBitsPerBlock(of: component, selectors, selection)
+            leastScanBits += bits * structure.blockCount(of: component, isAlone: count == 1)
+        }
+        guard count == 1 || blocksInMCU <= 10 else { throw malformed("more than ten blocks in an MCU") }
+        coded |= scanned
+        structure.scans.append(
+            JPEGStructure.Scan(
+                header: (at - 4)..<content.upperBound,
+                data: content.upperBound..<content.upperBound,
+                restartInterval: restartInterval
+            )
+        )
+    }
+
+    /// Sees to it that a component's tables are there, and returns the bits that a block of it has at least.
+    private func leastBitsPerBlock(
+        of component: JPEGStructure.Component,
+        _ selectors: UInt8,
+        _ selection: Selection
+    ) throws(TurboJPEGError) -> Int {
+        guard tables.hasQuantization(component.quantizationTable) else {
+            throw missing("quantization table \(component.quantizationTable)")
+        }
+        let (dc, ac) = (Int(selectors >> 4), Int(selectors & 15))
+        let needsDC = selection.hasDC && !selection.isRefinement
+        let shortestDC = tables.shortestCode(dc: dc)
+        let shortestAC = tables.shortestCode(ac: ac)
+        guard !needsDC || shortestDC != nil else { throw missing("Huffman table \(dc) for DC") }
+        guard !selection.hasAC || shortestAC != nil else { throw missing("Huffman table \(ac) for AC") }
+        // A code for the DC value, and one at least for the others: the end of the block. A progressive scan may end many
+        // blocks with one code.
+        return structure.isProgressive ? 0 : (shortestDC ?? 0) + (shortestAC ?? 0)
+    }
+
+    private func missing(_ table: String) -> TurboJPEGError {
+        TurboJPEGError(.missingTable, "The JPEG uses \(table), and does not define it before byte \(index).")
+    }
+
+    /// Goes behind the compressed data of the latest scan.
+    mutating func takeScanData(_ jpeg: Span<UInt8>) throws(TurboJPEGError) {
+        let start = index
+        index = unsafe jpeg.withUnsafeBufferPointer { bytes in unsafe endOfScanData(bytes, from: start) }
+        structure.scans[structure.scans.count - 1].data = start..<index
+        guard !toleratesDamage else { return }
+        // Without a marker behind them the data have no end either.
+        guard index < jpeg.count else { throw truncated(jpeg) }
+        guard leastScanBits / 8 <= index - start else {
+            throw TurboJPEGError(
+                .truncated,
+                """
+                The JPEG's \(index - start) bytes of compressed data cannot hold a picture of \
+                \(structure.width)x\(structure.height), which takes \(leastScanBits / 8) at least.
+                """
+            )
+        }
+    }
+}

@@ -1,0 +1,254 @@
+/// Walks over a JPEG's markers, and lets through what can be decoded within limits.
+///
+/// The library is given nothing that did not come through here. What is refused is refused before memory is asked for, and
+/// in a time that follows the bytes there are, not the picture that they claim.
+struct JPEGGate {
+    /// How far the walk goes.
+    enum Extent {
+        /// Up to the header of the first scan.
+        case header
+        /// To the end of the picture.
+        case picture
+    }
+
+    let limits: JPEGLimits
+    private let extent: Extent
+    /// Whether data that are damaged or cut off are let through, for the library to make the best of.
+    let toleratesDamage: Bool
+    var structure = JPEGStructure()
+    var tables = JPEGTables()
+    var restartInterval = 0
+    /// The components that scans have coded, a bit for each.
+    var coded: UInt8 = 0
+    /// The least bits that the data of the latest scan can have.
+    var leastScanBits = 0
+    var index = 0
+
+    /// What the markers of a JPEG say.
+    ///
+    /// - Throws: `notJPEG`, `noPicture`, `truncated`, `malformed`, `missingTable`, `unsupported`, `tooLarge`, `tooManyScans`
+    ///   or `trailingData`.
+    static func structure(
+        of jpeg: Span<UInt8>,
+        limits: JPEGLimits,
+        toleratesDamage: Bool = false,
+        extent: Extent = .picture
+    ) throws(TurboJPEGError) -> JPEGStructure {
+        var gate = JPEGGate(limits: limits, toleratesDamage: toleratesDamage, extent: extent)
+        try gate.walk(jpeg)
+        return gate.structure
+    }
+
+    private init(limits: JPEGLimits, toleratesDamage: Bool, extent: Extent) {
+        self.limits = limits
+        self.extent = extent
+        self.toleratesDamage = toleratesDamage
+    }
+
+    private mutating func walk(_ jpeg: Span<UInt8>) throws(TurboJPEGError) {
+        guard jpeg.count >= 2, jpeg[0] == 0xFF, jpeg[1] == JPEGMarker.start else {
+            throw TurboJPEGError(
+                .notJPEG,
+                jpeg.isEmpty
+                    ? "There are no bytes where a JPEG should be."
+                    : "These \(jpeg.count) bytes do not begin as a JPEG does, with FF D8."
+            )
+        }
+        index = 2
+        while let marker = try nextMarker(jpeg) {
+            if marker == JPEGMarker.end { break }
+            guard let content = try segment(jpeg, marker) else { break }
+            try take(jpeg, marker, content)
+            guard marker == JPEGMarker.scan else { continue }
+            if extent == .header { return }
+            try takeScanData(jpeg)
+        }
+        structure.end = index
+        try checkEnd(jpeg)
+    }
+
+    // MARK: Markers and segments
+
+    /// Goes behind the next marker; nil at the end of the bytes, where damage is tolerated.
+    private mutating func nextMarker(_ jpeg: Span<UInt8>) throws(TurboJPEGError) -> UInt8? {
+        while index < jpeg.count {
+            guard jpeg[index] == 0xFF else {
+                guard toleratesDamage else { throw malformed("something that is not a marker") }
+                index += 1
+                continue
+            }
+            // Any number of FF may stand before a marker.
+            while index < jpeg.count, jpeg[index] == 0xFF { index += 1 }
+            guard index < jpeg.count else { break }
+            let marker = jpeg[index]
+            index += 1
+            if marker != 0, !JPEGMarker.restarts.contains(marker) { return marker }
+            guard toleratesDamage else { throw malformed("compressed data outside of a scan") }
+        }
+        guard toleratesDamage, !structure.scans.isEmpty else { throw truncated(jpeg) }
+        return nil
+    }
+
+    /// Goes behind the content of a marker's segment; nil where the bytes end within, and damage is tolerated.
+    private mutating func segment(_ jpeg: Span<UInt8>, _ marker: UInt8) throws(TurboJPEGError) -> Range<Int>? {
+        if marker == JPEGMarker.start { throw malformed("a second start") }
+        if let feature = JPEGMarker.unsupportedFeature(marker) {
+            throw unsupported("it has \(feature), marker \(hexadecimal(marker)) before byte \(index)")
+        }
+        guard marker >= 0xC0 else { throw malformed("the marker \(hexadecimal(marker)), which means nothing,") }
+        guard index + 2 <= jpeg.count else { return try endWithin(jpeg) }
+        let length = Int(jpeg[index]) << 8 | Int(jpeg[index + 1])
+        guard length >= 2 else { throw malformed("a segment of \(length) bytes") }
+        guard index + length <= jpeg.count else { return try endWithin(jpeg) }
+        defer { index += length }
+        return (index + 2)..<(index + length)
+    }
+
+    private mutating func endWithin(_ jpeg: Span<UInt8>) throws(TurboJPEGError) -> Range<Int>? {
+        guard toleratesDamage, !structure.scans.isEmpty else { throw truncated(jpeg) }
+        index = jpeg.count
+        return nil
+    }
+
+    private mutating func take(
+        _ jpeg: Span<UInt8>,
+        _ marker: UInt8,
+        _ content: Range<Int>
+    ) throws(TurboJPEGError) {
+        switch marker {
+        case JPEGMarker.sequentialFrames, JPEGMarker.progressiveFrame:
+            try takeFrame(jpeg, marker, content)
+        case JPEGMarker.quantizationTables:
+            guard tables.takeQuantization(jpeg, content) else { throw malformed("a wrong quantization table") }
+        case JPEGMarker.huffmanTables:
+            guard tables.takeHuffman(jpeg, content) else { throw malformed("a wrong Huffman table") }
+        case JPEGMarker.restartInterval:
+            guard content.count == 2 else { throw malformed("a restart interval of \(content.count) bytes") }
+            restartInterval = Int(jpeg[content.lowerBound]) << 8 | Int(jpeg[content.lowerBound + 1])
+        case JPEGMarker.scan:
+            try takeScan(jpeg, content)
+        default:
+            break
+        }
+    }
+
+    // MARK: The frame header
+
+    private mutating func takeFrame(
+        _ jpeg: Span<UInt8>,
+        _ marker: UInt8,
+        _ content: Range<Int>
+    ) throws(TurboJPEGError) {
+        guard structure.process == 0 else { throw malformed("a second frame header") }
+        if marker == JPEGMarker.progressiveFrame, limits.maximumProgressiveScans <= 0 {
+            throw unsupported("it is progressive; make a baseline JPEG, or allow it in the limits")
+        }
+        let at = content.lowerBound
+        guard content.count >= 6 else { throw malformed("a frame header of \(content.count) bytes") }
+        let (precision, count) = (jpeg[at], Int(jpeg[at + 5]))
+        guard content.count == 6 + 3 * count else { throw malformed("a frame header of the wrong length") }
+        guard precision == 8 else { throw unsupported("its samples have \(precision) bits; 8 can be decoded") }
+        // A header of four may be looked at: it is that of a picture for print.
+        guard count == 1 || count == 3 || (count == 4 && extent == .header) else {
+            throw unsupported(
+                "it has \(count) components; 1 (gray) and 3 (RGB) can be decoded, CMYK is to be converted first"
+            )
+        }
+        structure.process = marker
+        structure.frameHeader = (at - 4)..<content.upperBound
+        structure.height = Int(jpeg[at + 1]) << 8 | Int(jpeg[at + 2])
+        structure.width = Int(jpeg[at + 3]) << 8 | Int(jpeg[at + 4])
+        guard structure.width > 0, structure.height > 0 else {
+            throw malformed("a picture of \(structure.width)x\(structure.height)")
+        }
+        try limits.check(width: structure.width, height: structure.height)
+        for number in 0..<count {
+            let at = at + 6 + 3 * number
+            let component = JPEGStructure.Component(
+                id: jpeg[at],
+                horizontal: Int(jpeg[at + 1] >> 4),
+                vertical: Int(jpeg[at + 1] & 15),
+                quantizationTable: Int(jpeg[at + 2])
+            )
+            guard 1...4 ~= component.horizontal, 1...4 ~= component.vertical else {
+                throw malformed("the sampling factors \(component.horizontal)x\(component.vertical)")
+            }
+            guard !structure.components.contains(where: { $0.id == component.id }) else {
+                throw malformed("two components of the same name")
+            }
+            structure.components.append(component)
+        }
+    }
+}
+
+// MARK: - The end
+
+extension JPEGGate {
+    /// Sees to it that there is a picture, that it is whole, and that nothing but padding follows.
+    private func checkEnd(_ jpeg: Span<UInt8>) throws(TurboJPEGError) {
+        guard !structure.scans.isEmpty else {
+            throw TurboJPEGError(
+                .noPicture,
+                "The JPEG of \(jpeg.count) bytes has no picture in it, only tables or an end."
+            )
+        }
+        guard !toleratesDamage else { return }
+        guard coded.nonzeroBitCount == structure.components.count else {
+            throw malformed("an end before all components were coded")
+        }
+        guard !limits.acceptsTrailingData else { return }
+        let padding = jpeg.count - structure.end
+        guard padding <= limits.maximumPaddingBytes else {
+            throw TurboJPEGError(
+                .trailingData,
+                "\(padding) bytes follow the JPEG's end at byte \(structure.end); \(limits.maximumPaddingBytes) zeroes may."
+            )
+        }
+        for index in structure.end..<jpeg.count where jpeg[index] != 0 {
+            throw TurboJPEGError(
+                .trailingData,
+                "Behind the JPEG's end at byte \(structure.end) only zeroes may follow; byte \(index) is not one."
+            )
+        }
+    }
+
+    // MARK: Errors
+
+    func malformed(_ what: String) -> TurboJPEGError {
+        TurboJPEGError(.malformed, "The JPEG is not well formed: \(what) before byte \(index).")
+    }
+
+    func unsupported(_ why: String) -> TurboJPEGError {
+        TurboJPEGError(.unsupported, "The JPEG is of a kind that is not decoded here: \(why).")
+    }
+
+    func truncated(_ jpeg: Span<UInt8>) -> TurboJPEGError {
+        TurboJPEGError(.truncated, "The JPEG of \(jpeg.count) bytes ends before its picture does.")
+    }
+}
+
+extension JPEGLimits {
+    /// Refuses a size over the limits.
+    ///
+    /// Sides are at most 65,535 x 2, so that their product fits.
+    func check(width: Int, height: Int) throws(TurboJPEGError) {
+        let maximumDimension = min(maximumDimension, PixelLayout.maximumDimension)
+        guard max(width, height) <= maximumDimension else {
+            throw TurboJPEGError(
+                .tooLarge,
+                "The picture of \(width)x\(height) is over the limit of \(maximumDimension) for a side."
+            )
+        }
+        guard width * height <= maximumPixels else {
+            throw TurboJPEGError(
+                .tooLarge,
+                "The picture of \(width)x\(height) is over the limit of \(maximumPixels) pixels."
+            )
+        }
+    }
+}
+
+/// A byte as it is written in the format's own documents: `C4`.
+private func hexadecimal(_ byte: UInt8) -> String {
+    (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+}

@@ -1,0 +1,81 @@
+/// Where things are in a JPEG, and what its markers say: known before the library sees a byte.
+struct JPEGStructure: Sendable, Equatable {
+    /// One of the planes, as the frame header has it.
+    struct Component: Sendable, Equatable {
+        let id: UInt8
+        /// Sampling factors, 1 to 4.
+        let horizontal: Int
+        let vertical: Int
+        let quantizationTable: Int
+    }
+
+    /// A scan: its header, and the compressed data behind it.
+    struct Scan: Sendable, Equatable {
+        /// The segment, its marker included.
+        let header: Range<Int>
+        /// The compressed data, restart markers among them.
+        var data: Range<Int>
+        /// The MCUs between two restart markers; 0 where there are none.
+        let restartInterval: Int
+    }
+
+    /// The marker of the frame header: C0 for baseline, C1 for extended sequential, C2 for progressive.
+    var process: UInt8 = 0
+    /// The segment of the frame header, its marker included.
+    var frameHeader = 0..<0
+    var width = 0
+    var height = 0
+    var components: [Component] = []
+    var scans: [Scan] = []
+    /// Behind the marker that ends the JPEG; where there is none, behind the last byte.
+    var end = 0
+
+    var isProgressive: Bool { process == JPEGMarker.progressiveFrame }
+
+    /// The largest sampling factors, which say how many pixels an MCU covers: 8 for each.
+    var maximumHorizontal: Int { components.reduce(1) { max($0, $1.horizontal) } }
+    var maximumVertical: Int { components.reduce(1) { max($0, $1.vertical) } }
+
+    /// The blocks of 8x8 samples of a component that a scan codes: of whole MCUs where it codes others as well.
+    func blockCount(of component: Component, isAlone: Bool) -> Int {
+        if isAlone {
+            let columns = Self.ceiling(width * component.horizontal, by: 8 * maximumHorizontal)
+            let rows = Self.ceiling(height * component.vertical, by: 8 * maximumVertical)
+            return columns * rows
+        }
+        let columns = Self.ceiling(width, by: 8 * maximumHorizontal)
+        let rows = Self.ceiling(height, by: 8 * maximumVertical)
+        return columns * rows * component.horizontal * component.vertical
+    }
+
+    private static func ceiling(_ dividend: Int, by divisor: Int) -> Int {
+        (dividend + divisor - 1) / divisor
+    }
+}
+
+/// The second bytes of markers.
+enum JPEGMarker {
+    static let start: UInt8 = 0xD8
+    static let end: UInt8 = 0xD9
+    static let scan: UInt8 = 0xDA
+    static let quantizationTables: UInt8 = 0xDB
+    static let huffmanTables: UInt8 = 0xC4
+    static let restartInterval: UInt8 = 0xDD
+    static let comment: UInt8 = 0xFE
+    static let progressiveFrame: UInt8 = 0xC2
+    static let sequentialFrames: ClosedRange<UInt8> = 0xC0...0xC1
+    static let restarts: ClosedRange<UInt8> = 0xD0...0xD7
+    static let applications: ClosedRange<UInt8> = 0xE0...0xEF
+
+    /// What a marker asks for that is not decoded here; nil for all others.
+    static func unsupportedFeature(_ marker: UInt8) -> String? {
+        switch marker {
+        case 0xC3: "lossless coding"
+        case 0xC5...0xC7, 0xDE, 0xDF: "hierarchical coding"
+        case 0xC9...0xCC, 0xCD...0xCF: "arithmetic coding"
+        case 0xDC: "a height that follows the picture (DNL)"
+        case 0xC8, 0xF0...0xFD: "an extension of the format"
+        default: nil
+        }
+    }
+}

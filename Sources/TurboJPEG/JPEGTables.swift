@@ -1,0 +1,57 @@
+/// Which tables a JPEG has defined so far.
+struct JPEGTables: Sendable {
+    private var quantization: UInt8 = 0
+    /// The length of each Huffman table's shortest code, 1 to 16; 0 where there is no such table.
+    private var shortestDC: InlineArray<4, UInt8> = .init(repeating: 0)
+    private var shortestAC: InlineArray<4, UInt8> = .init(repeating: 0)
+
+    func hasQuantization(_ id: Int) -> Bool {
+        id < 8 && quantization & 1 << UInt8(truncatingIfNeeded: id) != 0
+    }
+
+    /// The length of a table's shortest code in bits; nil where the table is not defined.
+    func shortestCode(dc id: Int) -> Int? { Self.shortest(id, in: shortestDC) }
+
+    /// The same of a table for AC coefficients.
+    func shortestCode(ac id: Int) -> Int? { Self.shortest(id, in: shortestAC) }
+
+    private static func shortest(_ id: Int, in lengths: InlineArray<4, UInt8>) -> Int? {
+        guard lengths.indices.contains(id), lengths[id] > 0 else { return nil }
+        return Int(lengths[id])
+    }
+
+    /// Takes the tables of a DQT segment; false where it is not one.
+    mutating func takeQuantization(_ bytes: Span<UInt8>, _ content: Range<Int>) -> Bool {
+        var index = content.lowerBound
+        repeat {
+            guard index < content.upperBound else { return false }
+            let (precision, id) = (bytes[index] >> 4, bytes[index] & 15)
+            guard precision <= 1, id <= 3 else { return false }
+            index += 1 + 64 * (Int(precision) + 1)
+            quantization |= 1 << id
+        } while index < content.upperBound
+        return index == content.upperBound
+    }
+
+    /// Takes the tables of a DHT segment; false where it is not one, or where a table has more codes than there can be.
+    mutating func takeHuffman(_ bytes: Span<UInt8>, _ content: Range<Int>) -> Bool {
+        var index = content.lowerBound
+        repeat {
+            guard index + 17 <= content.upperBound else { return false }
+            let (kind, id) = (bytes[index] >> 4, Int(bytes[index] & 15))
+            guard kind <= 1, id <= 3 else { return false }
+            var (codes, space, shortest) = (0, 0, UInt8(0))
+            for length in 1...16 {
+                let count = Int(bytes[index + length])
+                codes += count
+                // What the codes of a length take of all words of 16 bits.
+                space += count << (16 - length)
+                if count > 0, shortest == 0 { shortest = UInt8(truncatingIfNeeded: length) }
+            }
+            guard 1...256 ~= codes, space <= 1 << 16 else { return false }
+            if kind == 0 { shortestDC[id] = shortest } else { shortestAC[id] = shortest }
+            index += 17 + codes
+        } while index < content.upperBound
+        return index == content.upperBound
+    }
+}

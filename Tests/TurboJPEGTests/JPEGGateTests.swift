@@ -1,0 +1,146 @@
+import Foundation
+import Testing
+import TurboJPEG
+
+/// JPEGs as nobody should send them. What follows the numbers is in docs/security.md.
+@Suite(.timeLimit(.minutes(5))) struct JPEGGateTests {
+    static let formats: [PixelFormat] = [.bgra, .gray, .i420, .nv12]
+
+    @Test(arguments: HostileJPEG.refusedByGate)
+    func isRefusedBeforeTheLibraryIsAskedAndMemoryTaken(_ hostile: HostileJPEG) throws {
+        for format in Self.formats {
+            let pool = PixelBufferPool()
+            let error = try #require(Self.error(of: hostile.bytes, as: format, JPEGDecoder(pool: pool)))
+            #expect(error.code == hostile.code, "\(error)")
+            #expect(error.libraryMessage == nil && !error.isWarning)
+            #expect(!error.message.isEmpty && error.description.contains(error.code.name))
+            #expect(pool.allocatedCount == 0)
+        }
+    }
+
+    @Test(arguments: HostileJPEG.refusedByLibrary)
+    func isATypedErrorWhereOnlyTheDataAreWrong(_ hostile: HostileJPEG) throws {
+        for format in Self.formats {
+            let error = try #require(Self.error(of: hostile.bytes, as: format))
+            #expect([hostile.code, .truncated].contains(error.code), "\(error)")
+            #expect(error.libraryMessage?.isEmpty == false)
+        }
+    }
+
+    @Test("J17, J20: nothing is left behind for the next picture", arguments: HostileJPEG.all)
+    func hasNoEffectOnTheNextPicture(_ hostile: HostileJPEG) throws {
+        let decoder = JPEGDecoder()
+        for format in Self.formats {
+            let before = try decoder.decode(bytes: HostileJPEG.good, as: format)
+            let first = try #require(Self.error(of: hostile.bytes, as: format, decoder))
+            let after = try decoder.decode(bytes: HostileJPEG.good, as: format)
+            let second = try #require(Self.error(of: hostile.bytes, as: format, decoder))
+            #expect(after.hasSamePixels(as: before))
+            #expect(first == second)
+        }
+    }
+
+    @Test(arguments: HostileJPEG.all)
+    func isNotTransformedEither(_ hostile: HostileJPEG) {
+        let code = errorCode { () throws(TurboJPEGError) in _ = try JPEGTransform.rotate90.apply(to: hostile.bytes.span)
+        }
+        #expect(code == hostile.code || code == .truncated || code == .transformFailed)
+    }
+
+    @Test func `J5: a plain picture in the fewest bytes there can be is decoded`() throws {
+        for (width, height) in [(8, 8), (80, 80), (81, 7), (1000, 3)] {
+            let picture = try JPEGDecoder().decode(bytes: HandmadeJPEG.plain(width: width, height: height), as: .gray)
+            #expect((picture.width, picture.height) == (width, height))
+        }
+    }
+
+    @Test(
+        "J9, J10: progressive scans are counted",
+        arguments: [(10, 10, true), (11, 10, false), (490, 100, false), (5_000, 100, false)]
+    )
+    func scansAreCounted(scans: Int, limit: Int, isAccepted: Bool) {
+        var decoder = JPEGDecoder()
+        decoder.limits.maximumProgressiveScans = limit
+        let error = Self.error(of: HostileJPEG.progressive(scans: scans), as: .gray, decoder)
+        // What the library says of such scans is its own business: it is asked.
+        #expect((error?.code == .tooManyScans) == !isAccepted)
+    }
+
+    @Test func `J9: a progressive picture is decoded where that is allowed`() throws {
+        let jpeg = try ReferenceTool.cjpeg.run(["-progressive"], on: testPicture(75, 51).ppm())
+        #expect(Self.error(of: jpeg, as: .bgra)?.code == .unsupported)
+        var decoder = JPEGDecoder()
+        decoder.limits = .ownFiles
+        #expect(try decoder.decode(bytes: jpeg, as: .bgra).width == 75)
+        let header = try JPEGHeader(inspecting: jpeg.span)
+        #expect((header.width, header.height) == (75, 51))
+    }
+
+    @Test("J14: what senders make is decoded", arguments: ChromaSubsampling.allCases, [(75, 51), (16, 16), (1, 1)])
+    func isDecoded(subsampling: ChromaSubsampling, size: (width: Int, height: Int)) throws {
+        var encoder = JPEGEncoder()
+        encoder.subsampling = subsampling
+        let jpeg = try encoder.encode(testPicture(size.width, size.height))
+        for format in Self.formats {
+            let picture = try JPEGDecoder().decode(bytes: jpeg, as: format)
+            #expect((picture.width, picture.height) == size)
+        }
+    }
+
+    @Test func `J14: a picture whose components have scans of their own is decoded`() throws {
+        let script = "0;\n1;\n2;\n"
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("scans-\(UUID().uuidString)")
+        try Data(script.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let jpeg = try ReferenceTool.cjpeg.run(["-scans", file.path], on: testPicture(75, 51).ppm())
+        let plain = try ReferenceTool.cjpeg.run([], on: testPicture(75, 51).ppm())
+        let expected = try JPEGDecoder().decode(bytes: plain, as: .bgra)
+        #expect(try JPEGDecoder().decode(bytes: jpeg, as: .bgra).hasSamePixels(as: expected))
+    }
+
+    @Test func `J15: an orientation in the JPEG is not heeded`() throws {
+        // Big-endian TIFF with a single entry: orientation 6.
+        let exif =
+            Array("Exif\0\0MM\0*".utf8) + [0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0]
+        let jpeg = HandmadeJPEG.inserting(HandmadeJPEG.segment(0xE1, exif), before: 0xDB, in: HostileJPEG.good)
+        #expect(jpeg.count > HostileJPEG.good.count)
+        let expected = try JPEGDecoder().decode(bytes: HostileJPEG.good, as: .bgra)
+        #expect(try JPEGDecoder().decode(bytes: jpeg, as: .bgra).hasSamePixels(as: expected))
+    }
+
+    @Test func `J19, W29: zeros after the end are padding`() throws {
+        let expected = try JPEGDecoder().decode(bytes: HostileJPEG.good, as: .bgra)
+        for count in [1, 1_000, 10_240] {
+            let padded = HostileJPEG.good + [UInt8](repeating: 0, count: count)
+            #expect(try JPEGDecoder().decode(bytes: padded, as: .bgra).hasSamePixels(as: expected))
+        }
+        var decoder = JPEGDecoder()
+        decoder.limits.acceptsTrailingData = true
+        let followed = HostileJPEG.good + HostileJPEG.good
+        #expect(try decoder.decode(bytes: followed, as: .bgra).hasSamePixels(as: expected))
+    }
+
+    @Test("J21: much that means nothing before the picture", arguments: [true, false])
+    func muchBefore(isComments: Bool) throws {
+        let comment = HandmadeJPEG.segment(0xFE, [UInt8](repeating: 0xFF, count: 65_533))
+        let much = isComments ? (0..<128).flatMap { _ in comment } : [UInt8](repeating: 0xFF, count: 8 << 20)
+        let jpeg = HandmadeJPEG.inserting(much, before: 0xDB, in: HostileJPEG.good)
+        #expect(jpeg.count > 8 << 20)
+        let expected = try JPEGDecoder().decode(bytes: HostileJPEG.good, as: .bgra)
+        #expect(try JPEGDecoder().decode(bytes: jpeg, as: .bgra).hasSamePixels(as: expected))
+    }
+
+    /// What is thrown; nil where the JPEG is decoded.
+    static func error(
+        of jpeg: [UInt8],
+        as format: PixelFormat,
+        _ decoder: JPEGDecoder = JPEGDecoder()
+    ) -> TurboJPEGError? {
+        do throws(TurboJPEGError) {
+            _ = try decoder.decode(bytes: jpeg, as: format)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

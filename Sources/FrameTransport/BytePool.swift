@@ -34,15 +34,16 @@ public final class BytePool: Sendable {
 
     deinit {
         state.withLock { state in
-            for chunk in state.idle { unsafe chunk.memory.deallocate() }
+            for chunk in state.idle { unsafe Syscalls.release(chunk.memory) }
         }
     }
 
     /// How many times memory was asked of the system.
     package var allocations: Int { state.withLock { $0.allocations } }
 
+    /// Takes memory for at least `capacity` bytes; an empty chunk where the system has none.
     func take(_ capacity: Int) -> Chunk {
-        let size = Self.chunkSize(for: capacity)
+        guard let size = Self.chunkSize(for: capacity) else { return unsafe Chunk(memory: Self.nothing) }
         let idle = state.withLock { state -> Chunk? in
             guard let index = state.idle.lastIndex(where: { unsafe $0.memory.count == size }) else {
                 state.allocations += 1
@@ -52,21 +53,26 @@ public final class BytePool: Sendable {
             return state.idle.remove(at: index)
         }
         if let idle { return idle }
-        return unsafe Chunk(memory: .allocate(byteCount: size, alignment: 64))
+        return unsafe Chunk(memory: Syscalls.allocate(byteCount: size) ?? Self.nothing)
     }
 
     func giveBack(_ chunk: Chunk) {
         let size = unsafe chunk.memory.count
+        guard size > 0 else { return }
         let isKept = state.withLock { state in
             guard state.idleBytes + size <= maximumIdleBytes, size <= maximumIdleBytes / 4 else { return false }
             state.idle.append(chunk)
             state.idleBytes += size
             return true
         }
-        if !isKept { unsafe chunk.memory.deallocate() }
+        if !isKept { unsafe Syscalls.release(chunk.memory) }
     }
 
-    private static func chunkSize(for capacity: Int) -> Int {
+    private static var nothing: MemoryRun { unsafe MemoryRun(start: nil, count: 0) }
+
+    /// The size of a chunk for so many bytes; nil where no system could give it.
+    private static func chunkSize(for capacity: Int) -> Int? {
+        guard capacity <= 1 << 40 else { return nil }
         var size = smallest
         while size < capacity { size *= 2 }
         return size

@@ -25,6 +25,8 @@ public final class FrameBytes: @unchecked Sendable {
 
     /// Makes a body by writing it in place, without filling the memory with zeroes first.
     ///
+    /// Where the system has not so much memory there is no room at all to write to.
+    ///
     /// - Parameters:
     ///   - capacity: the most bytes that `initialize` may append.
     ///   - pool: where the memory comes from and goes back to.
@@ -36,15 +38,21 @@ public final class FrameBytes: @unchecked Sendable {
         initializingWith initialize: (inout OutputSpan<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
         self.init(capacity: capacity, pool: pool)
+        guard self.capacity > 0 else {
+            var noRoom = OutputSpan<UInt8>()
+            try initialize(&noRoom)
+            return
+        }
         let memory = unsafe chunk.memory.bindMemory(to: UInt8.self)
         var output = unsafe OutputSpan(buffer: memory, initializedCount: 0)
         try initialize(&output)
         count = unsafe output.finalize(for: memory)
     }
 
-    /// Makes a body by copying `bytes`.
+    /// Makes a body by copying `bytes`; an empty one where the system has no memory for them.
     public convenience init(copying bytes: Span<UInt8>, pool: BytePool = .shared) {
         self.init(capacity: bytes.count, pool: pool)
+        guard capacity >= bytes.count else { return }
         unsafe bytes.withUnsafeBytes { bytes in
             unsafe chunk.memory.copyMemory(from: bytes)
         }
@@ -84,10 +92,11 @@ extension FrameBytes {
         count += bytes.count
     }
 
-    /// Makes room for `capacity` bytes in all, keeping what has been filled.
+    /// Makes room for `capacity` bytes in all, keeping what has been filled; none where the system has no memory.
     func grow(to capacity: Int) {
         guard capacity > self.capacity else { return }
         let larger = pool.take(capacity)
+        guard unsafe larger.memory.count > 0 else { return }
         unsafe larger.memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: chunk.memory[..<count]))
         pool.giveBack(chunk)
         chunk = larger

@@ -36,6 +36,10 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let peerRefused = Code("peer.refused")
         /// The peer sent what is not a frame message; `wireError` says what and where.
         public static let malformedMessage = Code("peer.malformed")
+        /// The peer sent too many frames in a row that could not be decoded.
+        public static let undecodableFrames = Code("peer.undecodable")
+        /// The system gave no memory for a body, or it is larger than the memory budget allows for any.
+        public static let noMemory = Code("memory.exhausted")
         /// The peer took too long over a frame.
         public static let receiveTimedOut = Code("peer.timedOut")
         /// The peer took nothing for too long.

@@ -42,10 +42,25 @@ public struct TransportLimits: Sendable, Hashable {
     /// Default: 64.
     public var connections = 64
 
+    /// How many frames in a row may be undecodable; the connection that has sent so many is closed.
+    ///
+    /// Default: 8. See ``Frame/reportUndecodable()``.
+    public var undecodableFrames = 8
+
     /// How many connections the system may hold that have not been accepted yet.
     ///
     /// Default: 128.
     public var backlog = 128
+
+    /// How long accepting pauses when the system is short of descriptors; each further pause is twice as long.
+    ///
+    /// Default: 100 ms.
+    public var shortagePause: Duration = .milliseconds(100)
+
+    /// The longest of these pauses.
+    ///
+    /// Default: 1 s.
+    public var longestShortagePause: Duration = .seconds(1)
 
     /// How long an orderly close waits for the other side to close too.
     ///

@@ -51,16 +51,24 @@ public final class FrameDecoder: Sendable {
     ///   - format: the arrangement of the bytes.
     ///   - scale: decodes to a fraction of the size, which is faster than scaling afterwards.
     /// - Returns: the picture, in memory that goes back to the decoder's pool.
-    /// - Throws: `sizeMismatch` before any pixels are decoded, or what `JPEGDecoder` throws. The connection is not
-    ///   affected: the next frame may be good.
+    /// - Throws: `sizeMismatch` before any pixels are decoded, or what `JPEGDecoder` throws. The connection goes on, as the
+    ///   next frame may be good, until too many in a row were not: see `TransportLimits.undecodableFrames`.
     public func decode(
         _ frame: Frame,
         as format: PixelFormat = .bgra,
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
         let startedAt = MonotonicClock.now()
-        let picture = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in
-            try decode(jpeg, bufferSize: frame.bufferSize, as: format, scale: scale)
+        let picture: PixelBuffer
+        do {
+            picture = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in
+                try decode(jpeg, bufferSize: frame.bufferSize, as: format, scale: scale)
+            }
+            frame.reportDecoded()
+        } catch {
+            // A lack of memory is not the sender's fault.
+            if ![.allocationFailed, .codecUnavailable].contains(error.code) { frame.reportUndecodable() }
+            throw error
         }
         let result =
             configuration.isUpright

@@ -17,6 +17,11 @@ public struct Frame: Sendable {
     /// Nanoseconds from the first byte of the head to the last of the body.
     public let transferTime: UInt64
 
+    /// What counts the frames of its connection that cannot be decoded.
+    var tally: DecodingTally?
+    /// What it takes of the memory budget until the consumer has it.
+    var grant: MemoryBudget.Grant?
+
     /// The picture's size as the head states it; the JPEG's own may differ by a pixel.
     public var bufferSize: BufferSize { head.bufferSize }
 
@@ -30,4 +35,28 @@ public struct Frame: Sendable {
 
     /// The sender's number of the frame, where it states one: a gap is a frame dropped before the socket.
     public var sequence: UInt64? { head.sequence }
+}
+
+extension Frame {
+    /// Says that the JPEG was decoded.
+    ///
+    /// `FrameDecoder` says it by itself; for those who decode by other means.
+    public func reportDecoded() {
+        tally?.note(frame: index, isDecoded: true)
+    }
+
+    /// Says that the JPEG could not be decoded: after ``TransportLimits/undecodableFrames`` of them in a row the connection
+    /// is closed.
+    ///
+    /// `FrameDecoder` says it by itself; for those who decode by other means.
+    public func reportUndecodable() {
+        tally?.note(frame: index, isDecoded: false)
+    }
+
+    /// The frame as the consumer gets it: no longer a part of what is being received.
+    func handedOver() -> Frame {
+        var frame = self
+        frame.grant = nil
+        return frame
+    }
 }

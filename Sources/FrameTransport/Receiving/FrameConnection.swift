@@ -100,9 +100,9 @@ public final class FrameConnection: Sendable, Identifiable {
             /// - Throws: why the connection failed.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
                 let driver = connection.driver
-                if let frame = driver.mailbox.take() { return frame }
-                if driver.thread.isCurrent, let frame = driver.receiveInline() { return frame }
-                return try await driver.mailbox.next(isolation: actor)
+                if let frame = driver.mailbox.take() { return frame.handedOver() }
+                if driver.thread.isCurrent, let frame = driver.receiveInline() { return frame.handedOver() }
+                return try await driver.mailbox.next(isolation: actor)?.handedOver()
             }
 
             /// The next frame; nil at the end, or where the caller's task is cancelled.

@@ -9,6 +9,8 @@ internal import FrameWire
         case frame(Frame)
         case audio(AudioMessage)
         case status(SenderStatus)
+        /// The head of a body has come that is so large that memory for it must be granted first.
+        case needsGrant(bytes: Int)
         /// The socket has no more for now.
         case wouldBlock
         /// The peer will send no more, and stopped between two messages.
@@ -49,6 +51,11 @@ internal import FrameWire
 
     private var decoder: FrameMessageDecoder
     private let pool: BytePool
+    private let tally: DecodingTally
+    /// The largest body that needs no grant.
+    private let share: Int
+    private var needsGrant = false
+    private var grant: MemoryBudget.Grant?
     private let staging: MemoryRun
     private var staged = 0..<0
     private var message: Message?
@@ -59,9 +66,11 @@ internal import FrameWire
     private var hasHungUp = false
     private var isAtEnd = false
 
-    init(limits: WireLimits, pool: BytePool) {
+    init(limits: WireLimits, pool: BytePool, share: Int, tally: DecodingTally) {
         decoder = FrameMessageDecoder(limits: limits)
         self.pool = pool
+        self.share = share
+        self.tally = tally
         unsafe staging = .allocate(byteCount: Self.stagingCapacity, alignment: 16)
     }
 
@@ -75,8 +84,22 @@ internal import FrameWire
         if readiness.contains(.hangup) { hasHungUp = true }
     }
 
+    /// Takes the memory that was asked for, so that the body can be read.
+    mutating func take(_ grant: MemoryBudget.Grant) {
+        self.grant = grant
+        needsGrant = false
+    }
+
+    /// Gives up the body that is being read: the connection has ended.
+    mutating func abandon() {
+        message = nil
+        body = nil
+        grant = nil
+    }
+
     /// Reads on to the end of the next frame, or of what there is.
     mutating func receive(from socket: Int32) throws(TransportError) -> Progress {
+        if needsGrant { return .needsGrant(bytes: decoder.bodyRemaining) }
         while true {
             if let progress = try decodeStaged() { return progress }
             guard mayHaveMore else { return .wouldBlock }
@@ -119,17 +142,22 @@ internal import FrameWire
             case .incomplete:
                 break
             case .head(let head):
-                begin(.frame(head))
+                if head.contentLength > share {
+                    try begin(.frame(head))
+                    needsGrant = true
+                    return .needsGrant(bytes: head.contentLength)
+                }
+                try begin(.frame(head))
             case .audio(let head):
-                begin(.audio(head))
+                try begin(.audio(head))
             case .skipped:
-                begin(.unknown)
+                try begin(.unknown)
             case .status(let status):
                 phase = .betweenMessages
                 messages += 1
                 return .status(status)
             case .body:
-                makeRoom(for: step.consumed)
+                try makeRoom(for: step.consumed)
                 unsafe body?.append(UnsafeRawBufferPointer(rebasing: run[..<step.consumed]))
             }
             if let progress = finishedBody() { return progress }
@@ -137,13 +165,14 @@ internal import FrameWire
         return nil
     }
 
-    private mutating func begin(_ message: Message) {
+    private mutating func begin(_ message: Message) throws(TransportError) {
         self.message = message
         phase = .body(length: decoder.bodyRemaining)
         guard let length = message.keptByteCount else { return }
         // What this connection has sent before, it may send again; a larger claim must first be made good.
         let trusted = max(Self.firstCapacity, largestBody * 2)
         body = FrameBytes(capacity: min(length, trusted), pool: pool)
+        try makeRoom(for: min(1, length))
     }
 
     /// Takes the message out where its body is whole.
@@ -163,20 +192,33 @@ internal import FrameWire
         defer { frames += 1 }
         largestBody = max(largestBody, jpeg.count)
         let now = MonotonicClock.now()
-        return Frame(jpeg: jpeg, head: head, index: frames, receivedAt: now, transferTime: now &- startedAt)
+        defer { grant = nil }
+        return Frame(
+            jpeg: jpeg,
+            head: head,
+            index: frames,
+            receivedAt: now,
+            transferTime: now &- startedAt,
+            tally: tally,
+            grant: grant
+        )
     }
 
     /// Sees to it that `count` more bytes, or some at least, have a place in the body.
-    private func makeRoom(for count: Int) {
+    ///
+    /// - Throws: `noMemory`.
+    private func makeRoom(for count: Int) throws(TransportError) {
         guard let body, let length = message?.keptByteCount, body.capacity < body.count + count else { return }
         body.grow(to: min(length, max(body.capacity * 2, body.count + count)))
+        guard body.capacity < body.count + count else { return }
+        throw TransportError(.noMemory, "the system has no memory for a body of \(length) bytes")
     }
 
     // MARK: From the socket
 
     /// Reads once; false where the socket had nothing, or the stream has ended.
     private mutating func read(from socket: Int32) throws(TransportError) -> Bool {
-        makeRoom(for: 1)
+        try makeRoom(for: 1)
         let rest = decoder.bodyRemaining
         let target = unsafe body?.freeRun(limit: rest) ?? MemoryRun(start: nil, count: 0)
         // While the body does not fit yet, what follows belongs to it and not to the staging area.

@@ -34,6 +34,9 @@ public final class FrameServer: Sendable {
         /// The thread that accepts and reads.
         public var thread = IOThread.shared
 
+        /// How much memory frames may take while they are received, over all servers that share it.
+        public var memory = MemoryBudget.shared
+
         /// Where the memory of frames comes from.
         public var pool = BytePool.shared
 

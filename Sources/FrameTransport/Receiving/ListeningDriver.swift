@@ -13,14 +13,10 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private var registration: IORegistration?
     private var connections: [Int: ReceivingDriver] = [:]
     private var lastConnection = 0
-    private var pause = firstPause
+    private var pause: Duration
 
     /// How many connections one turn may accept.
     private static let acceptsPerTurn = 64
-
-    /// How long accepting pauses where the system is short of descriptors; it doubles up to `longestPause`.
-    private static let firstPause = Duration.milliseconds(100)
-    private static let longestPause = Duration.seconds(1)
 
     init(
         _ socket: consuming ListeningSocket,
@@ -29,6 +25,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     ) {
         self.socket = consume socket
         self.configuration = configuration
+        pause = configuration.limits.shortagePause
         self.delegate = delegate
     }
 
@@ -65,7 +62,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             guard let listener = socket?.rawValue else { return }
             do {
                 admit(try Syscalls.accept(from: listener))
-                pause = Self.firstPause
+                pause = configuration.limits.shortagePause
             } catch .again {
                 return
             } catch .aborted {
@@ -73,7 +70,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             } catch  where error.isExhaustion {
                 // The connection stays in the backlog; trying again at once would only spin.
                 registration?.deadline = MonotonicClock.deadline(in: pause)
-                pause = min(pause * 2, Self.longestPause)
+                pause = min(pause + pause, configuration.limits.longestShortagePause)
                 return
             } catch {
                 end(TransportError(.system, systemError: error, "no more connections can be accepted"))

@@ -24,6 +24,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private(set) var isReady = false
 
     private let limits: TransportLimits
+    private let memory: MemoryBudget
+    /// The number of the request for memory that has not been granted yet: nothing is read until then.
+    private var awaitedGrant: UInt64?
     private let tokens: HandshakeTokens?
     private let hello: ControlHello?
     private var token: TokenReader?
@@ -46,12 +49,21 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     init(_ descriptor: consuming OwnedDescriptor, configuration: FrameServer.Configuration) {
         thread = configuration.thread
         limits = configuration.limits
+        memory = configuration.memory
         tokens = configuration.tokens
         hello = configuration.hello
         token = configuration.tokens.map { TokenReader(expecting: $0.expected) }
         self.descriptor = consume descriptor
-        receiver = FrameReceiver(limits: configuration.limits.wire, pool: configuration.pool)
         let owner = WeakReference<ReceivingDriver>()
+        receiver = FrameReceiver(
+            limits: limits.wire,
+            pool: configuration.pool,
+            share: memory.share(ofConnections: limits.connections),
+            tally: DecodingTally(limit: limits.undecodableFrames) {
+                guard let driver = owner.object else { return }
+                driver.thread.execute { driver.endForUndecodableFrames() }
+            }
+        )
         mailbox = Mailbox(capacity: 1, overflow: configuration.delivery == .newest ? .replacesOldest : .refused) {
             guard let driver = owner.object else { return }
             driver.thread.execute { driver.turn() }
@@ -189,13 +201,13 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             }
             guard let frame = receive() else { return }
             messagesLeft -= 1
-            if let sink { sink(frame) } else { mailbox.put(frame) }
+            if let sink { sink(frame.handedOver()) } else { mailbox.put(frame) }
         }
         thread.execute { self.turn() }
     }
 
     private func receive() -> Frame? {
-        while !isLingering, let socket = descriptor?.rawValue {
+        while !isLingering, awaitedGrant == nil, let socket = descriptor?.rawValue {
             // Sound and statuses have their share of a turn too, or a flood of them would never end it.
             guard messagesLeft > 0 else {
                 thread.execute { self.turn() }
@@ -212,6 +224,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
                     messagesLeft -= 1
                     if case .stopped(let reason) = status.state { stopReason = reason }
                     statuses.put(status)
+                case .needsGrant(let bytes):
+                    try ask(for: bytes)
                 case .wouldBlock:
                     updateDeadline()
                     return nil
@@ -223,6 +237,34 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             }
         }
         return nil
+    }
+
+    /// Asks for memory for a large body; until it is granted the connection is not read.
+    private func ask(for bytes: Int) throws(TransportError) {
+        guard bytes <= memory.largestGrant else {
+            throw TransportError(
+                .noMemory,
+                "a body of \(bytes) bytes is more than the memory budget of \(memory.bytes) allows for any"
+            )
+        }
+        let answer = memory.ask(bytes) { [weak self, thread] grant in
+            thread.execute { [weak self] in self?.granted(grant) }
+        }
+        switch answer {
+        case .granted(let grant): return receiver.take(grant)
+        case .waiting(let id): awaitedGrant = id
+        }
+        // The wait is this side's: no deadline runs against the peer.
+        registration?.deadline = nil
+        deadlinePhase = nil
+    }
+
+    private func granted(_ grant: MemoryBudget.Grant) {
+        // Where the connection has ended meanwhile the grant goes to the next one that waits.
+        guard awaitedGrant != nil, descriptor != nil, !isLingering else { return }
+        awaitedGrant = nil
+        receiver.take(grant)
+        turn()
     }
 
     /// Reads on to the peer's end and throws it away; one that never stops has its turns as others have.
@@ -257,6 +299,17 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         registration?.deadline = duration.map { MonotonicClock.deadline(in: $0) }
     }
 
+    private func endForUndecodableFrames() {
+        finish(
+            .failed(
+                TransportError(
+                    .undecodableFrames,
+                    "the sender sent \(limits.undecodableFrames) frames in a row that cannot be decoded"
+                )
+            )
+        )
+    }
+
     private func endMailboxes(_ error: TransportError?) {
         mailbox.end(error)
         audio.end()
@@ -268,6 +321,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         registration?.cancel()
         registration = nil
         descriptor = nil
+        receiver.abandon()
+        if let awaitedGrant { memory.withdraw(awaitedGrant) }
         closed.set(reason)
         endMailboxes(reason.error)
         onEnd?(reason)

@@ -38,6 +38,18 @@ enum Syscalls {
     }
 
     static var effectiveUserID: UInt32 { geteuid() }
+
+    /// Memory that is not filled; nil where the system has none, which Swift's own `allocate` would trap on.
+    static func allocate(byteCount: Int) -> MemoryRun? {
+        var memory: UnsafeMutableRawPointer?
+        guard unsafe posix_memalign(&memory, 64, byteCount) == 0 else { return nil }
+        return unsafe MemoryRun(start: memory, count: byteCount)
+    }
+
+    /// Gives back what ``allocate(byteCount:)`` gave.
+    static func release(_ memory: MemoryRun) {
+        unsafe free(memory.baseAddress)
+    }
 }
 
 // MARK: - Transfers

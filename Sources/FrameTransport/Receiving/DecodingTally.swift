@@ -1,0 +1,34 @@
+internal import Locking
+
+/// Counts the frames of a connection that could not be decoded, one after the other.
+final class DecodingTally: Sendable {
+    private struct State {
+        var failures = 0
+        /// The last frame that failed: several readers may say so of the same one.
+        var lastFailure: Int?
+    }
+
+    private let limit: Int
+    private let onLimit: @Sendable () -> Void
+    private let state = Locked(State())
+
+    /// Makes a tally that calls `onLimit` when so many frames in a row have failed.
+    init(limit: Int, onLimit: @escaping @Sendable () -> Void) {
+        self.limit = max(1, limit)
+        self.onLimit = onLimit
+    }
+
+    func note(frame index: Int, isDecoded: Bool) {
+        let isOver = state.withLock { state in
+            guard !isDecoded else {
+                state = State()
+                return false
+            }
+            guard state.lastFailure != index else { return false }
+            state.lastFailure = index
+            state.failures += 1
+            return state.failures == limit
+        }
+        if isOver { onLimit() }
+    }
+}

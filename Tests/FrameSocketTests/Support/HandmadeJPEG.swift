@@ -1,0 +1,1 @@
+../../TurboJPEGTests/Support/HandmadeJPEG.swift

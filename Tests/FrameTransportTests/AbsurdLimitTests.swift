@@ -1,0 +1,68 @@
+import FrameTransport
+import FrameWire
+import Testing
+
+/// The limits that are counts and times, at values that nobody should set: no trap, and nothing that hangs.
+@Suite(.timeLimit(.minutes(5))) struct AbsurdLimitTests {
+    /// A limit, and how it is set.
+    struct Limit<Value: Sendable>: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let set: @Sendable (inout TransportLimits, Value) -> Void
+    }
+
+    static let counts: [Limit<Int>] = [
+        Limit(testDescription: "connections") { $0.connections = $1 },
+        Limit(testDescription: "backlog") { $0.backlog = $1 },
+        Limit(testDescription: "body rate") { $0.bodyBytesPerSecond = $1 },
+        Limit(testDescription: "undecodable frames") { $0.undecodableFrames = $1 },
+        Limit(testDescription: "head") { $0.wire.maximumHeadBytes = $1 },
+        Limit(testDescription: "fields") { $0.wire.maximumFields = $1 },
+        Limit(testDescription: "content length") { $0.wire.maximumContentLength = $1 },
+        Limit(testDescription: "audio") { $0.wire.maximumAudioBytes = $1 },
+        Limit(testDescription: "dimension") { $0.wire.maximumDimension = $1 },
+        Limit(testDescription: "pixels") { $0.wire.maximumPixels = $1 },
+    ]
+
+    static let times: [Limit<Duration>] = [
+        Limit(testDescription: "handshake") { $0.handshake = $1 },
+        Limit(testDescription: "first frame") { $0.firstFrame = $1 },
+        Limit(testDescription: "head") { $0.head = $1 },
+        Limit(testDescription: "body") { $0.body = $1 },
+        Limit(testDescription: "idle") { $0.idle = $1 },
+        Limit(testDescription: "linger") { $0.linger = $1 },
+        Limit(testDescription: "pause") { $0.shortagePause = $1 },
+        Limit(testDescription: "longest pause") { $0.longestShortagePause = $1 },
+    ]
+
+    @Test(arguments: counts, [Int.min, -1, 0, 1, .max])
+    func absurdCount(_ limit: Limit<Int>, _ value: Int) async throws {
+        try await expectAnEnd { limit.set(&$0, value) }
+    }
+
+    @Test(arguments: times, [Duration.seconds(Int64.min), .seconds(-1), .zero, .nanoseconds(1), .seconds(Int64.max)])
+    func absurdTime(_ limit: Limit<Duration>, _ value: Duration) async throws {
+        try await expectAnEnd { limit.set(&$0, value) }
+    }
+
+    /// A sender that sends two frames and closes comes to an end, whatever that is.
+    private func expectAnEnd(_ change: (inout TransportLimits) -> Void) async throws {
+        let directory = try TemporaryDirectory()
+        let server = try directory.server { change(&$0.limits) }
+        let consuming = Task {
+            for try await connection in server.connections {
+                do {
+                    for try await frame in connection.frames { #expect(frame.jpeg.count == 3000) }
+                } catch {}
+                _ = await connection.closed()
+            }
+        }
+        let client = try RawSocket.connected(to: directory.socket)
+        // It may be turned away.
+        try? await client.write(message(body(1, count: 3000)) + message(body(2, count: 3000)))
+        client.finishWriting()
+        _ = try? await client.read(1)
+        server.close()
+        await server.closed()
+        try await consuming.value
+    }
+}

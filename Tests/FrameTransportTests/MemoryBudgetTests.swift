@@ -1,0 +1,155 @@
+import Foundation
+import FrameWire
+import Testing
+
+@testable import FrameTransport
+
+/// Memory for bodies that are being received: it is bounded over all connections, and nobody waits for ever.
+@Suite(.timeLimit(.minutes(5))) struct MemoryBudgetTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test func `the default is 512 MiB, a share of it 2 MiB and the largest body a half`() {
+        #expect(FrameServer.Configuration().memory === MemoryBudget.shared)
+        #expect(MemoryBudget.shared.bytes == 512 << 20)
+        #expect(MemoryBudget.shared.share(ofConnections: TransportLimits().connections) == 2 << 20)
+        #expect(MemoryBudget.shared.largestGrant > WireLimits().maximumContentLength)
+    }
+
+    @Test(arguments: [Int.min, -1, 0, 1, 7, .max]) func `any number of connections has a share`(connections: Int) {
+        let budget = MemoryBudget(bytes: 1000)
+        #expect(0...250 ~= budget.share(ofConnections: connections))
+        #expect(MemoryBudget(bytes: -5).share(ofConnections: connections) == 0)
+        #expect(MemoryBudget(bytes: .max).share(ofConnections: connections) >= 0)
+    }
+
+    @Test func `grants are given in the order of asking, and come back when they are let go of`() throws {
+        let budget = MemoryBudget(bytes: 200)
+        let granted = Counter()
+        do {
+            guard case .granted(let first) = budget.ask(60, onGrant: { _ in granted.increment() }),
+                case .waiting(let second) = budget.ask(50, onGrant: { _ in granted.increment() }),
+                case .waiting = budget.ask(10, onGrant: { _ in granted.increment() })
+            else {
+                Issue.record("60 of 100 are free, and nobody is served before those who asked earlier")
+                return
+            }
+            #expect(budget.free == 40 && granted.value == 0)
+            // The one in front goes away: who comes next has room.
+            budget.withdraw(second)
+            #expect(budget.free == 40 && granted.value == 1)
+            withExtendedLifetime(first) {}
+        }
+        #expect(budget.free == 100)
+    }
+
+    /// A server for two senders, each with a share of 64 KiB, and large bodies of 256 KiB in all.
+    private func server() throws -> (FrameServer, MemoryBudget) {
+        let budget = MemoryBudget(bytes: 512 << 10)
+        let server = try directory.server {
+            $0.memory = budget
+            $0.limits.connections = 2
+            $0.limits.body = .milliseconds(500)
+        }
+        #expect(budget.share(ofConnections: 2) == 64 << 10)
+        return (server, budget)
+    }
+
+    @Test func `R2: a large frame waits for another, is not timed out for it, and comes when that is taken`()
+        async throws
+    {
+        let (server, budget) = try server()
+        var connections = server.connections.makeAsyncIterator()
+        let first = try RawSocket.connected(to: directory.socket)
+        let firstConnection = try #require(try await connections.next())
+        let second = try RawSocket.connected(to: directory.socket)
+        let secondConnection = try #require(try await connections.next())
+        let size = 200 << 10
+        try await first.write(message(body(1, count: size)))
+        // Received whole, and not taken yet.
+        #expect(await eventually { budget.free == 256 << 10 - size })
+        async let writing: Void = second.write(message(body(2, count: size)) + message(body(3, count: 1000)))
+        // Longer than a body may take: the deadline does not run while this side is the one who waits.
+        let over = MonotonicClock.deadline(in: .seconds(2))
+        #expect(await eventually { MonotonicClock.now() > over })
+        #expect(secondConnection.closeReason == nil)
+        var firstFrames = firstConnection.frames.makeAsyncIterator()
+        #expect(try await firstFrames.next()?.jpeg.array() == body(1, count: size))
+        var secondFrames = secondConnection.frames.makeAsyncIterator()
+        #expect(try await secondFrames.next()?.jpeg.array() == body(2, count: size))
+        #expect(try await secondFrames.next()?.jpeg.array() == body(3, count: 1000))
+        try await writing
+        #expect(budget.free == 256 << 10)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `R1: who claims all large memory and sends nothing holds up no frame of a usual size`() async throws {
+        let (server, budget) = try server()
+        var connections = server.connections.makeAsyncIterator()
+        let claimer = try RawSocket.connected(to: directory.socket)
+        let claiming = try #require(try await connections.next())
+        let head = String(decoding: message([]), as: UTF8.self)
+        try await claimer.write(Array(head.replacing("Content-Length: 0", with: "Content-Length: 262144").utf8))
+        #expect(await eventually { budget.free == 0 })
+        let innocent = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await connections.next())
+        var frames = connection.frames.makeAsyncIterator()
+        for round in 0..<20 {
+            try await innocent.write(message(body(round, count: 64 << 10)))
+            #expect(try await frames.next()?.jpeg.array() == body(round, count: 64 << 10))
+        }
+        // A large one comes as soon as the claim has run out of time.
+        try await innocent.write(message(body(9, count: 65 << 10)))
+        #expect(try await frames.next()?.jpeg.array() == body(9, count: 65 << 10))
+        #expect(await claiming.closed().error?.code == .receiveTimedOut)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `a connection that ends while it waits leaves nothing behind`() async throws {
+        let (server, budget) = try server()
+        var connections = server.connections.makeAsyncIterator()
+        let first = try RawSocket.connected(to: directory.socket)
+        let firstConnection = try #require(try await connections.next())
+        try await first.write(message(body(1, count: 200 << 10)))
+        #expect(await eventually { budget.free < 100 << 10 })
+        for _ in 0..<20 {
+            let waiter = try RawSocket.connected(to: directory.socket)
+            let waiting = try #require(try await connections.next())
+            try await waiter.write(Array(message(body(2, count: 200 << 10)).prefix(200)))
+            await server.settle()
+            waiting.close()
+            waiter.close()
+            #expect(await waiting.closed() == .closedLocally(.stoppedByUser))
+        }
+        var frames = firstConnection.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.jpeg.count == 200 << 10)
+        #expect(budget.free == 256 << 10)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `a body over what any may have is a typed error`() async throws {
+        let (server, budget) = try server()
+        let client = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        try await client.write(message(body(1, count: 10)) + message(body(1, count: 256 << 10 + 1)).prefix(300))
+        var frames = connection.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.jpeg.count == 10)
+        let error = await #expect(throws: TransportError.self) { try await frames.next() }
+        #expect(error?.code == .noMemory)
+        #expect(budget.free == 256 << 10)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(arguments: [Int.max, Int.max - 1, 1 << 50, 1 << 41]) func `memory that no system has is no trap`(
+        capacity: Int
+    ) {
+        let pool = BytePool(maximumIdleBytes: 0)
+        var room = -1
+        let bytes = FrameBytes(capacity: capacity, pool: pool) { room = $0.freeCapacity }
+        #expect(room == 0 && bytes.count == 0)
+        #expect(bytes.array().isEmpty)
+    }
+}

@@ -6,7 +6,7 @@ PYTHON  := .tools/venv/bin/python -B
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test bench consumers docs lint format clean
+.PHONY: help setup build demo test fuzz bench consumers docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ test: ## run all tests; FILTER=NAME runs the Swift tests that match
 	@# One test at a time: those that compute would keep the few threads from those that wait for a socket.
 	swift test $(DEBUG) $(SWIFTFLAGS) --skip-build --no-parallel $(if $(FILTER),--filter '$(FILTER)')
 	$(if $(FILTER),,$(PYTHON) Tests/Peers/test_peers.py)
+
+fuzz: ## run the fuzzers, each for SECONDS (60) or RUNS inputs; TARGETS names some of them
+	@scripts/setup build
+	RUNS=$(RUNS) scripts/fuzz $(or $(SECONDS),60) $(TARGETS)
 
 bench: ## measure: ARGUMENTS go to framesocket-bench
 	@scripts/setup build

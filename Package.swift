@@ -91,15 +91,20 @@ let package = Package(
 
 // `make fuzz`: each is a libFuzzer program, and built by no other target.
 if Context.environment["FUZZ"] != nil {
-    let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
-        ("FuzzMessages", ["FrameWire"]),
-        ("FuzzControl", ["FrameWire"]),
+    let fuzzers: [(name: String, dependencies: [Target.Dependency], excluded: [String])] = [
+        ("FuzzMessages", ["FrameWire"], []),
+        ("FuzzControl", ["FrameWire"], []),
+        ("FuzzTokens", ["FrameTransport"], []),
+        ("FuzzJPEG", ["TurboJPEG"], []),
+        // The program's own sources, but for where it begins.
+        ("FuzzOptions", ["FrameSocket", "Locking", "PNGReading"], ["Tool/FrameSocketTool.swift"]),
     ]
     package.targets += fuzzers.map {
         .executableTarget(
             name: $0.name,
             dependencies: $0.dependencies,
             path: "Tests/Fuzz/\($0.name)",
+            exclude: $0.excluded,
             swiftSettings: settings
         )
     }

@@ -55,27 +55,27 @@ extension HandshakeTokens {
 }
 
 /// Reads the other side's token, byte for byte, and compares it in a time that does not tell how much of it is right.
-struct TokenReader {
+package struct TokenReader {
     private let expected: [UInt8]
     private var count = 0
     private var difference: UInt8 = 0
 
-    init(expecting expected: [UInt8]) {
+    package init(expecting expected: [UInt8]) {
         self.expected = expected
     }
 
     /// How many bytes are still to come.
     ///
     /// No more than these must be read: the next ones are a frame's.
-    var remaining: Int { expected.count - count }
+    package var remaining: Int { expected.count - count }
 
     /// Whether what has come is the token.
     ///
     /// Only to be asked when all of it has come.
-    var isRight: Bool { remaining == 0 && difference == 0 }
+    package var isRight: Bool { remaining == 0 && difference == 0 }
 
     /// Takes bytes, at most ``remaining``.
-    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func take(_ bytes: UnsafeRawBufferPointer) {
         for index in 0..<min(bytes.count, remaining) {
             unsafe difference |= bytes[index] ^ expected[count]
             count += 1

@@ -74,6 +74,7 @@ public final class MemoryBudget: Sendable {
     /// - Parameters:
     ///   - bytes: how much, at most ``largestGrant``.
     ///   - onGrant: called later, from any thread, where others are first or there is not so much yet.
+    /// - Returns: the part, or the number under which the request waits.
     func ask(_ bytes: Int, onGrant: @escaping @Sendable (Grant) -> Void) -> Answer {
         state.withLock { state in
             guard state.waiters.isEmpty, state.free >= bytes else {

@@ -1,7 +1,6 @@
-"""Writes the first inputs of each fuzzer, and the words it is told, to Fixtures/fuzz: run from the package's root.
+"""Writes the first inputs of each fuzzer, and the words it is told, to Fixtures/fuzz. It needs cjpeg (libjpeg-turbo-progs)."""
 
-What fuzzing found on top lies there too, and is left alone."""
-
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2] / "Fixtures" / "fuzz"
@@ -54,7 +53,65 @@ CONTROL = {
     "unknown": request("dance", "How: well", length=3) + b"abc" + request("refresh"),
 }
 
+TOKENS = {"right": b"a token, and it is a secret", "wrong": b"a token, and it is a secreT", "longer": b"a token, and it is a secret!"}
+
+
+def picture(*options, size=(24, 17)):
+    """A small JPEG with some detail."""
+    width, height = size
+    pixels = bytes((x * 11 + y * 7 * c) % 256 for y in range(height) for x in range(width) for c in (1, 2, 3))
+    ppm = f"P6 {width} {height} 255\n".encode() + pixels
+    return subprocess.run(["cjpeg", "-quality", "40", *options], input=ppm, capture_output=True, check=True).stdout
+
+
+JPEGS = {
+    "420": picture("-sample", "2x2"),
+    "422": picture("-sample", "2x1"),
+    "440": picture("-sample", "1x2"),
+    "411": picture("-sample", "4x1"),
+    "444": picture("-sample", "1x1"),
+    "gray": picture("-grayscale"),
+    "rgb": picture("-rgb"),
+    "restart": picture("-restart", "1"),
+    "progressive": picture("-progressive"),
+    "optimized": picture("-optimize"),
+    "one-pixel": picture(size=(1, 1)),
+    "padded": picture() + bytes(40),
+    "two": picture() + picture("-grayscale"),
+    "arithmetic": picture("-arithmetic"),
+}
+
+
+def words(command, *lines):
+    """The first byte picks what the fuzzer does with the others."""
+    return bytes([{"receive": 3, "send": 4, "demo": 2}[command]]) + "\n".join(lines).encode()
+
+
+OPTIONS = {
+    "receive": words("receive", "/tmp/s", "--count", "3", "--output", "d", "--decode", "--json", "--timeout=1.5"),
+    "receive-raw": words("receive", "tcp:80", "--raw", "bgra", "--upright", "--newest", "--token-file", "t"),
+    "receive-prefer": words("receive", "s", "--prefer-rate", "15", "--prefer-size", "640x360", "--prefer-quality", "70"),
+    "send": words("send", "s", "a.jpg", "--fps", "10", "--loop", "2", "--quality", "80", "--scale", "1/2", "--orientation", "6"),
+    "send-stdin": words("send", "s", "-", "--size", "640x480", "--format", "i420", "--letterbox", "320x240", "--rate", "15"),
+    "send-sound": words("send", "s", "-", "--audio", "a.wav", "--every=3", "--skip-unchanged", "--plain", "--", "-x"),
+    "pixmap": b"\0P6\n# a comment\n2 2\n255\nabcdefghijkl",
+    "pixmap-text": b"\0P3 1 1 255 1 2 3",
+    "jpegs": b"\1" + JPEGS["two"],
+}
+
 WORDS = {
+    "jpeg": [
+        "\xff\xd8", "\xff\xd9", "\xff\xda", "\xff\xdb", "\xff\xc0", "\xff\xc1", "\xff\xc2", "\xff\xc4", "\xff\xdd", "\xff\xe0",
+        "\xff\xee", "\xff\xfe", "\xff\xd0", "\xff\xd7", "\xff\0", "JFIF\0", "Adobe", "\0\0", "\xff\xff", "\x11", "\x22", "\x08",
+    ],
+    "options": [
+        "--count", "--output", "--decode", "--json", "--mjpeg", "--raw", "bgra", "--upright", "--newest", "--audio", "--timeout",
+        "--prefer-rate", "--prefer-size", "--prefer-quality", "--stop-after", "--token-file", "--peer-token-file", "--quiet",
+        "--fps", "--loop", "--quality", "--subsampling", "4:2:0", "--scale", "1/2", "--width", "--fit", "--letterbox", "--fill",
+        "--agora", "--rotate", "--rate", "--every", "--skip-unchanged", "--plain", "--orientation", "--passthrough", "--size",
+        "--format", "9223372036854775808", "-9223372036854775808", "1e309", "nan", "0x10", "1/0", "tcp:", "65536", "\n", "=",
+        "P1", "P2", "P3", "P5", "P6", "65535",
+    ],
     "messages": [
         "HTTP/1.1 200 OK\r\n", "HTTP/1.0 200 OK\r\n", "\r\n", "\r\n\r\n", ": ", "Content-Length: ", "Buffer-Width: ",
         "Buffer-Height: ", "Buffer-Orientation: ", "Buffer-Presentation-Time: ", "Buffer-Sequence: ", "Message-Type: ",
@@ -75,7 +132,9 @@ def escaped(word):
     return "".join(c if " " <= c <= "~" and c not in '"\\' else f"\\x{ord(c):02x}" for c in word)
 
 
-for name, seeds in {"messages": MESSAGES, "control": CONTROL}.items():
+SEEDS = {"messages": MESSAGES, "control": CONTROL, "tokens": TOKENS, "jpeg": JPEGS, "options": OPTIONS}
+
+for name, seeds in SEEDS.items():
     directory = ROOT / name
     directory.mkdir(parents=True, exist_ok=True)
     for seed, content in seeds.items():

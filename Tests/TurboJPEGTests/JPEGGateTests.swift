@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TurboJPEG
 
-/// JPEGs as nobody should send them. What follows the numbers is in docs/security.md.
+/// JPEGs as nobody should send them; the numbers are those of docs/security.md.
 @Suite(.timeLimit(.minutes(5))) struct JPEGGateTests {
     static let formats: [PixelFormat] = [.bgra, .gray, .i420, .nv12]
 

@@ -1,0 +1,62 @@
+// Bytes that should be a JPEG: whatever they are, there is a picture or a typed error, the same each time, and nothing is
+// left over for the next one.
+
+import TurboJPEG
+
+/// Small pictures alone, so that many fit into a second.
+private let decoder = {
+    var decoder = JPEGDecoder()
+    decoder.limits.maximumPixels = 1 << 14
+    return decoder
+}()
+
+/// As a program decodes what its user chose, and makes the best of damage.
+private let tolerantDecoder = {
+    var decoder = decoder
+    decoder.stopOnWarning = false
+    decoder.limits.maximumProgressiveScans = 4
+    decoder.limits.acceptsTrailingData = true
+    return decoder
+}()
+
+/// What libFuzzer calls with each input.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzJPEG(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+    let jpeg = unsafe Span(_unsafeStart: start, count: count)
+    let first = Outcome(of: jpeg, by: decoder, as: .bgra)
+    // A decoder that has seen others, or itself fail, decodes as it did before.
+    guard Outcome(of: jpeg, by: decoder, as: .bgra) == first else { fatalError("decoded twice, it is not the same") }
+    if case .picture(let picture) = first {
+        guard let header = try? JPEGHeader(inspecting: jpeg) else { fatalError("decoded, but it has no header") }
+        guard (header.width, header.height) == (picture.width, picture.height) else { fatalError("another size") }
+        _ = Outcome(of: jpeg, by: decoder, as: .i420)
+        _ = Outcome(of: jpeg, by: decoder, as: .rgb, scale: .half)
+        _ = try? JPEGTransform.rotate90.apply(to: jpeg, edges: .trim, limits: decoder.limits)
+    } else {
+        _ = try? JPEGHeader(inspecting: jpeg)
+        _ = Outcome(of: jpeg, by: tolerantDecoder, as: .nv12)
+    }
+    return 0
+}
+
+private enum Outcome: Equatable {
+    case picture(PixelBuffer)
+    case failure(TurboJPEGError)
+
+    init(of jpeg: Span<UInt8>, by decoder: JPEGDecoder, as format: PixelFormat, scale: ScalingFactor = .full) {
+        do {
+            self = .picture(try decoder.decode(jpeg, as: format, scale: scale))
+        } catch {
+            guard !error.message.isEmpty else { fatalError("an error without a sentence") }
+            self = .failure(error)
+        }
+    }
+
+    static func == (first: Outcome, second: Outcome) -> Bool {
+        switch (first, second) {
+        case (.picture(let first), .picture(let second)): first.hasSamePixels(as: second)
+        case (.failure(let first), .failure(let second)): first == second
+        default: false
+        }
+    }
+}

@@ -1,0 +1,52 @@
+// Words behind the program's name, and files that it reads: there is a sentence for everything that is wrong.
+
+import FrameSocket
+
+private let commands: [any Command.Type] = [ReceiveCommand.self, SendCommand.self, DemoCommand.self]
+
+/// What libFuzzer calls with each input: the first byte says what the others are.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzOptions(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+    let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+    guard let kind = bytes.first else { return 0 }
+    let content = bytes.dropFirst()
+    switch kind % 8 {
+    case 0: readPixmap(Array(content))
+    case 1: splitJPEGs(content)
+    default: parse(content, commands[Int(kind) % commands.count])
+    }
+    return 0
+}
+
+/// One word a line.
+private func parse(_ content: ArraySlice<UInt8>, _ command: any Command.Type) {
+    let words = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    var arguments = Arguments(words.map { String(decoding: $0, as: UTF8.self) })
+    do {
+        _ = try command.init(&arguments)
+    } catch {
+        guard !error.message.isEmpty else { fatalError("a complaint without a sentence") }
+    }
+}
+
+private func readPixmap(_ bytes: [UInt8]) {
+    do {
+        let picture = try PixelBuffer(ppm: bytes.span, as: .rgb)
+        guard let again = try? PixelBuffer(ppm: picture.ppm().span, as: .rgb), again.hasSamePixels(as: picture) else {
+            fatalError("a pixmap does not survive being written and read")
+        }
+    } catch {
+        guard !error.message.isEmpty else { fatalError("an error without a sentence") }
+    }
+}
+
+private func splitJPEGs(_ bytes: ArraySlice<UInt8>) {
+    var splitter = JPEGSplitter()
+    var count = 0
+    for byte in bytes {
+        guard let jpeg = splitter.take(byte) else { continue }
+        guard jpeg.starts(with: [0xFF, 0xD8]), jpeg.suffix(2) == [0xFF, 0xD9] else { fatalError("no JPEG came out") }
+        count += jpeg.count
+    }
+    guard count <= bytes.count else { fatalError("more came out than went in") }
+}

@@ -1,0 +1,1 @@
+../FuzzMessages/Cuts.swift

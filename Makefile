@@ -47,8 +47,9 @@ docs: ## make the reference of every library: .build-docs
 	@scripts/setup build
 	scripts/make-docs $(SWIFTFLAGS)
 
-lint: ## check formatting and style
+lint: ## check formatting and style, and that nothing in Sources ends the process
 	swift format lint --strict --parallel --recursive Sources Tests Package.swift
+	scripts/check-traps
 
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive Sources Tests Package.swift

@@ -170,7 +170,7 @@ struct SendCommand: Command {
             let offset = fps.map { Double(count) / $0 }
             if let offset { try? await clock.sleep(until: start.0 + .seconds(offset)) }
             // The pictures' own time, so that pacing follows it and not the moment at which a picture is ready.
-            try offer(picture, to: uploader, at: offset.map { start.1 &+ UInt64($0 * 1e9) })
+            try offer(picture, to: uploader, at: offset.map { start.1 &+ UInt64(min($0 * 1e9, 1e18)) })
             await uploader.finish()
             count += 1
             if let error = uploader.statistics.lastEncodingError {

@@ -60,10 +60,13 @@ struct Arguments {
         }
     }
 
+    /// What can be counted in nanoseconds, as seconds and as a rate.
+    private static let numbers = 1e-6...1e9
+
     /// Takes an option whose value is a number of seconds, or of anything else that may be a fraction.
     mutating func number(_ name: String) throws(UsageError) -> Double? {
-        try value(name, "a number over 0") { text in
-            Double(text).flatMap { $0 > 0 && $0.isFinite ? $0 : nil }
+        try value(name, "a number over 0, from a millionth to a billion") { text in
+            Double(text).flatMap { Self.numbers.contains($0) ? $0 : nil }
         }
     }
 

@@ -10,6 +10,7 @@ enum BenchmarkTool {
     @concurrent
     static func main() async {
         let words = CommandLine.arguments.dropFirst()
+        defer { SocketPath.removeAll() }
         do {
             if words.first == Peer.command { return try await Peer.run(Array(words.dropFirst())) }
             guard let options = Options(words) else {
@@ -19,6 +20,7 @@ enum BenchmarkTool {
             try await run(options)
         } catch {
             print("framesocket-bench: \(error)")
+            SocketPath.removeAll()
             exit(1)
         }
     }

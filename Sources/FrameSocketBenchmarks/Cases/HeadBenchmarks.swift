@@ -6,7 +6,7 @@ enum HeadBenchmarks {
     static func all(_ options: Options) -> [Benchmark] {
         let count = options.amount(20_000, 200_000)
         return [("careless", false), ("strict", true)].map { name, isStrict in
-            Benchmark(name: "head/\(name) baseline", metrics: [.time]) {
+            Benchmark(name: "head/\(name) baseline", metrics: [.time, .cpu]) {
                 let head = FrameHead(contentLength: 274_831, bufferSize: BufferSize(width: 1920, height: 1080))
                 let bytes = head.encoded()
                 return Benchmark.Comparison(

@@ -20,6 +20,9 @@ enum Places {
     /// The program that is tested.
     static let framesocket = products.appending(path: "framesocket").path()
 
+    /// The program that measures.
+    static let benchmarks = products.appending(path: "framesocket-bench").path()
+
     /// The Python that has what the foreign peers need.
     static var python: String {
         get throws { try existing(package + ".tools/venv/bin/python") }

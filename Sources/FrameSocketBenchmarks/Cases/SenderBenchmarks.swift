@@ -1,0 +1,65 @@
+import CBaseline
+import FrameSocket
+
+/// One receiver and many senders: what a frame costs, and whether all have their share; and what those cost that are silent.
+enum SenderBenchmarks {
+    private static let bytes = 50_000
+
+    static func all(_ options: Options) -> [Benchmark] {
+        let busy = [1, 8, 64, 512].map { count in
+            let frames = max(8, options.amount(1024, 8192) / count)
+            return Benchmark(name: "senders/\(count)", metrics: [.time, .cpu, .fairness]) {
+                let baseline = try BaselineSenders(count)
+                let senders = try await Senders(count)
+                return Benchmark.Comparison(
+                    baseline: {
+                        var fairness = 0.0
+                        var sample = try measureSynchronously(frames * count) { fairness = try baseline.run(frames) }
+                        sample[.fairness] = fairness
+                        return sample
+                    },
+                    ours: {
+                        var fairness = 0.0
+                        var sample = try await measure(frames * count) { fairness = try await senders.run(frames) }
+                        sample[.fairness] = fairness
+                        return sample
+                    }
+                )
+            }
+        }
+        let idle = [("receiver", false), ("both ends", true)].map { name, hasBothEnds in
+            // In a process that has done nothing else: memory that is there for use again would hide what is taken.
+            Benchmark(name: "idle/512 senders/\(name)", metrics: [.memory, .cpu], isSlow: true) {
+                Benchmark.Comparison(ours: {
+                    let words = ["idle", "512", hasBothEnds ? "both" : "receiver", "\(options.amount(1, 3))"]
+                    let answer = try ChildProcess(words).answer()
+                    guard answer.count == 2 else { throw BaselineFailure() }
+                    return Sample([.memory: answer[0], .cpu: answer[1]])
+                })
+            }
+        }
+        return busy + idle
+    }
+
+    /// Owns the socket pairs of the baseline.
+    @safe private final class BaselineSenders {
+        private let senders: OpaquePointer
+
+        init(_ count: Int) throws {
+            guard let senders = unsafe baseline_senders_create(Int32(count), 107, bytes) else {
+                throw BaselineFailure()
+            }
+            unsafe self.senders = unsafe senders
+        }
+
+        deinit {
+            unsafe baseline_senders_destroy(senders)
+        }
+
+        func run(_ frames: Int) throws -> Double {
+            let fairness = unsafe baseline_senders_run(senders, Int32(frames))
+            guard fairness >= 0 else { throw BaselineFailure() }
+            return fairness
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import CBaseline
+
+/// One case: work that this package does, and where there is one a baseline that does the same.
+struct Benchmark {
+    /// Does the work once more, and says what that took.
+    typealias Run = () async throws -> Sample
+
+    /// The two sides, made ready.
+    struct Comparison {
+        /// By plain C; nil where there is nothing to compare with.
+        var baseline: Run?
+        /// By this package.
+        let ours: Run
+    }
+
+    /// What is measured, in words that `--filter` looks through: `transport/200 kB/own executor`.
+    let name: String
+
+    /// What of it is told, in this order.
+    let metrics: [Metric]
+
+    /// How much longer a run takes than others: those of one second and more are repeated less often.
+    var isSlow = false
+
+    /// Makes ready what is not measured: pictures, connections, other processes.
+    let prepare: () async throws -> Comparison
+}
+
+/// What a benchmark came to.
+struct Measurement {
+    /// One metric of both sides: medians of the rounds.
+    struct Row {
+        let name: String
+        let metric: Metric
+        let baseline: Double?
+        let ours: Double
+
+        /// Ours over the baseline's; nil where that is next to nothing.
+        var ratio: Double? { baseline.flatMap { $0 < 0.1 ? nil : ours / $0 } }
+    }
+
+    let rows: [Row]
+
+    /// Runs both sides in turns, so that what disturbs the machine disturbs both.
+    init(_ benchmark: Benchmark, rounds: Int) async throws {
+        let comparison = try await benchmark.prepare()
+        var baseline = Samples()
+        var ours = Samples()
+        // Unmeasured: the first round pays for pages and caches.
+        _ = try await comparison.baseline?()
+        _ = try await comparison.ours()
+        for _ in 0..<rounds {
+            if let run = comparison.baseline { baseline.timed.append(try await run()) }
+            ours.timed.append(try await comparison.ours())
+        }
+        if benchmark.metrics.contains(where: \.isCounted), baseline_counts_enable(true) {
+            if let run = comparison.baseline { baseline.counted = try await run() }
+            ours.counted = try await comparison.ours()
+            _ = baseline_counts_enable(false)
+        }
+        rows = benchmark.metrics.compactMap { metric in
+            guard let value = ours[metric] else { return nil }
+            return Row(name: benchmark.name, metric: metric, baseline: baseline[metric], ours: value)
+        }
+    }
+}
+
+/// The samples of one side.
+private struct Samples {
+    var timed: [Sample] = []
+    var counted: Sample?
+
+    /// The median of a metric, or what was counted; nil where it was not measured.
+    subscript(metric: Metric) -> Double? {
+        if metric.isCounted { return counted?[metric] }
+        let values = timed.compactMap { $0[metric] }.sorted()
+        return values.isEmpty ? nil : values[values.count / 2]
+    }
+}
+
+/// A baseline in C that failed, or a process that did not do its part.
+struct BaselineFailure: Error {}

@@ -1,0 +1,93 @@
+import CBaseline
+import Dispatch
+import FrameSocket
+
+/// Both ends of a connection in this process, on a thread each, as those of the baseline are.
+final class Link: Sendable {
+    let client: SocketConnection
+    let connection: FrameConnection
+    private let server: FrameServer
+
+    init() async throws {
+        server = try FrameServer(at: SocketPath.next())
+        client = SocketConnection(path: server.path, configuration: .benchmark(on: IOThread()))
+        try await client.open(within: .seconds(5))
+        connection = try await server.nextConnection()
+    }
+
+    /// Sends a frame over and over while another task receives, and returns how old each was on its arrival.
+    ///
+    /// At a pace a thread sends that does nothing else, as a camera's does.
+    func run(_ message: FrameMessage, frames: Int, interval: UInt64, isOnOwnThread: Bool) async throws -> [Int64] {
+        let receiving = Task(executorPreference: isOnOwnThread ? connection.thread : nil) { [connection] in
+            try await connection.receive(frames)
+        }
+        if interval == 0 {
+            let sending = Task(executorPreference: client.thread) { [client] in
+                for _ in 0..<frames { try await client.send(message) }
+            }
+            try await sending.value
+        } else {
+            let isOut = DispatchSemaphore(value: 0)
+            await pace(frames, interval: interval) { [client] _ in
+                var message = message
+                message.timestamp = MonotonicClock.now()
+                // Should it not be taken the receiver is told, as it would wait for it.
+                do { try client.submit(message) { _ in isOut.signal() } } catch { return client.close() }
+                // As a plain call blocks until all is out, which it is at once unless the machine lags behind.
+                isOut.wait()
+            }
+        }
+        return try await receiving.value
+    }
+}
+
+/// Calls `body` once each `interval` nanoseconds, on a thread that may wait.
+func pace(_ times: Int, interval: UInt64, _ body: @escaping @Sendable (Int) -> Void) async {
+    await withCheckedContinuation { continuation in
+        DispatchQueue(label: "framesocket-bench.pace", qos: .userInitiated).async {
+            let start = MonotonicClock.now()
+            for index in 0..<times {
+                baseline_sleep_until(Int64(start + UInt64(index) * interval))
+                body(index)
+            }
+            continuation.resume()
+        }
+    }
+}
+
+extension SocketConnection.Configuration {
+    /// One that sends a body as it is, and tells at once where it is lost.
+    static func benchmark(on thread: IOThread) -> Self {
+        var configuration = Self()
+        configuration.thread = thread
+        configuration.padsShortBodies = false
+        configuration.reopens = false
+        return configuration
+    }
+}
+
+extension FrameServer {
+    /// The next sender that connects.
+    func nextConnection() async throws -> FrameConnection {
+        var iterator = connections.makeAsyncIterator()
+        guard let connection = try await iterator.next() else { throw BaselineFailure() }
+        return connection
+    }
+}
+
+extension FrameConnection {
+    /// Receives so many frames, and returns how old each was on its arrival, 0 where its sender does not tell.
+    ///
+    /// A frame has arrived when `use` has done with it.
+    func receive(_ count: Int, use: (Frame) throws -> Void = { _ in }) async throws -> [Int64] {
+        var latencies: [Int64] = []
+        latencies.reserveCapacity(count)
+        for try await frame in frames {
+            try use(frame)
+            latencies.append(frame.timestamp.map { Int64(MonotonicClock.now()) - Int64($0) } ?? 0)
+            if latencies.count == count { return latencies }
+        }
+        throw BaselineFailure()
+    }
+}

@@ -1,0 +1,135 @@
+import CBaseline
+import FrameSocket
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What this program does as the other process of a case; see ``ChildProcess``.
+enum Peer {
+    /// The word by which it is asked to.
+    static let command = "peer"
+
+    static func run(_ words: [String]) async throws {
+        switch (words.first, words.count) {
+        case ("pictures", 5): try await sendPictures(words[1], fixtures: words[2], path: words[3], size: words[4])
+        case ("camera", 4): try await sendCamera(words[1], frames: words[2], path: words[3])
+        case ("idle", 4): try await idle(words[1], words[2], seconds: words[3])
+        default: throw BaselineFailure()
+        }
+    }
+
+    // MARK: Pictures
+
+    /// Sends a sequence as often as it is told to, by this package or by plain C, and answers when it began and what
+    /// processor time it took.
+    private static func sendPictures(_ content: String, fixtures: String, path: String, size: String) async throws {
+        guard let content = PictureSequence.Content(rawValue: content) else { throw BaselineFailure() }
+        let pictures = try PictureSequence(content, BufferSize(size), fixtures: fixtures)
+        let codec = BaselineCodec(for: pictures)
+        let client = SocketConnection(path: path, configuration: .benchmark(on: .shared))
+        try await client.open(within: .seconds(5))
+        let uploader = SampleUploader(connection: client)
+        while let words = readLine()?.split(separator: " "), words.count == 3 {
+            guard let frames = Int(words[1]), let interval = UInt64(words[2]) else { throw BaselineFailure() }
+            var start = Int64(MonotonicClock.now())
+            let sample = try await measure(frames) {
+                if words[0] == "baseline" {
+                    let socket = ChildProcess.givenDescriptor
+                    start = try codec.send(pictures, frames: frames, interval: interval, to: socket)
+                } else if interval == 0 {
+                    try await uploader.send(pictures, frames: frames)
+                } else {
+                    await pace(frames, interval: interval) { uploader.send(pictures[$0]) }
+                    await uploader.finish()
+                }
+            }
+            answer(Double(start), sample[.cpu] ?? 0)
+        }
+        client.close()
+        _ = await client.closed()
+    }
+
+    // MARK: Memory
+
+    /// Sends pictures that it reads from its input, one after the other, and answers its memory at the most.
+    private static func sendCamera(_ size: String, frames: String, path: String) async throws {
+        guard let size = BufferSize(size), let frames = Int(frames) else { throw BaselineFailure() }
+        let client = SocketConnection(path: path, configuration: .benchmark(on: .shared))
+        try await client.open(within: .seconds(5))
+        // At 4K half the size, as extensions with little memory do.
+        let scale: OutputScale = size.width > 1920 ? .fraction(numerator: 1, denominator: 2) : .full
+        let uploader = SampleUploader(connection: client, configuration: .init(scale: scale))
+        let pool = PixelBufferPool(maximumIdle: 1)
+        for _ in 0..<frames {
+            uploader.send(try readPicture(size, pool))
+            await uploader.finish()
+        }
+        client.close()
+        _ = await client.closed()
+        answer(ProcessMemory.peak ?? 0)
+    }
+
+    private static func readPicture(_ size: BufferSize, _ pool: PixelBufferPool) throws -> PixelBuffer {
+        var picture = try pool.buffer(width: size.width, height: size.height, format: .bgra)
+        let isRead = try picture.withMutablePlane(0) { bytes in
+            unsafe bytes.withUnsafeMutableBufferPointer { bytes in
+                var filled = 0
+                while filled < bytes.count {
+                    let rest = unsafe UnsafeMutableRawBufferPointer(
+                        rebasing: UnsafeMutableRawBufferPointer(bytes)[filled...]
+                    )
+                    let count = unsafe read(STDIN_FILENO, rest.baseAddress, rest.count)
+                    guard count > 0 else { return false }
+                    filled += count
+                }
+                return true
+            }
+        }
+        guard isRead else { throw BaselineFailure() }
+        return picture
+    }
+
+    /// Connects many senders that send nothing, and answers the memory for each and the processor time of a second.
+    private static func idle(_ count: String, _ kind: String, seconds: String) async throws {
+        guard let count = Int(count), let seconds = Int(seconds) else { throw BaselineFailure() }
+        let server = try FrameServer.forMany()
+        // What the first ones take, others need not.
+        var clients = try await server.connectClients(8)
+        let before = ProcessMemory.resident ?? 0
+        var connections: [FrameConnection] = []
+        if kind == "both" {
+            clients += try await server.connectClients(count)
+        } else {
+            for _ in 0..<count {
+                guard unsafe baseline_connect(server.path) >= 0 else { throw BaselineFailure() }
+                connections.append(try await server.nextConnection())
+            }
+        }
+        let after = ProcessMemory.resident ?? 0
+        let sample = try await measure(seconds) { try await Task.sleep(for: .seconds(seconds)) }
+        withExtendedLifetime((clients, connections)) {}
+        server.close()
+        await server.closed()
+        answer((after - before) / Double(count), sample[.cpu] ?? 0)
+    }
+
+    private static func answer(_ numbers: Double...) {
+        print(numbers.map { "\($0)" }.joined(separator: " "))
+        fflush(nil)
+    }
+}
+
+extension BufferSize {
+    /// A size as `WIDTHxHEIGHT`.
+    init?(_ text: String) {
+        let numbers = text.split(separator: "x").compactMap { Int($0) }
+        guard numbers.count == 2 else { return nil }
+        self.init(width: numbers[0], height: numbers[1])
+    }
+
+    /// The size as `WIDTHxHEIGHT`.
+    var text: String { "\(width)x\(height)" }
+}

@@ -1,0 +1,122 @@
+import CBaseline
+import FrameSocket
+import PNGReading
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Pictures that are sent one after the other, over and over.
+///
+/// - Note: `@unchecked Sendable` holds because nothing changes after it is made.
+@safe final class PictureSequence: @unchecked Sendable {
+    /// What is to be seen.
+    enum Content: String {
+        /// A screen, always the same picture.
+        case still
+        /// A screen on which a line is typed: a little changes.
+        case typing
+        /// A phone's screen that is scrolled, 1125x2436: most of it changes.
+        case scroll
+        /// A photo that moves: everything changes.
+        case motion
+
+        fileprivate var paths: [String] {
+            switch self {
+            case .still: ["screens/desktop-typing/000.png"]
+            case .typing: (0..<6).map { "screens/desktop-typing/00\($0).png" }
+            case .scroll: (0..<5).map { "screens/phone-scroll/00\($0).png" }
+            case .motion: ["photos/rocket-1920x1080.png"]
+            }
+        }
+    }
+
+    let width: Int
+    let height: Int
+    /// Forth and back, so that one follows on the other as on a screen.
+    private let pictures: [PixelBuffer]
+    private let baselines: UnsafeMutablePointer<UnsafePointer<UInt8>?>
+
+    /// Reads the pictures, and makes them of a size: smaller ones by scaling, larger ones by repeating them.
+    init(_ content: Content, _ size: BufferSize? = nil, fixtures: String) throws {
+        var pictures = try content.paths.map { try Self.picture(at: "\(fixtures)/\($0)") }
+        if let size {
+            pictures = try pictures.map { picture in
+                guard size.width > picture.width else {
+                    return try picture.scaled(toWidth: size.width, height: size.height)
+                }
+                return try picture.repeated(width: size.width, height: size.height)
+            }
+        }
+        if content == .motion, let photo = pictures.first {
+            pictures = try (0..<6).map { step in
+                try photo.repeated(width: photo.width, height: photo.height, x: 56 * step, y: 40 * step)
+            }
+        }
+        self.pictures = pictures + pictures.dropFirst().dropLast().reversed()
+        (width, height) = (pictures[0].width, pictures[0].height)
+        unsafe baselines = .allocate(capacity: self.pictures.count)
+        for (index, picture) in self.pictures.enumerated() {
+            // The pictures, and with them this memory, stay for as long as this object does, and nobody changes them.
+            unsafe (baselines + index).initialize(to: picture.withUnsafePlanes { unsafe UnsafePointer($0[0].base) })
+        }
+    }
+
+    deinit {
+        unsafe baselines.deallocate()
+    }
+
+    var count: Int { pictures.count }
+
+    /// The picture in a place, counted over all repetitions.
+    subscript(index: Int) -> PixelBuffer { pictures[index % pictures.count] }
+
+    /// Calls `body` with the same pictures as the baselines take them, to be coded in quality 80.
+    func withBaseline<Result>(_ body: (UnsafePointer<baseline_pictures>) -> Result) -> Result {
+        let pixels = unsafe UnsafePointer(baselines)
+        let bytesPerRow = Int32(pictures[0].plane(0).bytesPerRow)
+        var baseline = unsafe baseline_pictures(
+            pixels: pixels,
+            count: Int32(pictures.count),
+            stride: bytesPerRow,
+            quality: 80
+        )
+        return unsafe body(&baseline)
+    }
+
+    private static func picture(at path: String) throws -> PixelBuffer {
+        guard let file = unsafe fopen(path, "rb") else { throw MissingFixture(path: path) }
+        defer { unsafe fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 16 << 20)
+        let count = unsafe fread(&bytes, 1, bytes.count, file)
+        return try PixelBuffer(png: bytes.span.extracting(..<count))
+    }
+}
+
+extension PixelBuffer {
+    /// A part of a plane that is tiled with this picture, from a place in it on.
+    fileprivate func repeated(width: Int, height: Int, x: Int = 0, y: Int = 0) throws -> PixelBuffer {
+        var result = try PixelBuffer(width: width, height: height, format: format)
+        let pixel = format.bytesPerPixel
+        for row in 0..<height {
+            try withRow((y + row) % self.height) { source in
+                try result.withMutableRow(row) { target in
+                    for column in 0..<width {
+                        let from = (x + column) % self.width * pixel
+                        for byte in 0..<pixel { target[column * pixel + byte] = source[from + byte] }
+                    }
+                }
+            }
+        }
+        return result
+    }
+}
+
+/// A picture that is not where it should be.
+struct MissingFixture: Error, CustomStringConvertible {
+    let path: String
+
+    var description: String { "there is no \(path); run this from the package's root, or name --fixtures" }
+}

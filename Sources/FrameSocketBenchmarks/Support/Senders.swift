@@ -1,0 +1,71 @@
+import FrameSocket
+import Locking
+
+/// Many senders on one thread, and their receiver on another.
+struct Senders {
+    private let server: FrameServer
+    private let pairs: [(client: SocketConnection, connection: FrameConnection)]
+
+    init(_ count: Int) async throws {
+        server = try .forMany()
+        pairs = try await server.connectClients(count)
+    }
+
+    /// Sends so many frames from each, and returns how many of them the slowest had sent, of 1, when the fastest was done.
+    func run(_ frames: Int) async throws -> Double {
+        let message = FrameMessage(
+            jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000).span),
+            bufferSize: BufferSize(width: 1920, height: 1080)
+        )
+        let progress = Locked(Progress(received: [Int](repeating: 0, count: pairs.count)))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, pair) in pairs.enumerated() {
+                group.addTask(executorPreference: pair.client.thread) {
+                    for _ in 0..<frames { try await pair.client.send(message) }
+                }
+                group.addTask(executorPreference: pair.connection.thread) {
+                    _ = try await pair.connection.receive(frames) { _ in
+                        progress.withLock { $0.count(index, of: frames) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        return progress.withLock { $0.shareOfSlowest ?? 0 }
+    }
+
+    /// How far each is.
+    private struct Progress {
+        var received: [Int]
+        var shareOfSlowest: Double?
+
+        mutating func count(_ index: Int, of frames: Int) {
+            received[index] += 1
+            guard received[index] == frames, shareOfSlowest == nil, let least = received.min() else { return }
+            shareOfSlowest = Double(least) / Double(frames)
+        }
+    }
+}
+
+extension FrameServer {
+    /// A server that many may connect to, and stay silent.
+    static func forMany() throws -> FrameServer {
+        var configuration = Configuration()
+        configuration.thread = IOThread()
+        configuration.limits.connections = 1024
+        configuration.limits.firstFrame = nil
+        return try FrameServer(at: SocketPath.next(), configuration: configuration)
+    }
+
+    /// Connects senders of this package, all on one thread.
+    func connectClients(_ count: Int) async throws -> [(client: SocketConnection, connection: FrameConnection)] {
+        let thread = IOThread()
+        var pairs: [(client: SocketConnection, connection: FrameConnection)] = []
+        for _ in 0..<count {
+            let client = SocketConnection(path: path, configuration: .benchmark(on: thread))
+            try await client.open(within: .seconds(5))
+            pairs.append((client, try await nextConnection()))
+        }
+        return pairs
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+/// `framesocket-bench`: that it measures, and those of its figures that are the same on every machine.
+@Suite(.serialized) struct BenchmarkTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// A line that the program printed.
+    private struct Row: Decodable {
+        let name: String
+        let metric: String
+        let baseline: Double?
+        let ours: Double
+    }
+
+    private func bench(_ arguments: String...) async throws -> Ending {
+        let common = ["--fixtures", Places.fixture("")]
+        return try await place.start(Places.benchmarks, arguments + common).ended()
+    }
+
+    /// What a quick run of some cases measured, by metric.
+    private func measure(_ filter: String) async throws -> [String: Row] {
+        let ending = try await bench("--quick", "--json", "--filter", filter)
+        #expect(ending.status == 0, "\(ending)")
+        #expect(ending.lines.first?.contains("\"processors\"") == true)
+        let rows = try ending.lines.dropFirst().map { try JSONDecoder().decode(Row.self, from: Data($0.utf8)) }
+        #expect(rows.allSatisfy { $0.name.contains(filter) })
+        return Dictionary(rows.map { ($0.metric, $0) }) { first, _ in first }
+    }
+
+    @Test func `every kind of case is there, once`() async throws {
+        let ending = try await bench("--list")
+        #expect(ending.status == 0, "\(ending)")
+        #expect(Set(ending.lines).count == ending.lines.count)
+        let kinds = Set(ending.lines.compactMap { $0.split(separator: "/").first.map(String.init) })
+        let wanted: Set = [
+            "transport", "60 a second", "senders", "idle", "head", "encode", "decode", "threads", "processes",
+            "processes at 30 a second", "memory",
+        ]
+        #expect(kinds == wanted)
+    }
+
+    @Test func `a head is read by both sides`() async throws {
+        let time = try #require(try await measure("head/strict")["time"])
+        #expect(time.ours > 0 && time.baseline ?? 0 > 0)
+    }
+
+    #if os(Linux)
+        @Test func `calls, allocations and copies are counted`() async throws {
+            let rows = try await measure("transport/4 kB/own executor")
+            let (reads, writes) = try (#require(rows["reads"]), #require(rows["writes"]))
+            // The plain loop reads the head and the body apart.
+            #expect(reads.baseline ?? 0 >= 2 && writes.baseline == 1)
+            // Here one read brings several frames, and every write is one of a frame or wakes a thread.
+            #expect(reads.ours < 2 && writes.ours >= 1 && writes.ours < 3)
+            let (allocations, copied) = try (#require(rows["allocations"]), #require(rows["copied"]))
+            #expect(allocations.baseline ?? 1 < 0.1 && allocations.ours > 0)
+            #expect(copied.baseline ?? 1 < 1 && copied.ours > 0)
+        }
+
+        @Test func `a silent sender takes less than 16 KiB`() async throws {
+            let memory = try #require(try await measure("idle/512 senders/both ends")["memory"])
+            #expect(memory.ours > 0 && memory.ours < 16 * 1024)
+        }
+    #endif
+
+    @Test(arguments: [["--nonsense"], ["--filter"], ["head"]])
+    func `what is not understood is answered with the usage`(arguments: [String]) async throws {
+        let ending = try await place.start(Places.benchmarks, arguments).ended()
+        #expect(ending.status == 64 && ending.text.hasPrefix("Usage: framesocket-bench"))
+    }
+
+    @Test func `pictures that are missing are named`() async throws {
+        let missing = ["--quick", "--filter", "encode/still", "--fixtures", place.path("none")]
+        let ending = try await place.start(Places.benchmarks, missing).ended()
+        #expect(ending.status == 1 && ending.text.contains(place.path("none/screens/desktop-typing/000.png")))
+    }
+}

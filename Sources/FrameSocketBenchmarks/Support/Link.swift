@@ -28,11 +28,14 @@ final class Link: Sendable {
             }
             try await sending.value
         } else {
+            let isOut = DispatchSemaphore(value: 0)
             await pace(frames, interval: interval) { [client] _ in
                 var message = message
                 message.timestamp = MonotonicClock.now()
                 // Should it not be taken the receiver is told, as it would wait for it.
-                do { try client.submit(message) { _ in } } catch { client.close() }
+                do { try client.submit(message) { _ in isOut.signal() } } catch { return client.close() }
+                // As a plain call blocks until all is out, which it is at once unless the machine lags behind.
+                isOut.wait()
             }
         }
         return try await receiving.value

@@ -56,12 +56,20 @@ int frame_poller_create(void) {
     return epoll_create1(EPOLL_CLOEXEC);
 }
 
-int frame_poller_add(int poller, int descriptor, uint64_t token) {
+static int watch(int poller, int operation, int descriptor, uint64_t token, uint32_t room) {
     struct epoll_event event = {
-        .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+        .events = EPOLLIN | EPOLLRDHUP | EPOLLET | room,
         .data = {.u64 = token},
     };
-    return epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &event);
+    return epoll_ctl(poller, operation, descriptor, &event);
+}
+
+int frame_poller_add(int poller, int descriptor, uint64_t token) {
+    return watch(poller, EPOLL_CTL_ADD, descriptor, token, 0);
+}
+
+int frame_poller_watch_room(int poller, int descriptor, uint64_t token, bool watches) {
+    return watch(poller, EPOLL_CTL_MOD, descriptor, token, watches ? EPOLLOUT : 0);
 }
 
 int frame_poller_remove(int poller, int descriptor) {
@@ -144,8 +152,14 @@ int frame_poller_create(void) {
 int frame_poller_add(int poller, int descriptor, uint64_t token) {
     struct kevent changes[2];
     EV_SET(&changes[0], descriptor, EVFILT_READ, EV_ADD | EV_CLEAR, 0, 0, (void *)(uintptr_t)token);
-    EV_SET(&changes[1], descriptor, EVFILT_WRITE, EV_ADD | EV_CLEAR, 0, 0, (void *)(uintptr_t)token);
+    EV_SET(&changes[1], descriptor, EVFILT_WRITE, EV_ADD | EV_CLEAR | EV_DISABLE, 0, 0, (void *)(uintptr_t)token);
     return kevent(poller, changes, 2, NULL, 0, NULL);
+}
+
+int frame_poller_watch_room(int poller, int descriptor, uint64_t token, bool watches) {
+    struct kevent change;
+    EV_SET(&change, descriptor, EVFILT_WRITE, watches ? EV_ENABLE : EV_DISABLE, 0, 0, (void *)(uintptr_t)token);
+    return kevent(poller, &change, 1, NULL, 0, NULL);
 }
 
 int frame_poller_remove(int poller, int descriptor) {

@@ -1,5 +1,6 @@
 import Foundation
 import FrameTransport
+import FrameWire
 import Testing
 
 /// Costs that are the same on every machine: memory asked for, and system calls.
@@ -110,6 +111,40 @@ import Testing
                 }
                 #expect(inRows.writes == 100)
                 #expect(inRows.reads <= 110)
+            }
+        }
+
+        @Test func `a peer that reads does not wake a thread that waits for nothing`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let listener = try RawSocket.bound(to: directory.socket)
+                let connection = directory.connection { $0.padsShortBodies = false }
+                connection.open()
+                let peer = try await listener.accepted()
+                try await connection.open(within: nil)
+                let message = FrameMessage(body(0, count: 50_000))
+                let byteCount =
+                    50_000 + FrameHead(contentLength: 50_000, bufferSize: message.bufferSize).encoded().count
+                await connection.thread.settle()
+                let before = WaitCount.value
+                for _ in 0..<100 {
+                    try await connection.send(message)
+                    // In pieces, each of which makes room.
+                    for _ in 0..<10 { _ = try await peer.read(byteCount / 10) }
+                    _ = try await peer.read(byteCount % 10)
+                }
+                await connection.thread.settle()
+                // A report for each frame at the least, if there were any; this many are those of settling.
+                #expect(WaitCount.value - before < 50)
+
+                // What does not fit waits for room, and goes on when there is some.
+                let large = FrameMessage(body(1, count: 8_000_000))
+                let sending = Task { try await connection.send(large) }
+                let head = FrameHead(contentLength: 8_000_000, bufferSize: large.bufferSize).encoded()
+                let received = try await peer.read(head.count + 8_000_000)
+                try await sending.value
+                #expect(Array(received.dropFirst(head.count)) == large.jpeg.array())
+                connection.close()
             }
         }
     #endif

@@ -6,6 +6,7 @@
 #ifndef CFRAMETRANSPORT_H
 #define CFRAMETRANSPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -26,8 +27,11 @@ struct frame_readiness {
 /// Makes a poller: epoll on Linux, kqueue on Apple. Edge-triggered: each change is reported once.
 int frame_poller_create(void);
 
-/// Watches `descriptor` in both directions; its reports carry `token`, which is not 0.
+/// Watches `descriptor` for what is to be read; its reports carry `token`, which is not 0.
 int frame_poller_add(int poller, int descriptor, uint64_t token);
+
+/// Watches `descriptor` also for room to write, or no longer. Where there is room already that is reported.
+int frame_poller_watch_room(int poller, int descriptor, uint64_t token, bool watches);
 
 /// Stops watching `descriptor`.
 int frame_poller_remove(int poller, int descriptor);

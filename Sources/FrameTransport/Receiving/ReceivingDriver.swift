@@ -158,7 +158,12 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         if case .hello = request {} else if !hasSaidHello { requests.add(.hello(ControlHello())) }
         hasSaidHello = true
         requests.add(request)
+        writeRequests(to: socket)
+    }
+
+    private func writeRequests(to socket: Int32) {
         requests.write(to: socket)
+        registration?.watchesRoom = requests.isWaiting
     }
 
     // MARK: IOHandler
@@ -167,7 +172,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         receiver.socketBecameReady(readiness)
         if let token, let socket = descriptor?.rawValue { shakeHands(token, with: socket) }
         guard token == nil else { return }
-        if readiness.contains(.writable), let socket = descriptor?.rawValue, !isLingering { requests.write(to: socket) }
+        if readiness.contains(.writable), let socket = descriptor?.rawValue, !isLingering { writeRequests(to: socket) }
         if isLingering { discardInput() } else { turn() }
     }
 

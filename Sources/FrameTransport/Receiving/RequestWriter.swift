@@ -9,6 +9,9 @@ struct RequestWriter {
 
     private var waiting: [UInt8] = []
 
+    /// Whether there is something that the socket did not take.
+    var isWaiting: Bool { !waiting.isEmpty }
+
     /// Takes up a request, unless too many wait; a request is never cut.
     mutating func add(_ request: ControlRequest) {
         let bytes = request.encoded()

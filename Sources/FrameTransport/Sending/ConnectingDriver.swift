@@ -126,6 +126,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
             if isConnected {
                 didConnect(socket)
             } else {
+                registration.watchesRoom = true
                 registration.deadline = MonotonicClock.deadline(in: configuration.connectTimeout)
             }
         } catch {
@@ -154,6 +155,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     }
 
     private func didConnect(_ socket: Int32) {
+        registration?.watchesRoom = false
         guard let tokens = configuration.tokens else { return didOpen(socket) }
         state = .handshaking(socket: socket)
         token = TokenReader(expecting: tokens.expected)
@@ -269,6 +271,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     /// Sees to it that a message that waits for room goes on, or that the connection counts as broken.
     func watchProgress() {
+        registration?.watchesRoom = openSocket != nil
         guard case .open = state, registration?.deadline == nil else { return }
         progressAtDeadline = lane.bytesUnderWay
         registration?.deadline = MonotonicClock.deadline(in: configuration.sendTimeout)
@@ -283,8 +286,12 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     private func resumeSending() {
         switch (lane.resume(), state) {
         case (.broken, _): endIfBroken()
-        case (.sent, .open): registration?.deadline = nil
-        case (.sent, .closing(let socket, _)): Syscalls.shutdownSending(socket)
+        case (.sent, .open):
+            registration?.watchesRoom = false
+            registration?.deadline = nil
+        case (.sent, .closing(let socket, _)):
+            registration?.watchesRoom = false
+            Syscalls.shutdownSending(socket)
         default: break
         }
     }

@@ -130,13 +130,14 @@ final class SendLane: Sendable {
 
     /// Changes what there is to send, and then writes what the socket takes.
     private func advance<Failure: Error>(_ change: (inout State) throws(Failure) -> Void) throws(Failure) -> Progress {
-        var settled: [(completion: Completion, result: Result<Void, TransportError>)] = []
+        // One at the most: a frame is taken only when the one before is out.
+        var settled: (completion: Completion, result: Result<Void, TransportError>)?
         let progress = try state.withLock { state throws(Failure) -> Progress in
             try change(&state)
-            return state.write { settled.append(($0, $1)) }
+            return state.write { settled = ($0, $1) }
         }
         // Behind the lock: what is called may send the next message.
-        for (completion, result) in settled { completion(result) }
+        if let (completion, result) = settled { completion(result) }
         return progress
     }
 }

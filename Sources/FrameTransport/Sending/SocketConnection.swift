@@ -157,9 +157,14 @@ public final class SocketConnection: Sendable {
     /// - Throws: `closed` where no server is connected, `busy` while another message is being sent, or how the
     ///   connection was lost meanwhile. A message that was cut short is not sent again.
     public func send(_ message: FrameMessage) async throws(TransportError) {
-        let sent = Latch<Result<Void, TransportError>>()
-        try submit(message) { sent.set($0) }
-        try await sent.wait().get()
+        let result = await withCheckedContinuation { continuation in
+            do throws(TransportError) {
+                try submit(message) { continuation.resume(returning: $0) }
+            } catch {
+                continuation.resume(returning: .failure(error))
+            }
+        }
+        try result.get()
     }
 
     /// Sends one frame without waiting.

@@ -77,7 +77,7 @@ public final class IOThread: TaskExecutor, Sendable {
         loop.submit(.work(work))
     }
 
-    /// Starts to watch a descriptor.
+    /// Starts to watch a descriptor for what is to be read; for room to write see ``IORegistration/watchesRoom``.
     ///
     /// Call it, and use what it returns, on this thread only.
     func register(_ descriptor: Int32, _ handler: any IOHandler) throws(Errno) -> IORegistration {
@@ -104,6 +104,14 @@ final class IORegistration {
     /// When `deadlinePassed` is called next, on the monotonic clock; nil for never.
     var deadline: UInt64? {
         didSet { loop.deadlineChanged(self) }
+    }
+
+    /// Whether it is reported that there is room to write.
+    ///
+    /// Only while something waits for it: a socket has room again with every piece that its peer reads, and each report
+    /// wakes the thread.
+    var watchesRoom = false {
+        didSet { if watchesRoom != oldValue { loop.watchedRoomChanged(self) } }
     }
 
     /// The time of this registration's earliest entry in the loop's heap.
@@ -269,6 +277,12 @@ private final class IOLoop: @unchecked Sendable {
         if let descriptor = registration.descriptor {
             _ = frame_poller_remove(poller.rawValue, descriptor)
         }
+    }
+
+    func watchedRoomChanged(_ registration: IORegistration) {
+        guard let descriptor = registration.descriptor, registrations[registration.token] != nil else { return }
+        let watches = registration.watchesRoom
+        _ = frame_poller_watch_room(poller.rawValue, descriptor, registration.token, watches)
     }
 
     func deadlineChanged(_ registration: IORegistration) {

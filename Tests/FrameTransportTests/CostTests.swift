@@ -40,7 +40,7 @@ import Testing
         #expect(pool.allocations <= 5)
     }
 
-    @Test func `a claim of much memory gets what has arrived`() async throws {
+    @Test func `R1: a claim of much memory gets what has arrived`() async throws {
         let pool = BytePool(maximumIdleBytes: 64 << 20)
         let server = try directory.server { $0.pool = pool }
         let head = String(decoding: message([]), as: UTF8.self)

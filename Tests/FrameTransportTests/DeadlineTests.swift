@@ -48,21 +48,21 @@ import Testing
         _ = server
     }
 
-    @Test func `a head, from its first byte`() async throws {
+    @Test func `S17: a head, from its first byte`() async throws {
         let (server, client, connection) = try await pair { $0.head = .milliseconds(20) }
         try await client.write(Array("HTTP/1.1 200 OK\r\n".utf8))
         try await expectTimeout(over: "head", of: connection)
         _ = server
     }
 
-    @Test func `the head of a later frame`() async throws {
+    @Test func `S17: the head of a later frame`() async throws {
         let (server, client, connection) = try await pair { $0.head = .milliseconds(20) }
         try await client.write(message([1, 2, 3]) + [UInt8(ascii: "H")])
         try await expectTimeout(over: "head", of: connection, after: 1)
         _ = server
     }
 
-    @Test func `a body`() async throws {
+    @Test func `S17: a body`() async throws {
         let (server, client, connection) = try await pair { $0.body = .milliseconds(20) }
         try await client.write(message(body(1, count: 1000)).dropLast())
         try await expectTimeout(over: "body", of: connection)
@@ -106,7 +106,7 @@ import Testing
         #expect(limits.bodyDuration(length: 10) == .seconds(11))
     }
 
-    @Test func `none runs while the consumer does not consume`() async throws {
+    @Test func `S22: none runs while the consumer does not consume`() async throws {
         let (server, client, connection) = try await pair { limits in
             limits.head = .milliseconds(20)
             limits.body = .milliseconds(20)

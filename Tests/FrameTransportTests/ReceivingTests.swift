@@ -65,7 +65,7 @@ import Testing
         #expect(try await client.read(1).isEmpty)
     }
 
-    @Test func `an end within a frame is an error and never a frame`() async throws {
+    @Test func `S14: an end within a frame is an error and never a frame`() async throws {
         let client = try RawSocket.connected(to: server.path)
         let connection = try #require(try await firstConnection(of: server))
         try await client.write(message(body(1, count: 300)).dropLast())

@@ -78,7 +78,7 @@ import Testing
         #expect(error?.code == .closed)
     }
 
-    @Test func `a server that takes nothing is given up, and reached again`() async throws {
+    @Test func `S22: a server that takes nothing is given up, and reached again`() async throws {
         let (connection, server, peer) = try await pair { $0.sendTimeout = .milliseconds(20) }
         var events = connection.events.makeAsyncIterator()
         #expect(await events.next() == .didOpen)
@@ -107,7 +107,7 @@ import Testing
         #expect(connection.isOpen)
     }
 
-    @Test func `a server that restarts within a message never delivers part of it`() async throws {
+    @Test func `L6: a server that restarts within a message never delivers part of it`() async throws {
         let (connection, server, peer) = try await pair()
         let sending = Task { try await connection.send(FrameMessage(Self.large)) }
         _ = try await peer.read(300_000)
@@ -186,7 +186,7 @@ import Testing
         #expect(await events.next() == .didClose(.closedByPeer(.stoppedByUser)))
     }
 
-    @Test func `writing to a server that has gone is an error and no signal`() async throws {
+    @Test func `S16: writing to a server that has gone is an error and no signal`() async throws {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_DFL)
             let directory = try TemporaryDirectory()

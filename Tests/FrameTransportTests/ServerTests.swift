@@ -113,7 +113,7 @@ import Testing
         #expect(try await frames.next() == nil)
     }
 
-    @Test func `a consumer that does not consume holds the sender up, and nothing is lost`() async throws {
+    @Test func `S22: a consumer that does not consume holds the sender up, and nothing is lost`() async throws {
         let pool = BytePool(maximumIdleBytes: 16 << 20)
         let server = try directory.server { $0.pool = pool }
         let connection = directory.connection()
@@ -148,7 +148,7 @@ import Testing
         #expect(pool.allocations <= 8)
     }
 
-    @Test func `closing a connection delivers what was received, and tells the sender`() async throws {
+    @Test func `L1: closing a connection delivers what was received, and tells the sender`() async throws {
         let server = try directory.server()
         let client = try RawSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -219,7 +219,7 @@ import Testing
         _ = client
     }
 
-    @Test func `frames outlive their connection and their server`() async throws {
+    @Test func `L7: frames outlive their connection and their server`() async throws {
         let pool = BytePool(maximumIdleBytes: 16 << 20)
         var server: FrameServer? = try directory.server { $0.pool = pool }
         let client = try RawSocket.connected(to: directory.socket)

@@ -47,6 +47,16 @@ public struct TransportLimits: Sendable, Hashable {
     /// Default: 128.
     public var backlog = 128
 
+    /// How long accepting pauses where the system is short of descriptors or memory.
+    ///
+    /// Default: 100 ms. It doubles with each attempt that fails, up to ``longestAcceptPause``.
+    public var firstAcceptPause: Duration = .milliseconds(100)
+
+    /// The longest that ``firstAcceptPause`` grows to.
+    ///
+    /// Default: 1 s.
+    public var longestAcceptPause: Duration = .seconds(1)
+
     /// How long an orderly close waits for the other side to close too.
     ///
     /// Default: 1 s.

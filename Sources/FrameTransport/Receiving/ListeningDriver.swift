@@ -13,14 +13,10 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private var registration: IORegistration?
     private var connections: [Int: ReceivingDriver] = [:]
     private var lastConnection = 0
-    private var pause = firstPause
+    private var pauses: Backoff
 
     /// How many connections one turn may accept.
     private static let acceptsPerTurn = 64
-
-    /// How long accepting pauses where the system is short of descriptors; it doubles up to `longestPause`.
-    private static let firstPause = Duration.milliseconds(100)
-    private static let longestPause = Duration.seconds(1)
 
     init(
         _ socket: consuming ListeningSocket,
@@ -30,6 +26,8 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         self.socket = consume socket
         self.configuration = configuration
         self.delegate = delegate
+        let limits = configuration.limits
+        pauses = Backoff(first: limits.firstAcceptPause, longest: limits.longestAcceptPause)
     }
 
     func start() {
@@ -49,10 +47,11 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     // MARK: IOHandler
 
     func becameReady(_ readiness: Readiness) {
-        acceptAll()
+        // Whoever comes in a pause waits for its end, or a crowd of them would make it none.
+        if registration?.deadline == nil { acceptAll() }
     }
 
-    /// The pause after a shortage of descriptors is over.
+    /// The pause after a shortage is over.
     func deadlinePassed() {
         acceptAll()
     }
@@ -65,18 +64,17 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             guard let listener = socket?.rawValue else { return }
             do {
                 admit(try Syscalls.accept(from: listener))
-                pause = Self.firstPause
+                pauses.reset()
             } catch .again {
                 return
             } catch .aborted {
                 continue
-            } catch  where error.isExhaustion {
-                // The connection stays in the backlog; trying again at once would only spin.
-                registration?.deadline = MonotonicClock.deadline(in: pause)
-                pause = min(pause * 2, Self.longestPause)
-                return
+            } catch  where error.isMisuse {
+                return end(TransportError(.system, systemError: error, "no more connections can be accepted"))
             } catch {
-                end(TransportError(.system, systemError: error, "no more connections can be accepted"))
+                // A shortage of descriptors or memory, as a rule: the connection stays in the backlog, and trying again
+                // at once would only spin.
+                registration?.deadline = MonotonicClock.deadline(in: pauses.next())
                 return
             }
         }
@@ -86,9 +84,9 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private func admit(_ descriptor: consuming OwnedDescriptor) {
         // Over TCP the system knows of nobody, and whoever shows the right token may connect.
         var peer: PeerCredentials?
-        if case .path = socket?.endpoint {
-            peer = try? Syscalls.peer(of: descriptor.rawValue)
-            guard peer?.userID == Syscalls.effectiveUserID || peer?.userID == 0 else { return refused.increment() }
+        if case .path(let path) = socket?.endpoint {
+            peer = try? configuration.peers.admit(descriptor.rawValue, at: path)
+            guard peer != nil else { return refused.increment() }
         }
         guard connections.count < configuration.limits.connections else { return refused.increment() }
         lastConnection += 1

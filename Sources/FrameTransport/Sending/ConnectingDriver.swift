@@ -154,6 +154,11 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     }
 
     private func didConnect(_ socket: Int32) {
+        do {
+            if case .path(let path) = endpoint { _ = try configuration.peers.admit(socket, at: path) }
+        } catch {
+            return refuse(error)
+        }
         guard let tokens = configuration.tokens else { return didOpen(socket) }
         state = .handshaking(socket: socket)
         token = TokenReader(expecting: tokens.expected)
@@ -182,10 +187,15 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         } catch {
             // A server that goes away is worth another attempt, one with other tokens is not.
             guard error.code == .tokenRejected else { return giveUpAttempt(after: error.systemError) }
-            openings.settle(.failure(error))
-            return finish(.failed(error))
+            return refuse(error)
         }
         didOpen(socket)
+    }
+
+    /// Has nothing more to do with a server, for good.
+    private func refuse(_ error: TransportError) {
+        openings.settle(.failure(error))
+        finish(.failed(error))
     }
 
     private func didOpen(_ socket: Int32) {

@@ -51,6 +51,7 @@ int frame_socket_error(int descriptor) {
 #include <sys/eventfd.h>
 
 const int frame_directory_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+const int frame_hold_flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 const int frame_send_flags = MSG_NOSIGNAL;
 
 int frame_poller_create(void) {
@@ -134,6 +135,7 @@ void frame_thread_set_name(const char *name) {
 #include <time.h>
 
 const int frame_directory_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+const int frame_hold_flags = O_EVTONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 // SO_NOSIGPIPE, set on every socket, does it here.
 const int frame_send_flags = 0;
 

@@ -65,7 +65,10 @@ struct PathClaim: ~Copyable {
 
     private static func removeDeadSocket(in directory: borrowing SocketDirectory) throws(TransportError) {
         let path = directory.path
+        // Held while it is asked whether it lives, so that its inode is not used anew meanwhile.
+        let hold = Syscalls.holdEntry(named: path.name, in: directory.rawValue)
         guard let entry = try directory.entry(named: path.name) else { return }
+        let held = (try? Syscalls.entry(of: hold.rawValue)) ?? entry
         guard entry.kind == .socket else {
             throw TransportError(
                 .notASocket,
@@ -83,7 +86,7 @@ struct PathClaim: ~Copyable {
         guard try !isAnswered(in: directory) else { throw inUse(path.text) }
         // Somebody who keeps no lock may have taken the dead one's place meanwhile.
         guard let present = try directory.entry(named: path.name) else { return }
-        guard present == entry else { throw inUse(path.text) }
+        guard present.isSame(as: entry), present.isSame(as: held) else { throw inUse(path.text) }
         try directory.attempt { () throws(Errno) in
             try Syscalls.removeEntry(named: path.name, in: directory.rawValue)
         }

@@ -11,7 +11,7 @@ internal import CFrameTransport
 /// Files, always by their name in an open directory, and never through a symbolic link.
 extension Syscalls {
     /// What stands at a name, itself and not what it may link to.
-    struct Entry: Equatable {
+    struct Entry {
         enum Kind {
             case file, directory, socket, other
         }
@@ -65,6 +65,12 @@ extension Syscalls {
     /// Opens a directory, to name what is in it.
     static func openDirectory(_ path: String) throws(Errno) -> OwnedDescriptor {
         OwnedDescriptor(try retrying { unsafe open(path, frame_directory_flags) })
+    }
+
+    /// Keeps what stands at a name from being taken for a later file of the same number; no descriptor where the system
+    /// opens no sockets, or nothing stands there.
+    static func holdEntry(named name: String, in directory: Int32) -> OwnedDescriptor {
+        OwnedDescriptor((try? retrying { unsafe openat(directory, name, frame_hold_flags) }) ?? -1)
     }
 
     /// Where the system shows the descriptors of this process as files, it does so here.

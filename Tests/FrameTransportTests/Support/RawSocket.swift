@@ -9,6 +9,10 @@ import Synchronization
 
 private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
 
+private func systemConnect(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
+    unsafe connect(socket, address, length)
+}
+
 /// A socket that is handled by plain blocking calls: a peer that shares no code with what is tested.
 ///
 /// Each call runs on a thread of its own, so that it never holds up the tests' own tasks.
@@ -40,7 +44,8 @@ final class RawSocket: @unchecked Sendable {
         var description: String { "\(call): \(unsafe String(cString: strerror(code)))" }
     }
 
-    private static func make() throws -> RawSocket {
+    /// A socket that is to be connected later.
+    static func unconnected() throws -> RawSocket {
         #if canImport(Glibc)
             let type = Int32(SOCK_STREAM.rawValue)
         #else
@@ -64,16 +69,21 @@ final class RawSocket: @unchecked Sendable {
 
     /// Connects to a server.
     static func connected(to path: String) throws -> RawSocket {
-        let socket = try make()
-        guard unsafe withAddress(path, { unsafe connect(socket.descriptor, $0, $1) }) == 0 else {
+        let socket = try unconnected()
+        try socket.connect(to: path)
+        return socket
+    }
+
+    /// Connects to a server.
+    func connect(to path: String) throws {
+        guard unsafe Self.withAddress(path, { unsafe systemConnect(descriptor, $0, $1) }) == 0 else {
             throw Failure(call: "connect", code: errno)
         }
-        return socket
     }
 
     /// Binds to a path, and listens unless told not to.
     static func bound(to path: String, backlog: Int32 = 16, listening: Bool = true) throws -> RawSocket {
-        let socket = try make()
+        let socket = try unconnected()
         guard unsafe withAddress(path, { unsafe bind(socket.descriptor, $0, $1) }) == 0 else {
             throw Failure(call: "bind", code: errno)
         }

@@ -37,7 +37,9 @@
             return SocketConnection(path: path, configuration: configuration)
         }
 
-        @Test(arguments: [1, 8, 82]) func `S1: frames go through a path of more than 300 bytes`(length: Int) async throws {
+        @Test(arguments: [1, 8, 82]) func `S1: frames go through a path of more than 300 bytes`(length: Int)
+            async throws
+        {
             let name = String(repeating: "s", count: length)
             let path = inner + "/" + name
             #expect(path.utf8.count > 300)
@@ -85,7 +87,9 @@
         @Test func `S1: a last part that leaves no room for its directory is refused, with both limits`() {
             let error = failure(at: inner + "/" + String(repeating: "s", count: 83))
             #expect(error?.code == .pathTooLong)
-            #expect(error?.description.contains("has \(inner.utf8.count + 84) bytes and a socket's may have 107") == true)
+            #expect(
+                error?.description.contains("has \(inner.utf8.count + 84) bytes and a socket's may have 107") == true
+            )
             #expect(error?.description.contains("at most 82 and not 83") == true)
         }
 

@@ -107,7 +107,9 @@
                 #expect(unsafe mkdir(inner, 0o700) == 0)
                 #expect(unsafe chdir(inner) == 0)
                 let server = try FrameServer(at: isRelative ? "socket" : inner + "/socket")
-                #expect(try FileManager.default.contentsOfDirectory(atPath: inner).sorted() == ["socket", "socket.lock"])
+                #expect(
+                    try FileManager.default.contentsOfDirectory(atPath: inner).sorted() == ["socket", "socket.lock"]
+                )
                 if isRelative {
                     #expect(unsafe chdir("/") == 0)
                 } else {

@@ -33,6 +33,9 @@ import Testing
         #expect(error?.description.contains("belongs to user \(geteuid())") == true)
         #expect(await connection.closed() == .failed(try #require(error)))
         #expect(try await server.accepted().read(1).isEmpty)
+        // Whoever asks later is told the same.
+        let later = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
+        #expect(later == error)
     }
 
     @Test func `users may be named`() async throws {

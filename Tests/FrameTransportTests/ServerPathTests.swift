@@ -120,7 +120,9 @@ import Testing
         #expect(try await frames.next()?.jpeg.array() == body(1, count: 100))
     }
 
-    @Test(arguments: [16, 0]) func `S4: another program's live server is refused, its backlog full or not`(backlog: Int32)
+    @Test(arguments: [16, 0]) func `S4: another program's live server is refused, its backlog full or not`(
+        backlog: Int32
+    )
         async throws
     {
         let server = try RawSocket.bound(to: directory.socket, backlog: backlog)

@@ -144,8 +144,9 @@ public final class SocketConnection: Sendable {
     /// Connects, and waits until a server has been reached.
     ///
     /// - Parameter limit: how long to try; nil for ever. When it is over the attempts end, and may be started anew.
-    /// - Throws: `openTimedOut`, `cancelled` where the caller's task is cancelled, `closed`, `peerRefused` or
-    ///   `tokenRejected` where it is the wrong server, or what the path is wrong with.
+    /// - Throws: `openTimedOut`, `cancelled` where the caller's task is cancelled, `peerRefused` or `tokenRejected` where
+    ///   it is the wrong server, what the path is wrong with, or, where the connection has ended for good, its failure or
+    ///   `closed`.
     public func open(within limit: Duration?) async throws(TransportError) {
         try thread.checkRunning()
         let opening = Openings.Opening(limit: limit)

@@ -25,7 +25,7 @@ enum SocketAddress: Sendable {
 
     /// Calls `body` with the address as the system wants it.
     ///
-    /// - Parameter directory: the directory of a path, open; where it is needed and not given, it is opened for the call.
+    /// A path that is too long to be given whole is looked up in `directory`, or in its own, opened for the call.
     func withSockaddr(
         in directory: Int32? = nil,
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void

@@ -20,7 +20,10 @@ final class Bystander: Sendable {
     func exchange(_ index: Int) async throws {
         try await sender.send(FrameMessage(body(index, count: 20_000), sequence: UInt64(index)))
         var frames = receiver.frames.makeAsyncIterator()
-        let frame = try #require(try await frames.next(), "the innocent connection ended: \(receiver.closeReason as Any)")
+        let frame = try #require(
+            try await frames.next(),
+            "the innocent connection ended: \(receiver.closeReason as Any)"
+        )
         #expect(frame.sequence == UInt64(index) && frame.jpeg.array() == body(index, count: 20_000))
     }
 }

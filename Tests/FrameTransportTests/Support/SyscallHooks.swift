@@ -41,7 +41,8 @@
     }
 
     private typealias Address = @convention(c) (Int32, UnsafeRawPointer?, UInt32) -> Int32
-    private typealias Accept = @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, Int32) -> Int32
+    private typealias Accept =
+        @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, Int32) -> Int32
     private typealias ChangeMode = @convention(c) (Int32, UnsafePointer<CChar>?, UInt32, Int32) -> Int32
 
     private let systemBind: Address? = unsafe original("bind")

@@ -50,6 +50,8 @@ int frame_socket_error(int descriptor) {
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
+const int frame_directory_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+const int frame_hold_flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 const int frame_send_flags = MSG_NOSIGNAL;
 
 int frame_poller_create(void) {
@@ -140,6 +142,8 @@ void frame_thread_set_name(const char *name) {
 #include <sys/un.h>
 #include <time.h>
 
+const int frame_directory_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+const int frame_hold_flags = O_EVTONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 // SO_NOSIGPIPE, set on every socket, does it here.
 const int frame_send_flags = 0;
 

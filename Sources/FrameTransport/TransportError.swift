@@ -16,9 +16,9 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         /// The stable name.
         public var description: String { rawValue }
 
-        /// The path is longer than the system's `sun_path` holds.
+        /// The path is longer than the system's `sun_path` holds, and no directory's descriptor makes it shorter.
         public static let pathTooLong = Code("path.tooLong")
-        /// The path is empty or contains a NUL byte.
+        /// The path is empty, ends with a slash or contains a NUL byte.
         public static let invalidPath = Code("path.invalid")
         /// Something that is not a socket stands at the path.
         ///
@@ -26,13 +26,15 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let notASocket = Code("path.notASocket")
         /// A live server listens at the path.
         public static let addressInUse = Code("path.inUse")
+        /// Another user could take the path over, or already has something there.
+        public static let unsafePath = Code("path.unsafe")
         /// The directory is missing, or may not be written to.
         public static let cannotCreate = Code("path.cannotCreate")
         /// Nobody listens at the path.
         public static let noServer = Code("connect.noServer")
         /// The connection did not open before its deadline.
         public static let openTimedOut = Code("connect.timedOut")
-        /// The other end belongs to a user who may not connect.
+        /// The other end belongs to a user whom this end does not deal with.
         public static let peerRefused = Code("peer.refused")
         /// The peer sent what is not a frame message; `wireError` says what and where.
         public static let malformedMessage = Code("peer.malformed")

@@ -52,15 +52,15 @@ public struct TransportLimits: Sendable, Hashable {
     /// Default: 128.
     public var backlog = 128
 
-    /// How long accepting pauses when the system is short of descriptors; each further pause is twice as long.
+    /// How long accepting pauses where the system is short of descriptors or memory.
     ///
-    /// Default: 100 ms.
-    public var shortagePause: Duration = .milliseconds(100)
+    /// Default: 100 ms. It doubles with each attempt that fails, up to ``longestAcceptPause``.
+    public var firstAcceptPause: Duration = .milliseconds(100)
 
-    /// The longest of these pauses.
+    /// The longest that ``firstAcceptPause`` grows to.
     ///
     /// Default: 1 s.
-    public var longestShortagePause: Duration = .seconds(1)
+    public var longestAcceptPause: Duration = .seconds(1)
 
     /// How long an orderly close waits for the other side to close too.
     ///

@@ -79,6 +79,63 @@ import Testing
         #expect(try place.names() == ["s"])
     }
 
+    #if os(Linux)
+        @Test func `S1: a path of more than 300 bytes is a path as any other`() async throws {
+            let deep = place.directory + String(repeating: "/" + String(repeating: "d", count: 99), count: 3)
+            try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
+            let path = deep + "/rtc_SSFD"
+            let receiver = try place.framesocket(["receive", path, "--count", "1", "--json"])
+            #expect(try await receiver.lines(1).first?.contains(path) == true)
+            let second = await (try place.framesocket(["receive", path])).ended()
+            #expect(second.status == 69 && second.errors.contains(path), "\(second)")
+            let sender = await (try place.framesocket(["send", path, jpeg])).ended()
+            #expect(sender.status == 0, "\(sender)")
+            #expect(await receiver.ended().status == 0)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: deep).isEmpty)
+        }
+
+        /// A Python that every user may run.
+        private static let commonPython = "/usr/bin/python3"
+
+        /// Root may become another user, who is then neither let in nor believed.
+        @Test(
+            .enabled(if: geteuid() == 0, "only root may become another user"),
+            .enabled(if: FileManager.default.isExecutableFile(atPath: commonPython))
+        )
+        func `S12: another user's process is turned away, and its server is not sent to`() async throws {
+            let receiver = try await place.receiver("--count", "1", "--json")
+            let other = ["--reuid=65534", "--clear-groups", Self.commonPython, "-c"]
+            // As far as the files go, everybody may.
+            let files = FileManager.default
+            try files.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: place.directory)
+            try files.setAttributes([.posixPermissions: 0o666], ofItemAtPath: place.socket)
+            let connecting = """
+                import socket
+                s = socket.socket(socket.AF_UNIX); s.connect('\(place.socket)')
+                try: print(len(s.recv(1)))
+                except ConnectionError: print('reset')
+                """
+            let stranger = await (try place.start(Places.tool("setpriv"), other + [connecting])).ended()
+            #expect(stranger.status == 0 && stranger.text == "0\n", "\(stranger)")
+
+            let listening = """
+                import socket
+                s = socket.socket(socket.AF_UNIX); s.bind('\(place.path("other"))'); s.listen()
+                print('listening', flush=True)
+                print(len(s.accept()[0].recv(1)))
+                """
+            let server = try place.start(Places.tool("setpriv"), other + [listening])
+            try await server.lines(1)
+            let sender = await (try place.framesocket(["send", place.path("other"), jpeg, "--json"])).ended()
+            #expect(sender.status == 69 && sender.errors.contains("belongs to user 65534"), "\(sender)")
+            #expect(await server.ended().text == "listening\n0\n")
+
+            // Whoever is innocent is served as ever.
+            #expect(try await place.send(jpeg).status == 0)
+            #expect(await receiver.ended().status == 0)
+        }
+    #endif
+
     @Test func `a sender waits for a server that comes later, over a dead socket too`() async throws {
         for isDead in [false, true] {
             if isDead { try await leaveDeadSocket() }

@@ -30,8 +30,8 @@ import Testing
         Limit(testDescription: "body") { $0.body = $1 },
         Limit(testDescription: "idle") { $0.idle = $1 },
         Limit(testDescription: "linger") { $0.linger = $1 },
-        Limit(testDescription: "pause") { $0.shortagePause = $1 },
-        Limit(testDescription: "longest pause") { $0.longestShortagePause = $1 },
+        Limit(testDescription: "pause") { $0.firstAcceptPause = $1 },
+        Limit(testDescription: "longest pause") { $0.longestAcceptPause = $1 },
     ]
 
     @Test(arguments: counts, [Int.min, -1, 0, 1, .max])

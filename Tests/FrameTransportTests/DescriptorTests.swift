@@ -113,16 +113,61 @@
             }
         }
 
+        @Test(arguments: [false, true])
+        func `S21: no descriptor is passed on to a program that this one starts`(isLong: Bool) async {
+            await #expect(processExitsWith: .success) { [isLong] in
+                let directory = try TemporaryDirectory()
+                let inner = directory.path + (isLong ? "/" + String(repeating: "x", count: 200) : "/x")
+                #expect(unsafe mkdir(inner, 0o700) == 0)
+                await IOThread.shared.settle()
+                let before = try inheritedDescriptors()
+                let kinds = openDescriptors()
+                // A thread of its own, so that its poller and its wake-up are made here too.
+                let thread = IOThread()
+                var configuration = FrameServer.Configuration()
+                configuration.thread = thread
+                let server = try FrameServer(at: inner + "/s", configuration: configuration)
+                let dead = directory.path + "/dead"
+                _ = try RawSocket.bound(to: dead)
+                let second = try FrameServer(at: dead, configuration: configuration)
+                let tokens = HandshakeTokens(shared: [1])
+                configuration.tokens = tokens
+                let third = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+                var settings = SocketConnection.Configuration()
+                settings.thread = thread
+                let connection = SocketConnection(path: inner + "/s", configuration: settings)
+                try await connection.open(within: nil)
+                let received = try await firstConnection(of: server)
+                settings.tokens = tokens
+                let other = SocketConnection(to: third.endpoint, configuration: settings)
+                try await other.open(within: nil)
+                let otherReceived = try await firstConnection(of: third)
+
+                // Three that listen, four ends, two locks and their directories, a poller and its wake-up.
+                let made = openDescriptors().merging(kinds) { $0 - $1 }.filter { $0.value > 0 }
+                #expect(made["socket:"] == 7)
+                #expect(made.values.reduce(0, +) == 13)
+                #expect(try inheritedDescriptors() == before)
+                withExtendedLifetime((server, second, third, connection, received, other, otherReceived)) {}
+            }
+        }
+
         @Test func `a server that failed to start leaves nothing open`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let blocked = try TemporaryDirectory()
                 try Data().write(to: URL(fileURLWithPath: blocked.socket))
+                let open = try TemporaryDirectory()
+                #expect(unsafe chmod(open.path, 0o777) == 0)
+                let linked = try TemporaryDirectory()
+                #expect(unsafe symlink("/dev/null", linked.socket + ".lock") == 0)
                 let server = try directory.server()
                 let before = try await descriptorsAtStart()
                 for _ in 0..<100 {
                     #expect(throws: TransportError.self) { try directory.server() }
                     #expect(throws: TransportError.self) { try blocked.server() }
+                    #expect(throws: TransportError.self) { try open.server() }
+                    #expect(throws: TransportError.self) { try linked.server() }
                     #expect(throws: TransportError.self) { try FrameServer(at: directory.path + "/none/socket") }
                 }
                 #expect(await eventually { openDescriptors() == before })

@@ -4,7 +4,7 @@ import FrameWire
 import Testing
 
 /// How a connection opens, gives up, and opens again.
-@Suite(.timeLimit(.minutes(5))) struct OpeningTests {
+@Suite(.timeLimit(.minutes(5)), .besideBystander) struct OpeningTests {
     let directory: TemporaryDirectory
 
     init() throws {
@@ -39,7 +39,7 @@ import Testing
         #expect(dead?.systemError?.rawValue == ECONNREFUSED)
     }
 
-    @Test func `a server with more waiting than it takes is tried again`() async throws {
+    @Test func `S23: a server with more waiting than it takes is tried again, to the deadline`() async throws {
         let server = try RawSocket.bound(to: directory.socket, backlog: 0)
         let first = try RawSocket.connected(to: directory.socket)
         let connection = directory.connection()
@@ -50,6 +50,30 @@ import Testing
         try await opened
         _ = first
     }
+
+    #if os(Linux)
+        @Test func `S23: a connection that the system does not make in time is given up, and tried again`() async {
+            await #expect(processExitsWith: .success) {
+                let bystander = try await Bystander()
+                // Over a path the system answers at once; a port whose backlog is full it leaves without an answer.
+                let server = try RawSocket.boundToPort(backlog: 0)
+                let fillers = try (0..<8).map { _ in try RawSocket.connecting(toPort: server.port) }
+                var configuration = SocketConnection.Configuration()
+                configuration.connectTimeout = .milliseconds(1)
+                configuration.retryInterval = .milliseconds(1)
+                configuration.tokens = HandshakeTokens(shared: [1])
+                let connection = SocketConnection(to: .loopback(port: server.port), configuration: configuration)
+                let before = SyscallHooks.connects
+                connection.open()
+                #expect(await eventually { SyscallHooks.connects >= before + 5 })
+                let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
+                #expect(error?.code == .openTimedOut)
+                #expect(connection.state == .started)
+                try await bystander.exchange(0)
+                _ = fillers
+            }
+        }
+    #endif
 
     @Test func `a wait is no longer than its own limit, whenever the next attempt is due`() async throws {
         let connection = directory.connection { $0.retryInterval = Self.never }
@@ -105,8 +129,12 @@ import Testing
     @Test(arguments: [
         (String(repeating: "x", count: 108), TransportError.Code.pathTooLong),
         (String(repeating: "ü", count: 54), .pathTooLong), ("", .invalidPath), ("a\0b", .invalidPath),
+        ("\0abstract", .invalidPath), ("/tmp/", .invalidPath),
     ])
-    func `a path that no socket can have is reported, and nothing is tried`(path: String, code: TransportError.Code)
+    func `S1, S13: a path that no socket can have is reported, and nothing is tried`(
+        path: String,
+        code: TransportError.Code
+    )
         async throws
     {
         let connection = SocketConnection(path: path)

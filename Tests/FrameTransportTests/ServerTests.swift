@@ -48,30 +48,6 @@ import Testing
         }
     }
 
-    @Test func `one sender more than the server takes is closed at once, and the others live`() async throws {
-        let server = try directory.server { $0.limits.connections = 2 }
-        let clients = try (0..<2).map { _ in try RawSocket.connected(to: directory.socket) }
-        var connections = server.connections.makeAsyncIterator()
-        let first = try #require(try await connections.next())
-        let second = try #require(try await connections.next())
-        for _ in 0..<10 {
-            let third = try RawSocket.connected(to: directory.socket)
-            #expect(try await third.read(1).isEmpty)
-        }
-        for (client, connection) in zip(clients, [first, second]) {
-            try await client.write(message(body(1, count: 500)))
-            var frames = connection.frames.makeAsyncIterator()
-            #expect(try await frames.next()?.jpeg.array() == body(1, count: 500))
-        }
-        // A place that becomes free is given out again.
-        clients[0].close()
-        #expect(await first.closed() == .closedByPeer(.stoppedByUser))
-        await server.settle()
-        let next = try RawSocket.connected(to: directory.socket)
-        #expect(try await connections.next()?.id == 3)
-        _ = next
-    }
-
     @Test func `a delegate is given connections, frames and ends as they come`() async throws {
         let log = Log()
         let server = try directory.server(delegate: log)

@@ -59,6 +59,12 @@ int frame_socket_port(int descriptor);
 /// What became of a connect that was under way: 0, or the error.
 int frame_socket_error(int descriptor);
 
+/// How a directory is opened to name what is in it: on Linux without the right to list it.
+extern const int frame_directory_flags;
+
+/// How a file is opened only to hold on to it, whatever its kind and mode; Apple opens no sockets so.
+extern const int frame_hold_flags;
+
 /// The flags of every send: a closed peer is an error to handle, never a signal.
 extern const int frame_send_flags;
 

@@ -24,8 +24,9 @@ extension ExitCode {
     init(_ error: TransportError) {
         self =
             switch error.code {
-            case .addressInUse, .openTimedOut, .tokenRejected, .connectionLost, .closed: .unavailable
+            case .addressInUse, .openTimedOut, .peerRefused, .tokenRejected, .connectionLost, .closed: .unavailable
             case .tokenRequired, .invalidToken: .usage
+            // Among them a path that is unsafe, too long, or not a socket's.
             default: .cannotCreate
             }
     }

@@ -9,7 +9,7 @@ public import FrameWire
 ///         }
 ///     }
 ///
-/// The socket's file has mode 0600, and only this user and root may connect. A dead socket at the path is replaced; a
+/// The socket's file has mode 0600, and only this user and root may connect, unless told otherwise. A dead socket at the path is replaced; a
 /// live one, and anything that is not a socket, is left alone and refused. The file goes when the server is closed or
 /// its last holder lets go of it.
 public final class FrameServer: Sendable {
@@ -30,6 +30,11 @@ public final class FrameServer: Sendable {
         ///
         /// Default: every frame is delivered.
         public var delivery = Delivery.everyFrame
+
+        /// Whose senders may connect to a path.
+        ///
+        /// Default: this user's and root's.
+        public var peers = PeerPolicy.sameUserOrRoot
 
         /// The thread that accepts and reads.
         public var thread = IOThread.shared
@@ -66,11 +71,12 @@ public final class FrameServer: Sendable {
     /// Starts to listen.
     ///
     /// - Parameters:
-    ///   - path: at most 107 bytes (103 on Apple systems), in a directory that exists.
+    ///   - path: at most 107 bytes (103 on Apple systems), or on Linux more where the last part has at most 82; in a
+    ///     directory that exists, belongs to this user or root, and is not open to others, unless it has the sticky bit.
     ///   - configuration: how to receive.
     ///   - delegate: takes connections and frames as they come, on the server's thread, in place of ``connections`` and
     ///     ``FrameConnection/frames``. The server holds it until it is closed.
-    /// - Throws: `pathTooLong`, `invalidPath`, `notASocket`, `addressInUse`, `cannotCreate` or `system`.
+    /// - Throws: `pathTooLong`, `invalidPath`, `unsafePath`, `notASocket`, `addressInUse`, `cannotCreate` or `system`.
     public convenience init(
         at path: String,
         configuration: Configuration = .init(),

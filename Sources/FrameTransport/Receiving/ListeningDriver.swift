@@ -13,7 +13,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private var registration: IORegistration?
     private var connections: [Int: ReceivingDriver] = [:]
     private var lastConnection = 0
-    private var pause: Duration
+    private var pauses: Backoff
 
     /// How many connections one turn may accept.
     private static let acceptsPerTurn = 64
@@ -25,8 +25,9 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     ) {
         self.socket = consume socket
         self.configuration = configuration
-        pause = configuration.limits.shortagePause
         self.delegate = delegate
+        let limits = configuration.limits
+        pauses = Backoff(first: limits.firstAcceptPause, longest: limits.longestAcceptPause)
     }
 
     func start() {
@@ -46,10 +47,11 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     // MARK: IOHandler
 
     func becameReady(_ readiness: Readiness) {
-        acceptAll()
+        // Whoever comes in a pause waits for its end, or a crowd of them would make it none.
+        if registration?.deadline == nil { acceptAll() }
     }
 
-    /// The pause after a shortage of descriptors is over.
+    /// The pause after a shortage is over.
     func deadlinePassed() {
         acceptAll()
     }
@@ -62,18 +64,17 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             guard let listener = socket?.rawValue else { return }
             do {
                 admit(try Syscalls.accept(from: listener))
-                pause = configuration.limits.shortagePause
+                pauses.reset()
             } catch .again {
                 return
             } catch .aborted {
                 continue
-            } catch  where error.isExhaustion {
-                // The connection stays in the backlog; trying again at once would only spin.
-                registration?.deadline = MonotonicClock.deadline(in: pause)
-                pause = min(pause + pause, configuration.limits.longestShortagePause)
-                return
+            } catch  where error.isMisuse {
+                return end(TransportError(.system, systemError: error, "no more connections can be accepted"))
             } catch {
-                end(TransportError(.system, systemError: error, "no more connections can be accepted"))
+                // A shortage of descriptors or memory, as a rule: the connection stays in the backlog, and trying again
+                // at once would only spin.
+                registration?.deadline = MonotonicClock.deadline(in: pauses.next())
                 return
             }
         }
@@ -83,9 +84,9 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private func admit(_ descriptor: consuming OwnedDescriptor) {
         // Over TCP the system knows of nobody, and whoever shows the right token may connect.
         var peer: PeerCredentials?
-        if case .path = socket?.endpoint {
-            peer = try? Syscalls.peer(of: descriptor.rawValue)
-            guard peer?.userID == Syscalls.effectiveUserID || peer?.userID == 0 else { return refused.increment() }
+        if case .path(let path) = socket?.endpoint {
+            peer = try? configuration.peers.admit(descriptor.rawValue, at: path)
+            guard peer != nil else { return refused.increment() }
         }
         guard connections.count < configuration.limits.connections else { return refused.increment() }
         lastConnection += 1

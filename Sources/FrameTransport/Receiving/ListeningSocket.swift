@@ -12,12 +12,12 @@ struct ListeningSocket: ~Copyable {
     /// Binds and listens.
     init(at endpoint: SocketEndpoint, backlog: Int) throws(TransportError) {
         let address = try SocketAddress(endpoint)
-        let socket = try Self.makeSocket(for: address)
+        let socket = try Self.makeSocket(for: address, at: endpoint)
         var claim: PathClaim?
         var bound = endpoint
-        switch endpoint {
-        case .path(let path): claim = try PathClaim(binding: socket.rawValue, to: address, path: path)
-        case .loopback: bound = try Self.bind(socket.rawValue, to: address)
+        switch address {
+        case .path(let path): claim = try PathClaim(binding: socket.rawValue, to: path)
+        case .loopback: bound = try Self.bind(socket.rawValue, to: address, at: endpoint)
         }
         try Self.listen(on: socket.rawValue, at: endpoint, backlog: backlog)
         self.endpoint = bound
@@ -25,20 +25,27 @@ struct ListeningSocket: ~Copyable {
         self.socket = socket
     }
 
-    private static func makeSocket(for address: SocketAddress) throws(TransportError) -> OwnedDescriptor {
+    private static func makeSocket(
+        for address: SocketAddress,
+        at endpoint: SocketEndpoint
+    ) throws(TransportError) -> OwnedDescriptor {
         do {
             return try Syscalls.makeSocket(for: address)
         } catch {
-            throw PathClaim.failure(error, at: address.endpoint.description)
+            throw PathClaim.failure(error, at: endpoint.description)
         }
     }
 
-    private static func bind(_ socket: Int32, to address: SocketAddress) throws(TransportError) -> SocketEndpoint {
+    private static func bind(
+        _ socket: Int32,
+        to address: SocketAddress,
+        at endpoint: SocketEndpoint
+    ) throws(TransportError) -> SocketEndpoint {
         do {
             try Syscalls.bindSocket(socket, to: address)
             return .loopback(port: try Syscalls.port(of: socket))
         } catch {
-            throw PathClaim.failure(error, at: address.endpoint.description)
+            throw PathClaim.failure(error, at: endpoint.description)
         }
     }
 

@@ -6,31 +6,6 @@ internal import FrameWire
 ///   mailbox and the latch, which are safe for any thread; other threads reach the rest through
 ///   ``IOThread/execute(_:)``.
 final class ConnectingDriver: IOHandler, @unchecked Sendable {
-    enum State {
-        case idle
-        /// Between two attempts to connect.
-        case waiting
-        /// The system makes the connection.
-        case connecting(socket: Int32)
-        /// The server is to show its token.
-        case handshaking(socket: Int32)
-        case open(socket: Int32)
-        /// Ending in order: the message under way, and the server's own end, are waited for.
-        case closing(socket: Int32, reason: CloseReason)
-        case closed(CloseReason)
-
-        var published: SocketConnection.State {
-            switch self {
-            case .idle: .idle
-            case .waiting, .connecting: .started
-            case .handshaking: .handshaking
-            case .open, .closing: .connected
-            case .closed(.failed(let error)): .failed(error)
-            case .closed: .closed
-            }
-        }
-    }
-
     /// How many reads of what the server says one turn may make.
     private static let readsPerTurn = 64
 
@@ -78,6 +53,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     func open(for opening: Openings.Opening) {
         switch state {
         case .open: opening.result.set(.success(()))
+        case .closed(.failed(let error)): opening.result.set(.failure(error))
         case .closing, .closed: opening.result.set(.failure(Self.closedError))
         case .waiting, .connecting, .handshaking:
             openings.add(opening)
@@ -156,6 +132,11 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     private func didConnect(_ socket: Int32) {
         registration?.watchesRoom = false
+        do {
+            if case .path(let path) = endpoint { _ = try configuration.peers.admit(socket, at: path) }
+        } catch {
+            return refuse(error)
+        }
         guard let tokens = configuration.tokens else { return didOpen(socket) }
         state = .handshaking(socket: socket)
         token = TokenReader(expecting: tokens.expected)
@@ -184,10 +165,15 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         } catch {
             // A server that goes away is worth another attempt, one with other tokens is not.
             guard error.code == .tokenRejected else { return giveUpAttempt(after: error.systemError) }
-            openings.settle(.failure(error))
-            return finish(.failed(error))
+            return refuse(error)
         }
         didOpen(socket)
+    }
+
+    /// Has nothing more to do with a server, for good.
+    private func refuse(_ error: TransportError) {
+        openings.settle(.failure(error))
+        finish(.failed(error))
     }
 
     private func didOpen(_ socket: Int32) {

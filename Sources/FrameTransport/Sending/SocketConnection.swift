@@ -44,6 +44,11 @@ public final class SocketConnection: Sendable {
         /// Default: nothing.
         public var tokens: HandshakeTokens?
 
+        /// Whose server may be at a path; no byte is sent to another's.
+        ///
+        /// Default: this user's and root's.
+        public var peers = PeerPolicy.sameUserOrRoot
+
         /// How long one attempt to connect may take.
         ///
         /// Default: 2 s.
@@ -139,8 +144,9 @@ public final class SocketConnection: Sendable {
     /// Connects, and waits until a server has been reached.
     ///
     /// - Parameter limit: how long to try; nil for ever. When it is over the attempts end, and may be started anew.
-    /// - Throws: `openTimedOut`, `cancelled` where the caller's task is cancelled, `closed`, or what the path is wrong
-    ///   with.
+    /// - Throws: `openTimedOut`, `cancelled` where the caller's task is cancelled, `peerRefused` or `tokenRejected` where
+    ///   it is the wrong server, what the path is wrong with, or, where the connection has ended for good, its failure or
+    ///   `closed`.
     public func open(within limit: Duration?) async throws(TransportError) {
         try thread.checkRunning()
         let opening = Openings.Opening(limit: limit)

@@ -29,9 +29,11 @@ public struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
     static let accessDenied = Errno(EACCES)
     static let notPermitted = Errno(EPERM)
     static let symlinkLoop = Errno(ELOOP)
+    static let notDirectory = Errno(ENOTDIR)
+    static let wrongType = Errno(EPROTOTYPE)
 
-    /// Whether the system is short of descriptors or memory, which passes when others give some back.
-    var isExhaustion: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(rawValue) }
+    /// Whether the descriptor is not what the call takes it for, which no waiting mends.
+    var isMisuse: Bool { [EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP].contains(rawValue) }
 
     /// The system's own words, for example "Connection refused".
     public var description: String {

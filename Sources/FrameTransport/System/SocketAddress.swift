@@ -7,58 +7,57 @@
 #endif
 
 /// An endpoint as the system wants it, checked once.
-struct SocketAddress: Sendable {
-    /// The most bytes that a path may have: `sun_path` less its closing NUL.
-    static let maximumPathBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+enum SocketAddress: Sendable {
+    case path(SocketPath)
+    case loopback(port: UInt16)
 
-    let endpoint: SocketEndpoint
-
-    /// - Throws: `pathTooLong` or `invalidPath`, before any system call.
+    /// - Throws: `pathTooLong` or `invalidPath`.
     init(_ endpoint: SocketEndpoint) throws(TransportError) {
-        self.endpoint = endpoint
-        if case .path(let path) = endpoint { try Self.check(path) }
-    }
-
-    private static func check(_ path: String) throws(TransportError) {
-        let count = path.utf8.count
-        guard count <= maximumPathBytes else {
-            throw TransportError(
-                .pathTooLong,
-                path: path,
-                "the path has \(count) bytes and a socket's may have \(maximumPathBytes); choose a shorter one"
-            )
-        }
-        guard count > 0, !path.utf8.contains(0) else {
-            throw TransportError(
-                .invalidPath,
-                path: path,
-                count == 0 ? "the path is empty" : "the path contains a NUL byte"
-            )
+        switch endpoint {
+        case .path(let path): self = .path(try SocketPath(path))
+        case .loopback(let port): self = .loopback(port: port)
         }
     }
 
     var family: Int32 {
-        if case .path = endpoint { AF_UNIX } else { AF_INET }
+        if case .path = self { AF_UNIX } else { AF_INET }
     }
 
     /// Calls `body` with the address as the system wants it.
-    func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void) throws(Errno) {
-        switch endpoint {
-        case .path(let path):
-            var address = sockaddr_un()
-            // Left unset by the code this protocol comes from; Linux then answers EINVAL.
-            address.sun_family = sa_family_t(AF_UNIX)
-            unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
-                unsafe field.copyBytes(from: path.utf8)
-            }
-            try unsafe Self.withSockaddr(address, body)
-        case .loopback(let port):
+    ///
+    /// A path that is too long to be given whole is looked up in `directory`, or in its own, opened for the call.
+    func withSockaddr(
+        in directory: Int32? = nil,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void
+    ) throws(Errno) {
+        switch (self, directory) {
+        case (.path(let path), _) where path.isWhole:
+            try unsafe Self.withSockaddr(path: path.text, body)
+        case (.path(let path), let directory?):
+            try unsafe Self.withSockaddr(path: path.text(in: directory), body)
+        case (.path(let path), nil):
+            let directory = try Syscalls.openDirectory(path.directory)
+            try unsafe Self.withSockaddr(path: path.text(in: directory.rawValue), body)
+        case (.loopback(let port), _):
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = port.bigEndian
             address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
             try unsafe Self.withSockaddr(address, body)
         }
+    }
+
+    private static func withSockaddr(
+        path: String,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void
+    ) throws(Errno) {
+        var address = sockaddr_un()
+        // Left unset by the code this protocol comes from; Linux then answers EINVAL.
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
+            unsafe field.copyBytes(from: path.utf8.prefix(SocketPath.maximumBytes))
+        }
+        try unsafe withSockaddr(address, body)
     }
 
     private static func withSockaddr<Address>(

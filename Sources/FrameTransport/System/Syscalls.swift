@@ -25,7 +25,7 @@ typealias MemoryRun = UnsafeMutableRawBufferPointer
 /// The system calls, each retried on `EINTR` and each with its failure thrown.
 enum Syscalls {
     /// Runs `call` until a signal does not cut it short.
-    fileprivate static func retrying<Value: SignedInteger>(_ call: () -> Value) throws(Errno) -> Value {
+    static func retrying<Value: SignedInteger>(_ call: () -> Value) throws(Errno) -> Value {
         while true {
             let value = call()
             if value != -1 { return value }
@@ -119,14 +119,16 @@ extension Syscalls {
         OwnedDescriptor(try retrying { frame_socket_accept(listener) })
     }
 
-    static func bindSocket(_ socket: Int32, to address: SocketAddress) throws(Errno) {
-        try unsafe address.withSockaddr { address, length throws(Errno) in
+    /// Binds to an address, whose path is looked up in `directory` where it is too long to be given whole.
+    static func bindSocket(_ socket: Int32, to address: SocketAddress, in directory: Int32? = nil) throws(Errno) {
+        try unsafe address.withSockaddr(in: directory) { address, length throws(Errno) in
             _ = try retrying { unsafe bind(socket, address, length) }
         }
     }
 
-    static func connectSocket(_ socket: Int32, to address: SocketAddress) throws(Errno) {
-        try unsafe address.withSockaddr { address, length throws(Errno) in
+    /// Connects to an address, whose path is looked up in `directory` where it is too long to be given whole.
+    static func connectSocket(_ socket: Int32, to address: SocketAddress, in directory: Int32? = nil) throws(Errno) {
+        try unsafe address.withSockaddr(in: directory) { address, length throws(Errno) in
             _ = try retrying { unsafe connect(socket, address, length) }
         }
     }
@@ -160,58 +162,5 @@ extension Syscalls {
         var group: gid_t = 0
         _ = try retrying { unsafe frame_socket_peer(socket, &process, &user, &group) }
         return PeerCredentials(processID: process, userID: user, groupID: group)
-    }
-}
-
-// MARK: - Files
-
-extension Syscalls {
-    /// What stands at a path, itself and not what it may link to.
-    struct Entry: Equatable {
-        let device: UInt64
-        let inode: UInt64
-        let isSocket: Bool
-
-        fileprivate init(_ status: stat) {
-            device = UInt64(truncatingIfNeeded: status.st_dev)
-            inode = UInt64(truncatingIfNeeded: status.st_ino)
-            isSocket = status.st_mode & S_IFMT == S_IFSOCK
-        }
-    }
-
-    static func entry(at path: String) throws(Errno) -> Entry {
-        var status = stat()
-        _ = try retrying { unsafe lstat(path, &status) }
-        return Entry(status)
-    }
-
-    static func entry(of descriptor: Int32) throws(Errno) -> Entry {
-        var status = stat()
-        _ = try retrying { unsafe fstat(descriptor, &status) }
-        return Entry(status)
-    }
-
-    /// Sets the mode of a socket that is not bound yet, which Linux gives to the file that `bind` makes.
-    static func setMode(of descriptor: Int32, _ mode: UInt32) throws(Errno) {
-        _ = try retrying { fchmod(descriptor, mode_t(mode)) }
-    }
-
-    static func setMode(at path: String, _ mode: UInt32) throws(Errno) {
-        _ = try retrying { unsafe chmod(path, mode_t(mode)) }
-    }
-
-    static func removeEntry(_ path: String) throws(Errno) {
-        _ = try retrying { unsafe unlink(path) }
-    }
-
-    /// Opens or makes a file of mode 0600 that is not a symbolic link.
-    static func openLockFile(_ path: String) throws(Errno) -> OwnedDescriptor {
-        let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
-        return OwnedDescriptor(try retrying { unsafe open(path, flags, 0o600) })
-    }
-
-    /// Takes the lock of an open file, or throws `.again` where another process or descriptor has it.
-    static func lock(_ descriptor: Int32) throws(Errno) {
-        _ = try retrying { flock(descriptor, LOCK_EX | LOCK_NB) }
     }
 }

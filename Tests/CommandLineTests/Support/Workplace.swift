@@ -12,7 +12,12 @@ final class Workplace: @unchecked Sendable {
 
     init() throws {
         directory = "/tmp/fs-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        // Whatever the umask: a server refuses a directory that is open to others.
+        try FileManager.default.createDirectory(
+            atPath: directory,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
     }
 
     deinit {

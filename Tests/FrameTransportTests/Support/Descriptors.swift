@@ -1,6 +1,7 @@
 #if os(Linux)
     import Foundation
     import Glibc
+    import Testing
 
     /// What the descriptors of this process are, such as `socket` or `anon_inode:[eventpoll`, and how many of each.
     ///
@@ -17,6 +18,21 @@
             kinds[String(target.prefix { $0 != "[" || target.hasPrefix("anon_inode") && $0 != "]" }), default: 0] += 1
         }
         return kinds
+    }
+
+    /// The descriptors that a program started by this one would have too.
+    func inheritedDescriptors() throws -> Set<String> {
+        let folder = "/proc/self/fdinfo"
+        return try Set(
+            FileManager.default.contentsOfDirectory(atPath: folder).filter { number in
+                // The one by which the folder itself was read is gone.
+                guard let facts = try? String(contentsOfFile: "\(folder)/\(number)", encoding: .utf8),
+                    let line = facts.split(separator: "\n").first(where: { $0.hasPrefix("flags:") })
+                else { return false }
+                let flags = try #require(Int32(line.dropFirst(6).trimmingCharacters(in: .whitespaces), radix: 8))
+                return flags & O_CLOEXEC == 0
+            }
+        )
     }
 
     /// The same before a test begins, once Dispatch has what it makes when something sleeps for the first time.

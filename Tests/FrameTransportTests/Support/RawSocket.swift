@@ -9,6 +9,10 @@ import Synchronization
 
 private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
 
+private func systemConnect(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
+    unsafe connect(socket, address, length)
+}
+
 /// A socket that is handled by plain blocking calls: a peer that shares no code with what is tested.
 ///
 /// Each call runs on a thread of its own, so that it never holds up the tests' own tasks.
@@ -40,13 +44,14 @@ final class RawSocket: @unchecked Sendable {
         var description: String { "\(call): \(unsafe String(cString: strerror(code)))" }
     }
 
-    private static func make() throws -> RawSocket {
+    /// A socket that is to be connected later.
+    static func unconnected(_ family: Int32 = AF_UNIX) throws -> RawSocket {
         #if canImport(Glibc)
             let type = Int32(SOCK_STREAM.rawValue)
         #else
             let type = SOCK_STREAM
         #endif
-        let descriptor = socket(AF_UNIX, type, 0)
+        let descriptor = socket(family, type, 0)
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
         return RawSocket(descriptor: descriptor)
     }
@@ -64,20 +69,67 @@ final class RawSocket: @unchecked Sendable {
 
     /// Connects to a server.
     static func connected(to path: String) throws -> RawSocket {
-        let socket = try make()
-        guard unsafe withAddress(path, { unsafe connect(socket.descriptor, $0, $1) }) == 0 else {
+        let socket = try unconnected()
+        try socket.connect(to: path)
+        return socket
+    }
+
+    /// Connects to a server.
+    func connect(to path: String) throws {
+        guard unsafe Self.withAddress(path, { unsafe systemConnect(descriptor, $0, $1) }) == 0 else {
             throw Failure(call: "connect", code: errno)
         }
-        return socket
     }
 
     /// Binds to a path, and listens unless told not to.
     static func bound(to path: String, backlog: Int32 = 16, listening: Bool = true) throws -> RawSocket {
-        let socket = try make()
+        let socket = try unconnected()
         guard unsafe withAddress(path, { unsafe bind(socket.descriptor, $0, $1) }) == 0 else {
             throw Failure(call: "bind", code: errno)
         }
         if listening { _ = listen(socket.descriptor, backlog) }
+        return socket
+    }
+
+    /// Calls `body` with a port of the loopback address.
+    private static func withAddress(port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>) -> Int32) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return unsafe withUnsafeMutablePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0) }
+        }
+    }
+
+    /// Listens at a port of the loopback address, which the system chooses.
+    static func boundToPort(backlog: Int32) throws -> RawSocket {
+        let socket = try unconnected(AF_INET)
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        guard unsafe withAddress(port: 0, { unsafe bind(socket.descriptor, $0, length) }) == 0,
+            listen(socket.descriptor, backlog) == 0
+        else { throw Failure(call: "listen", code: errno) }
+        return socket
+    }
+
+    /// The port that it listens at.
+    var port: UInt16 {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = unsafe withUnsafeMutablePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(descriptor, $0, &length)
+            }
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// Begins to connect to a port, and waits for nothing.
+    static func connecting(toPort port: UInt16) throws -> RawSocket {
+        let socket = try unconnected(AF_INET)
+        _ = fcntl(socket.descriptor, F_SETFL, O_NONBLOCK)
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = unsafe withAddress(port: port) { unsafe systemConnect(socket.descriptor, $0, length) }
         return socket
     }
 

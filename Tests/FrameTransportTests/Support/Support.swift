@@ -9,7 +9,12 @@ final class TemporaryDirectory: Sendable {
 
     init() throws {
         path = "/tmp/fs-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        // Whatever the umask: a server refuses a directory that is open to others.
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
     }
 
     deinit {

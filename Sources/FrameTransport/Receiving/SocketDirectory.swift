@@ -1,0 +1,76 @@
+/// The directory of a server's socket, opened once and found safe.
+///
+/// What is looked at, made and removed there goes by the directory's descriptor, so that another directory which takes its
+/// place later, or a change of the process's own, changes nothing.
+struct SocketDirectory: ~Copyable {
+    /// The socket's path.
+    let path: SocketPath
+
+    private let descriptor: OwnedDescriptor
+
+    var rawValue: Int32 { descriptor.rawValue }
+
+    /// - Throws: `unsafePath` where users other than this one and root could replace what is in it.
+    init(of path: SocketPath) throws(TransportError) {
+        let descriptor = try Self.attempt(path) { () throws(Errno) in try Syscalls.openDirectory(path.directory) }
+        let entry = try Self.attempt(path) { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
+        try Self.check(entry, path)
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    private static func check(_ entry: Syscalls.Entry, _ path: SocketPath) throws(TransportError) {
+        let user = Syscalls.effectiveUserID
+        guard entry.owner == user || entry.owner == 0 else {
+            throw TransportError(
+                .unsafePath,
+                path: path.text,
+                "the directory \(path.directory) belongs to user \(entry.owner), who could replace the socket; "
+                    + "choose one of this user's (\(user))"
+            )
+        }
+        guard !entry.isOpenToOthers else {
+            throw TransportError(
+                .unsafePath,
+                path: path.text,
+                "the directory \(path.directory) of user \(entry.owner) has mode \(String(entry.mode, radix: 8)), by "
+                    + "which others could replace the socket; run: chmod go-w \(path.directory)"
+            )
+        }
+    }
+
+    /// What stands at a name, itself and not what it may link to; nil for nothing.
+    func entry(named name: String) throws(TransportError) -> Syscalls.Entry? {
+        try attempt { () throws(Errno) in
+            do throws(Errno) {
+                return try Syscalls.entry(named: name, in: rawValue)
+            } catch .noEntry {
+                return nil
+            }
+        }
+    }
+
+    /// Removes what stands at a name if it is that file still.
+    ///
+    /// Whoever calls this keeps the file's inode from being used anew: a bound socket does, as an open file does.
+    func remove(_ entry: Syscalls.Entry, named name: String) {
+        guard let present = try? Syscalls.entry(named: name, in: rawValue), present.isSame(as: entry) else { return }
+        try? Syscalls.removeEntry(named: name, in: rawValue)
+    }
+
+    /// Makes a call whose failure concerns the socket's path.
+    func attempt<Value: ~Copyable>(_ call: () throws(Errno) -> Value) throws(TransportError) -> Value {
+        try Self.attempt(path, call)
+    }
+
+    private static func attempt<Value: ~Copyable>(
+        _ path: SocketPath,
+        _ call: () throws(Errno) -> Value
+    ) throws(TransportError) -> Value {
+        do {
+            return try call()
+        } catch {
+            throw PathClaim.failure(error, at: path.text)
+        }
+    }
+}

@@ -1,0 +1,162 @@
+#if os(Linux)
+    import Foundation
+    import FrameWire
+    import Testing
+
+    @testable import FrameTransport
+
+    /// How a server takes those who connect, when there are too many of them or too few descriptors.
+    @Suite(.timeLimit(.minutes(5))) struct AcceptingTests {
+        @Test func `pauses double up to the longest, and begin anew`() {
+            var pauses = Backoff(first: .milliseconds(100), longest: .seconds(1))
+            let expected: [Duration] = [100, 200, 400, 800, 1000, 1000].map { .milliseconds($0) }
+            for _ in 0..<2 {
+                #expect(expected.map { _ in pauses.next() } == expected)
+                pauses.reset()
+            }
+        }
+
+        @Test(arguments: [(Duration.zero, Duration.zero), (.seconds(-1), .seconds(-5)), (.milliseconds(1), .zero)])
+        func `no pause is none`(first: Duration, longest: Duration) {
+            var pauses = Backoff(first: first, longest: longest)
+            for _ in 0..<3 { #expect(pauses.next() == .milliseconds(1)) }
+        }
+
+        @Test func `the longest of pauses does not overflow`() {
+            var pauses = Backoff(first: .seconds(1), longest: .seconds(Int64.max))
+            for _ in 0..<100 { #expect(pauses.next() > .zero) }
+        }
+
+        @Test func `the limits' defaults`() {
+            let limits = TransportLimits()
+            #expect(limits.connections == 64 && limits.backlog == 128)
+            #expect(limits.firstAcceptPause == .milliseconds(100) && limits.longestAcceptPause == .seconds(1))
+            #expect(SocketConnection.Configuration().connectTimeout == .seconds(2))
+        }
+
+        @Test(.besideBystander, arguments: [1, 2, 64])
+        func `S18: one idle connection more than the server takes is closed at once, and the others live`(
+            limit: Int
+        ) async throws {
+            let directory = try TemporaryDirectory()
+            let server = try directory.server { $0.limits.connections = limit }
+            let clients = try (0..<limit).map { _ in try RawSocket.connected(to: directory.socket) }
+            var taking = server.connections.makeAsyncIterator()
+            var connections: [FrameConnection] = []
+            for _ in 0..<limit { connections.append(try #require(try await taking.next())) }
+            for _ in 0..<3 {
+                let oneMore = try RawSocket.connected(to: directory.socket)
+                #expect(try await oneMore.read(1).isEmpty)
+            }
+            #expect(server.refusedConnections == 3)
+            for (client, connection) in zip(clients, connections) {
+                try await client.write(message(body(1, count: 500)))
+                var frames = connection.frames.makeAsyncIterator()
+                #expect(try await frames.next()?.jpeg.array() == body(1, count: 500))
+            }
+            // A place that becomes free is given out again.
+            clients[0].close()
+            #expect(await connections[0].closed() == .closedByPeer(.stoppedByUser))
+            await IOThread.shared.settle()
+            let next = try RawSocket.connected(to: directory.socket)
+            #expect(try await taking.next()?.id == limit + 1)
+            _ = next
+        }
+
+        @Test func `S19: without descriptors accepting pauses, whoever comes meanwhile`() async {
+            await #expect(processExitsWith: .success) {
+                let bystander = try await Bystander()
+                let directory = try TemporaryDirectory()
+                let server = try directory.server {
+                    $0.limits.firstAcceptPause = .seconds(1 << 20)
+                    $0.limits.longestAcceptPause = .seconds(1 << 20)
+                }
+                let clients = try (0..<20).map { _ in try RawSocket.unconnected() }
+                await IOThread.shared.settle()
+                let before = SyscallHooks.accepts
+                try await withoutDescriptors {
+                    for (index, client) in clients.enumerated() {
+                        try client.connect(to: directory.socket)
+                        await IOThread.shared.settle()
+                        // Each of them wakes the thread, and the others are served as ever.
+                        try await bystander.exchange(index)
+                    }
+                }
+                #expect(SyscallHooks.accepts == before + 1)
+                #expect(server.refusedConnections == 0)
+            }
+        }
+
+        @Test func `S19: accepting goes on when there are descriptors again, and nobody is lost`() async {
+            await #expect(processExitsWith: .success) {
+                let bystander = try await Bystander()
+                let directory = try TemporaryDirectory()
+                let server = try directory.server {
+                    $0.limits.firstAcceptPause = .milliseconds(1)
+                    $0.limits.longestAcceptPause = .milliseconds(4)
+                }
+                let clients = try (0..<20).map { _ in try RawSocket.unconnected() }
+                try await withoutDescriptors {
+                    let before = SyscallHooks.accepts
+                    for client in clients {
+                        try client.connect(to: directory.socket)
+                        try await client.write(message(body(client === clients[0] ? 1 : 2, count: 300)))
+                    }
+                    // It has tried again, more than once.
+                    #expect(await eventually { SyscallHooks.accepts >= before + 3 })
+                    try await bystander.exchange(0)
+                }
+                var connections = server.connections.makeAsyncIterator()
+                for index in clients.indices {
+                    let connection = try #require(try await connections.next())
+                    var frames = connection.frames.makeAsyncIterator()
+                    #expect(try await frames.next()?.jpeg.array() == body(index == 0 ? 1 : 2, count: 300))
+                }
+                try await bystander.exchange(1)
+            }
+        }
+
+        @Test(.besideBystander, arguments: [false, true])
+        func `S24: a sender in the queue of a server that goes has lost its connection`(reopens: Bool) async throws {
+            let directory = try TemporaryDirectory()
+            let server = try RawSocket.bound(to: directory.socket)
+            let connection = directory.connection { $0.reopens = reopens }
+            var events = connection.events.makeAsyncIterator()
+            try await connection.open(within: nil)
+            #expect(await events.next() == .didOpen)
+            // Nobody takes it; what it sends is lost with the server.
+            try await connection.send(FrameMessage([1, 2, 3]))
+            unsafe unlink(directory.socket)
+            server.close()
+            guard case .didClose(.failed(let error)) = await events.next() else {
+                Issue.record("the connection did not fail")
+                return
+            }
+            #expect(error.code == .connectionLost && error.systemError == .reset)
+            guard reopens else { return #expect(await connection.closed() == .failed(error)) }
+            let next = try directory.server()
+            #expect(await events.next() == .didOpen)
+            try await connection.send(FrameMessage([4, 5, 6]))
+            let received = try #require(try await firstConnection(of: next))
+            var frames = received.frames.makeAsyncIterator()
+            #expect(try await frames.next()?.jpeg.array().starts(with: [4, 5, 6]) == true)
+        }
+    }
+
+    /// Runs `body` while the process may open nothing more.
+    private func withoutDescriptors(_ body: () async throws -> Void) async throws {
+        // Foundation and Dispatch open some at their first use.
+        try await Task.sleep(for: .milliseconds(1))
+        var limits = rlimit()
+        #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+        let before = limits
+        // Every number below it is taken.
+        let next = unsafe open("/dev/null", O_RDONLY)
+        close(next)
+        limits.rlim_cur = rlim_t(next)
+        #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+        limits = before
+        defer { _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) }
+        try await body()
+    }
+#endif

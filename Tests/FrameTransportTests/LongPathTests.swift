@@ -1,0 +1,124 @@
+#if os(Linux)
+    import Foundation
+    import FrameTransport
+    import Testing
+
+    /// Paths that no socket's address holds, which a directory's descriptor makes short.
+    @Suite(.timeLimit(.minutes(5)), .besideBystander) struct LongPathTests {
+        let directory: TemporaryDirectory
+        /// A directory below it, of more than 300 bytes.
+        let inner: String
+
+        init() throws {
+            directory = try TemporaryDirectory()
+            inner = directory.path + String(repeating: "/" + String(repeating: "ü", count: 50), count: 3)
+            try FileManager.default.createDirectory(
+                atPath: inner,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        }
+
+        private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: inner).sorted()) ?? [] }
+
+        private func failure(at path: String) -> TransportError? {
+            do throws(TransportError) {
+                _ = try FrameServer(at: path)
+                return nil
+            } catch {
+                #expect(error.path == path)
+                return error
+            }
+        }
+
+        private func connection(to path: String) -> SocketConnection {
+            var configuration = SocketConnection.Configuration()
+            configuration.retryInterval = .milliseconds(1)
+            return SocketConnection(path: path, configuration: configuration)
+        }
+
+        @Test(arguments: [1, 8, 82]) func `S1: frames go through a path of more than 300 bytes`(length: Int)
+            async throws
+        {
+            let name = String(repeating: "s", count: length)
+            let path = inner + "/" + name
+            #expect(path.utf8.count > 300)
+            let server = try FrameServer(at: path)
+            #expect(server.path == path)
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            let connection = connection(to: path)
+            #expect(connection.path == path)
+            try await connection.open(within: nil)
+            let received = try #require(try await firstConnection(of: server))
+            try await connection.send(FrameMessage(body(1, count: 100_000)))
+            var frames = received.frames.makeAsyncIterator()
+            #expect(try await frames.next()?.jpeg.array() == body(1, count: 100_000))
+
+            // A second one is told so, and another program reaches the first by a shorter way.
+            #expect(failure(at: path)?.code == .addressInUse)
+            let short = directory.path + "/l"
+            try FileManager.default.createSymbolicLink(atPath: short, withDestinationPath: inner)
+            let other = try RawSocket.connected(to: short + "/" + name)
+            #expect(try await firstConnection(of: server) != nil)
+            server.close()
+            other.close()
+            connection.close()
+            await server.closed()
+            #expect(names.isEmpty)
+        }
+
+        @Test func `S3: a dead socket there is replaced, and what is none is left alone`() async throws {
+            _ = try RawSocket.bound(to: directory.socket)
+            let path = inner + "/s"
+            try FileManager.default.moveItem(atPath: directory.socket, toPath: path)
+            let connection = connection(to: path)
+            let dead = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
+            #expect(dead?.systemError?.rawValue == ECONNREFUSED && dead?.path == path)
+            let server = try FrameServer(at: path)
+            try await connection.open(within: nil)
+            server.close()
+            await server.closed()
+            try Data().write(to: URL(filePath: path))
+            #expect(failure(at: path)?.code == .notASocket)
+            #expect(names == ["s"])
+        }
+
+        @Test func `S1: a last part that leaves no room for its directory is refused, with both limits`() {
+            let error = failure(at: inner + "/" + String(repeating: "s", count: 83))
+            #expect(error?.code == .pathTooLong)
+            #expect(
+                error?.description.contains("has \(inner.utf8.count + 84) bytes and a socket's may have 107") == true
+            )
+            #expect(error?.description.contains("at most 82 and not 83") == true)
+        }
+
+        @Test(arguments: [(256, 1), (8, 456), (0, 1 << 20)])
+        func `S1: a path that no file can have is refused at both ends`(length: Int, depth: Int) async throws {
+            let part = "/" + String(repeating: "d", count: length)
+            let path = String(repeating: part, count: depth) + "/s"
+            let code = failure(at: path)?.code
+            #expect(code == .pathTooLong)
+            let connection = connection(to: path)
+            let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
+            #expect(error?.code == .pathTooLong)
+        }
+
+        @Test func `S1: a long directory that is missing is named, and waited for by a sender`() async throws {
+            let path = inner + "/none/s"
+            #expect(failure(at: path)?.code == .cannotCreate)
+            let connection = connection(to: path)
+            let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
+            #expect(error?.code == .openTimedOut && error?.systemError?.rawValue == ENOENT)
+            #expect(unsafe mkdir(inner + "/none", 0o700) == 0)
+            let server = try FrameServer(at: path)
+            try await connection.open(within: nil)
+            _ = server
+        }
+
+        @Test func `S6: a long directory is looked at as any other`() throws {
+            #expect(unsafe chmod(inner, 0o777) == 0)
+            #expect(failure(at: inner + "/s")?.code == .unsafePath)
+        }
+    }
+#endif

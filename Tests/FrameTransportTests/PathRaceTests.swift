@@ -1,0 +1,134 @@
+#if os(Linux)
+    import Foundation
+    import FrameTransport
+    import Testing
+
+    /// What others do to a server's path between two of its calls.
+    @Suite(.timeLimit(.minutes(5))) struct PathRaceTests {
+        enum Replacement: String, CaseIterable, Codable {
+            case link, danglingLink, file, directory, nothing
+        }
+
+        @Test(arguments: Replacement.allCases, [0, 0o777])
+        func `S10: what takes the socket's place as it is made is not followed and not removed`(
+            replacement: Replacement,
+            mask: UInt32
+        ) async {
+            await #expect(processExitsWith: .success) { [replacement, mask] in
+                let bystander = try await Bystander()
+                let directory = try TemporaryDirectory()
+                let path = directory.socket
+                let target = directory.path + "/target"
+                try Data("mine".utf8).write(to: URL(filePath: target))
+                #expect(unsafe chmod(target, 0o644) == 0)
+                // Under the second mask the mode has to be set anew, and that is the moment.
+                umask(mode_t(mask))
+                SyscallHooks.once(mask == 0 ? .afterBind : .beforeChangeOfMode) {
+                    unsafe unlink(path)
+                    switch replacement {
+                    case .link: unsafe symlink(target, path)
+                    case .danglingLink: unsafe symlink(target + ".none", path)
+                    case .file: unsafe link(target, path)
+                    case .directory: unsafe mkdir(path, 0o755)
+                    case .nothing: break
+                    }
+                }
+                let error = #expect(throws: TransportError.self) { try directory.server() }
+                umask(0o022)
+                #expect(error?.code == .unsafePath && error?.path == path)
+                #expect(directory.names == (replacement == .nothing ? ["target"] : ["rtc_SSFD", "target"]))
+                #expect(try Data(contentsOf: URL(filePath: target)) == Data("mine".utf8))
+                var status = stat()
+                #expect(unsafe stat(target, &status) == 0)
+                // A file of this user's own may have been made private, which the mode's change cannot help.
+                #expect(status.st_mode & 0o777 == (mask != 0 && replacement == .file ? 0o600 : 0o644))
+                try await bystander.exchange(0)
+            }
+        }
+
+        @Test func `S10: a socket that comes to stand where a dead one did is left alone`() async {
+            await #expect(processExitsWith: .success) {
+                let bystander = try await Bystander()
+                let directory = try TemporaryDirectory()
+                let path = directory.socket
+                _ = try RawSocket.bound(to: path)
+                let other = Box<RawSocket>()
+                // The server has found the old one dead.
+                SyscallHooks.once(.afterConnect) {
+                    unsafe unlink(path)
+                    other.value = try? RawSocket.bound(to: path)
+                }
+                let error = #expect(throws: TransportError.self) { try directory.server() }
+                #expect(error?.code == .addressInUse)
+                #expect(directory.names == ["rtc_SSFD"])
+                let client = try RawSocket.connected(to: path)
+                _ = try await #require(other.value).accepted()
+                _ = client
+                try await bystander.exchange(0)
+            }
+        }
+
+        @Test func `S10: a dead socket that goes by itself is no error`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let path = directory.socket
+                _ = try RawSocket.bound(to: path)
+                SyscallHooks.once(.afterConnect) { unsafe unlink(path) }
+                let server = try directory.server()
+                let client = try RawSocket.connected(to: path)
+                #expect(try await firstConnection(of: server) != nil)
+                _ = client
+            }
+        }
+
+        @Test func `S10: another directory in the place of the one that was looked at is noticed`() async {
+            await #expect(processExitsWith: .success) {
+                let bystander = try await Bystander()
+                let directory = try TemporaryDirectory()
+                let (inner, moved) = (directory.path + "/inner", directory.path + "/moved")
+                #expect(unsafe mkdir(inner, 0o700) == 0)
+                SyscallHooks.once(.beforeBind) {
+                    unsafe rename(inner, moved)
+                    unsafe mkdir(inner, 0o777)
+                }
+                let error = #expect(throws: TransportError.self) { try FrameServer(at: inner + "/socket") }
+                #expect(error?.code == .unsafePath)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: moved).isEmpty)
+                try await bystander.exchange(0)
+            }
+        }
+
+        @Test(arguments: [false, true])
+        func `S9: what was made is removed where it was made, wherever that is by then`(isRelative: Bool) async {
+            await #expect(processExitsWith: .success) { [isRelative] in
+                let bystander = try await Bystander()
+                let directory = try TemporaryDirectory()
+                let (inner, moved) = (directory.path + "/inner", directory.path + "/moved")
+                #expect(unsafe mkdir(inner, 0o700) == 0)
+                #expect(unsafe chdir(inner) == 0)
+                let server = try FrameServer(at: isRelative ? "socket" : inner + "/socket")
+                #expect(
+                    try FileManager.default.contentsOfDirectory(atPath: inner).sorted() == ["socket", "socket.lock"]
+                )
+                if isRelative {
+                    #expect(unsafe chdir("/") == 0)
+                } else {
+                    #expect(unsafe rename(inner, moved) == 0)
+                    #expect(unsafe mkdir(inner, 0o700) == 0)
+                    try Data().write(to: URL(filePath: inner + "/socket"))
+                }
+                server.close()
+                await server.closed()
+                let names = { try FileManager.default.contentsOfDirectory(atPath: $0) }
+                #expect(try names(isRelative ? inner : moved).isEmpty)
+                if !isRelative { #expect(try names(inner) == ["socket"]) }
+                try await bystander.exchange(0)
+            }
+        }
+    }
+
+    /// What a hook leaves behind for its test, which looks only when the hook has run.
+    private final class Box<Value>: @unchecked Sendable {
+        var value: Value?
+    }
+#endif

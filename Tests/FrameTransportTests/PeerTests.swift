@@ -1,0 +1,101 @@
+import Foundation
+import FrameTransport
+import Testing
+
+/// That each end deals only with the users that it should, before a byte goes either way.
+@Suite(.timeLimit(.minutes(5)), .besideBystander) struct PeerTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private static let somebodyElse = PeerPolicy.users([geteuid() &+ 1])
+    private static let thisUser = PeerPolicy.users([geteuid()])
+
+    @Test func `S12: a server refuses users whom it is not told to let in`() async throws {
+        let server = try directory.server { $0.peers = Self.somebodyElse }
+        for round in 1...10 {
+            let client = try RawSocket.connected(to: directory.socket)
+            #expect(try await client.read(1).isEmpty)
+            #expect(await eventually { server.refusedConnections == round })
+        }
+    }
+
+    @Test func `S12: a sender says nothing to a server of a user whom it is not told to trust`() async throws {
+        let server = try RawSocket.bound(to: directory.socket)
+        let connection = directory.connection {
+            $0.peers = Self.somebodyElse
+            $0.tokens = HandshakeTokens(own: Array("ours".utf8), expected: Array("theirs".utf8))
+        }
+        let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
+        #expect(error?.code == .peerRefused && error?.path == directory.socket)
+        #expect(error?.description.contains("belongs to user \(geteuid())") == true)
+        #expect(await connection.closed() == .failed(try #require(error)))
+        #expect(try await server.accepted().read(1).isEmpty)
+        // Whoever asks later is told the same.
+        let later = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
+        #expect(later == error)
+    }
+
+    @Test func `users may be named`() async throws {
+        let server = try directory.server { $0.peers = Self.thisUser }
+        let connection = directory.connection { $0.peers = Self.thisUser }
+        try await connection.open(within: nil)
+        #expect(try await firstConnection(of: server)?.peer?.userID == geteuid())
+    }
+
+    #if os(Linux)
+        @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
+        func `S12: another user who connects is closed before a byte is read`() async {
+            await #expect(processExitsWith: .success) {
+                let bystander = try await Bystander()
+                let directory = try TemporaryDirectory()
+                let server = try directory.server()
+                // As far as the files go, everybody may.
+                #expect(unsafe chmod(directory.path, 0o711) == 0)
+                #expect(unsafe chmod(directory.socket, 0o666) == 0)
+                let reads = try await SyscallCount.during {
+                    let stranger = try await IOThread.shared.whileHeld {
+                        #expect(seteuid(65_534) == 0)
+                        defer { #expect(seteuid(0) == 0) }
+                        let stranger = try RawSocket.connected(to: directory.socket)
+                        try await stranger.write(message(body(1, count: 1000)))
+                        return stranger
+                    }
+                    #expect(await eventually { server.refusedConnections == 1 })
+                    // What it sent was left unread, of which the system tells it.
+                    #expect(throws: RawSocket.Failure.self) { try stranger.write([1], passing: stranger.descriptor) }
+                }.reads
+                #expect(reads == 0)
+                let client = try RawSocket.connected(to: directory.socket)
+                #expect(try await firstConnection(of: server)?.id == 1)
+                try await bystander.exchange(0)
+                _ = client
+            }
+        }
+
+        @Test(.enabled(if: geteuid() == 0, "only root may become another user"), arguments: [false, true])
+        func `S12: another user's server is left at once, unless it is trusted`(isTrusted: Bool) async {
+            await #expect(processExitsWith: .success) { [isTrusted] in
+                let bystander = try await Bystander()
+                let directory = try TemporaryDirectory()
+                #expect(unsafe chmod(directory.path, 0o777) == 0)
+                #expect(seteuid(65_534) == 0)
+                let server = try RawSocket.bound(to: directory.socket)
+                #expect(seteuid(0) == 0)
+                let connection = directory.connection { if isTrusted { $0.peers = .users([65_534]) } }
+                if isTrusted {
+                    try await connection.open(within: nil)
+                    try await connection.send(FrameMessage([1]))
+                } else {
+                    let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
+                    #expect(error?.code == .peerRefused)
+                    #expect(error?.description.contains("belongs to user 65534") == true)
+                    #expect(try await server.accepted().read(1).isEmpty)
+                }
+                try await bystander.exchange(0)
+            }
+        }
+    #endif
+}

@@ -1,0 +1,85 @@
+#if os(Linux)
+    import Glibc
+    import Synchronization
+
+    /// What somebody else does to a path at the very moment between two of our calls, and how often we make some.
+    ///
+    /// The linker takes the functions below in place of the C library's, for the whole process: a test that uses this has a
+    /// process to itself.
+    enum SyscallHooks {
+        enum Moment {
+            case beforeBind, afterBind, afterConnect, beforeChangeOfMode
+        }
+
+        /// How often a connection was to be accepted.
+        static var accepts: Int { accepting.load(ordering: .acquiring) }
+
+        /// How often something connected, or tried to.
+        static var connects: Int { connecting.load(ordering: .acquiring) }
+
+        /// Does something once, the next time that the moment comes.
+        static func once(_ moment: Moment, _ action: @escaping @Sendable () -> Void) {
+            actions.withLock { $0[moment] = action }
+        }
+
+        fileprivate static let accepting = Atomic(0)
+        fileprivate static let connecting = Atomic(0)
+        private static let actions = Mutex<[Moment: @Sendable () -> Void]>([:])
+
+        fileprivate static func comes(_ moment: Moment) {
+            let error = errno
+            actions.withLock { $0.removeValue(forKey: moment) }?()
+            errno = error
+        }
+    }
+
+    /// The C library's own function.
+    private func original<Function>(_ name: String) -> Function? {
+        // RTLD_NEXT, which Swift does not import.
+        let next = unsafe UnsafeMutableRawPointer(bitPattern: -1)
+        return unsafe unsafeBitCast(dlsym(next, name), to: Function?.self)
+    }
+
+    private typealias Address = @convention(c) (Int32, UnsafeRawPointer?, UInt32) -> Int32
+    private typealias Accept =
+        @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, Int32) -> Int32
+    private typealias ChangeMode = @convention(c) (Int32, UnsafePointer<CChar>?, UInt32, Int32) -> Int32
+
+    private let systemBind: Address? = unsafe original("bind")
+    private let systemConnect: Address? = unsafe original("connect")
+    private let systemAccept: Accept? = unsafe original("accept4")
+    private let systemChangeMode: ChangeMode? = unsafe original("fchmodat")
+
+    @_cdecl("bind")
+    func hookBind(_ socket: Int32, _ address: UnsafeRawPointer?, _ length: UInt32) -> Int32 {
+        SyscallHooks.comes(.beforeBind)
+        let result = unsafe systemBind?(socket, address, length) ?? -1
+        if result == 0 { SyscallHooks.comes(.afterBind) }
+        return result
+    }
+
+    @_cdecl("connect")
+    func hookConnect(_ socket: Int32, _ address: UnsafeRawPointer?, _ length: UInt32) -> Int32 {
+        SyscallHooks.connecting.add(1, ordering: .acquiringAndReleasing)
+        let result = unsafe systemConnect?(socket, address, length) ?? -1
+        SyscallHooks.comes(.afterConnect)
+        return result
+    }
+
+    @_cdecl("accept4")
+    func hookAccept(
+        _ socket: Int32,
+        _ address: UnsafeMutableRawPointer?,
+        _ length: UnsafeMutableRawPointer?,
+        _ flags: Int32
+    ) -> Int32 {
+        SyscallHooks.accepting.add(1, ordering: .acquiringAndReleasing)
+        return unsafe systemAccept?(socket, address, length, flags) ?? -1
+    }
+
+    @_cdecl("fchmodat")
+    func hookChangeMode(_ directory: Int32, _ name: UnsafePointer<CChar>?, _ mode: UInt32, _ flags: Int32) -> Int32 {
+        SyscallHooks.comes(.beforeChangeOfMode)
+        return unsafe systemChangeMode?(directory, name, mode, flags) ?? -1
+    }
+#endif

@@ -1,0 +1,164 @@
+#if os(Linux)
+    import Foundation
+    import FrameTransport
+    import Testing
+
+    /// Who else could have a hand in a server's path: the owner and the mode of its directory, and what stands there.
+    @Suite(.timeLimit(.minutes(5)), .besideBystander) struct UnsafePathTests {
+        let directory: TemporaryDirectory
+
+        /// Some user who is neither this one nor root.
+        private static let stranger: UInt32 = 65_534
+
+        init() throws {
+            directory = try TemporaryDirectory()
+        }
+
+        private func failure() -> TransportError? {
+            do throws(TransportError) {
+                _ = try FrameServer(at: directory.socket)
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        private func give(_ path: String, to user: UInt32) {
+            #expect(unsafe lchown(path, user, user) == 0)
+        }
+
+        @Test(arguments: [0o770, 0o702, 0o777, 0o2775] as [mode_t])
+        func `S6: a directory that others may write to is refused, with the mend`(mode: mode_t) throws {
+            #expect(unsafe chmod(directory.path, mode) == 0)
+            let error = try #require(failure())
+            #expect(error.code == .unsafePath && error.path == directory.socket)
+            #expect(error.description.contains("has mode \(String(mode, radix: 8))"))
+            #expect(error.description.contains("chmod go-w \(directory.path)"))
+            #expect(directory.names.isEmpty)
+            // And the mend mends it.
+            #expect(unsafe chmod(directory.path, mode & ~0o022) == 0)
+            #expect(failure() == nil)
+        }
+
+        @Test(arguments: [0o1777, 0o1770, 0o755, 0o500 | 0o200, 0o711] as [mode_t])
+        func `S6: one whose entries only their owners may take away is as good as one's own`(mode: mode_t) throws {
+            #expect(unsafe chmod(directory.path, mode) == 0)
+            #expect(failure() == nil)
+        }
+
+        @Test func `S6: /tmp itself will do`() async throws {
+            let path = directory.path + ".socket"
+            let server = try FrameServer(at: path)
+            let client = try RawSocket.connected(to: path)
+            #expect(try await firstConnection(of: server) != nil)
+            server.close()
+            await server.closed()
+            #expect(!FileManager.default.fileExists(atPath: path))
+            #expect(!FileManager.default.fileExists(atPath: path + ".lock"))
+            _ = client
+        }
+
+        @Test(.enabled(if: geteuid() == 0, "only root may give files away"))
+        func `S6: another user's directory is refused`() throws {
+            give(directory.path, to: Self.stranger)
+            let error = try #require(failure())
+            #expect(error.code == .unsafePath)
+            #expect(error.description.contains("\(directory.path) belongs to user \(Self.stranger)"))
+            #expect(directory.names.isEmpty)
+        }
+
+        @Test func `S6: a directory of root's is as good as one's own`() async {
+            await #expect(processExitsWith: .success) {
+                let bystander = try await Bystander()
+                let directory = try TemporaryDirectory()
+                #expect(unsafe chmod(directory.path, 0o1777) == 0)
+                if geteuid() == 0 { #expect(seteuid(65_534) == 0) }
+                let server = try directory.server()
+                server.close()
+                await server.closed()
+                #expect(directory.names.isEmpty)
+                _ = seteuid(getuid())
+                try await bystander.exchange(0)
+            }
+        }
+
+        @Test(.enabled(if: geteuid() == 0, "only root may give files away"), arguments: [false, true])
+        func `S6: another user's socket is left alone, dead or alive`(isAlive: Bool) throws {
+            let server = try RawSocket.bound(to: directory.socket, listening: isAlive)
+            give(directory.socket, to: Self.stranger)
+            let error = try #require(failure())
+            #expect(error.code == .unsafePath)
+            #expect(error.description.contains("a socket of user \(Self.stranger)"))
+            #expect(directory.names == ["rtc_SSFD"])
+            _ = server
+        }
+
+        enum LockFile: CaseIterable {
+            case link, danglingLink, directory, pipe, secondName, socket, ofAnother
+        }
+
+        @Test(arguments: LockFile.allCases)
+        func `S6: what is no lock file of this user's is neither opened nor removed`(kind: LockFile) throws {
+            let lock = directory.socket + ".lock"
+            let target = directory.path + "/target"
+            let files = FileManager.default
+            if kind != .danglingLink { try Data("mine".utf8).write(to: URL(filePath: target)) }
+            _ = unsafe chmod(target, 0o644)
+            switch kind {
+            case .link, .danglingLink: try files.createSymbolicLink(atPath: lock, withDestinationPath: target)
+            case .directory: try files.createDirectory(atPath: lock, withIntermediateDirectories: false)
+            case .pipe: #expect(unsafe mkfifo(lock, 0o600) == 0)
+            case .secondName: try files.linkItem(atPath: target, toPath: lock)
+            case .socket: _ = try RawSocket.bound(to: lock)
+            case .ofAnother:
+                guard geteuid() == 0 else { return }
+                try Data().write(to: URL(filePath: lock))
+                give(lock, to: Self.stranger)
+            }
+            let before = directory.names
+            let error = try #require(failure())
+            #expect(error.code == .unsafePath)
+            #expect(error.description.contains("\(lock) is no lock file"))
+            #expect(directory.names == before)
+            guard kind != .danglingLink else { return }
+            #expect(try Data(contentsOf: URL(filePath: target)) == Data("mine".utf8))
+            #expect(try files.attributesOfItem(atPath: target)[.posixPermissions] as? Int == 0o644)
+        }
+
+        @Test(arguments: [0o000, 0o644, 0o666] as [mode_t])
+        func `S6: a lock file of this user's is made private, and what is in it stays`(mode: mode_t) throws {
+            let lock = directory.socket + ".lock"
+            try Data("words".utf8).write(to: URL(filePath: lock))
+            guard mode != 0 || geteuid() == 0 else { return }
+            #expect(unsafe chmod(lock, mode) == 0)
+            let server = try directory.server()
+            #expect(try FileManager.default.attributesOfItem(atPath: lock)[.posixPermissions] as? Int == 0o600)
+            #expect(try Data(contentsOf: URL(filePath: lock)) == Data("words".utf8))
+            _ = server
+        }
+
+        @Test(arguments: [false, true])
+        func `S7: where this user may make nothing, that is what it is told`(isReadOnly: Bool) async {
+            await #expect(processExitsWith: .success) { [isReadOnly] in
+                let bystander = try await Bystander()
+                let directory = try TemporaryDirectory()
+                let inner = directory.path + "/inner"
+                #expect(unsafe mkdir(inner, 0o700) == 0)
+                // Root may everything, so that this has to be somebody else.
+                if geteuid() == 0 {
+                    for path in [directory.path, inner] { #expect(unsafe chown(path, 65_534, 65_534) == 0) }
+                    #expect(seteuid(65_534) == 0)
+                }
+                #expect(unsafe chmod(isReadOnly ? inner : directory.path, isReadOnly ? 0o500 : 0) == 0)
+                let error = #expect(throws: TransportError.self) { try FrameServer(at: inner + "/socket") }
+                #expect(error?.code == .cannotCreate)
+                #expect(error?.systemError?.rawValue == EACCES)
+                #expect(error?.description.contains("this user may not make a socket here") == true)
+                #expect(unsafe chmod(directory.path, 0o700) == 0)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: inner).isEmpty)
+                _ = seteuid(getuid())
+                try await bystander.exchange(0)
+            }
+        }
+    }
+#endif

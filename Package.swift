@@ -88,3 +88,15 @@ let package = Package(
         ),
     ]
 )
+
+// Of use to `make soak` alone.
+if Context.environment["SOAK"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "FrameSocketSoak",
+            dependencies: ["FrameSocket"],
+            path: "Tests/Soak",
+            swiftSettings: settings
+        )
+    )
+}

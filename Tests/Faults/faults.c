@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -163,6 +164,14 @@ static size_t limit_under(size_t length, uint64_t amount) {
     return 1 + (size_t)(amount >> 1) % (most - 1);
 }
 
+// Whether all has been read and the peer has closed, as a write that failed may have told already.
+static bool is_at_end(int descriptor) {
+    int there = 0;
+    struct pollfd state = {.fd = descriptor, .events = POLLRDHUP};
+    if (ioctl(descriptor, FIONREAD, &there) != 0 || there != 0) return false;
+    return poll(&state, 1, 0) == 1 && state.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
 ssize_t recvmsg(int descriptor, struct msghdr *message, int flags) {
     ORIGINAL(recvmsg);
     uint64_t amount = 0;
@@ -171,6 +180,7 @@ ssize_t recvmsg(int descriptor, struct msghdr *message, int flags) {
     case INTERRUPT: return fail(INTERRUPT, EINTR);
     case RESET: return fail(RESET, ECONNRESET);
     case AGAIN:
+        if (is_at_end(descriptor)) break;
         report_again(descriptor, socket);
         return fail(AGAIN, EAGAIN);
     case SHORT: {

@@ -39,7 +39,7 @@ bench: ## measure: ARGUMENTS go to framesocket-bench
 faults: ## run the transport tests under SEEDS faulty systems (20), and kill either side KILLS times (50)
 	@scripts/setup test
 	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
-	scripts/check-faults --first $(or $(FIRST),1) --seeds $(or $(SEEDS),20) --kills $(or $(KILLS),50)
+	scripts/check-faults --first $(or $(FIRST),1) --seeds $(or $(SEEDS),20) --kills $(or $(KILLS),50) $(if $(HIDDEN),--hidden $(HIDDEN))
 
 sanitize: ## run the tests under the sanitizers: ONLY=address or thread; FILTER=NAME runs those that match
 	@scripts/setup test

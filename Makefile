@@ -6,7 +6,8 @@ PYTHON  := .tools/venv/bin/python -B
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test fuzz bench consumers docs lint format clean
+.PHONY: help setup build demo test bench consumers docs lint format clean
+.PHONY: fuzz faults sanitize memcheck soak
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +39,25 @@ bench: ## measure: ARGUMENTS go to framesocket-bench
 	@scripts/setup build
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket-bench
 	.build-release/release/framesocket-bench $(ARGUMENTS)
+
+faults: ## run the transport tests under SEEDS faulty systems (20), and kill either side KILLS times (50)
+	@scripts/setup test
+	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
+	scripts/check-faults --first $(or $(FIRST),1) --seeds $(or $(SEEDS),20) --kills $(or $(KILLS),50) $(if $(HIDDEN),--hidden $(HIDDEN))
+
+sanitize: ## run the tests under the sanitizers: ONLY=address or thread; FILTER=NAME runs those that match
+	@scripts/setup test
+	scripts/check-sanitizers $(ONLY) $(if $(FILTER),--filter '$(FILTER)') -- $(SWIFTFLAGS)
+
+memcheck: ## run transport tests under valgrind; FILTER=NAME runs those that match
+	@scripts/setup check
+	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
+	scripts/check-memory $(if $(FILTER),--filter '$(FILTER)')
+
+soak: ## move frames for MINUTES (2) with peers that come, go, stall and lie; SEED=N repeats
+	@scripts/setup build
+	SOAK=1 swift build $(RELEASE) $(SWIFTFLAGS) --product FrameSocketSoak
+	.build-release/release/FrameSocketSoak --minutes $(or $(MINUTES),2) $(if $(SEED),--seed $(SEED))
 
 consumers: ## build the packages that depend on this one, and look at what they link
 	@scripts/setup build

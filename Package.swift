@@ -109,3 +109,15 @@ if Context.environment["FUZZ"] != nil {
         )
     }
 }
+
+// Of use to `make soak` alone.
+if Context.environment["SOAK"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "FrameSocketSoak",
+            dependencies: ["FrameSocket"],
+            path: "Tests/Soak",
+            swiftSettings: settings
+        )
+    )
+}

@@ -26,8 +26,13 @@ final class Program: Sendable {
     private let silence: Int32?
     private let transcript: Transcript
 
-    /// Starts the program at the path `executable`.
-    init(_ executable: String, _ arguments: [String], input: Input = .nothing) throws {
+    /// Starts the program at the path `executable`, which is killed if it takes longer than `patience`.
+    init(
+        _ executable: String,
+        _ arguments: [String],
+        input: Input = .nothing,
+        patience: Duration = Transcript.patience
+    ) throws {
         let output = try Pipe()
         let errors = try Pipe()
         var inputPipe: Pipe?
@@ -50,7 +55,7 @@ final class Program: Sendable {
         name = ([executable] + arguments).joined(separator: " ")
         process = try spawn(executable, arguments, [standardInput, output.writeEnd, errors.writeEnd])
         silence = inputPipe?.writeEnd
-        transcript = Transcript(process, output: output.readEnd, errors: errors.readEnd)
+        transcript = Transcript(process, output: output.readEnd, errors: errors.readEnd, patience: patience)
     }
 
     deinit {

@@ -11,7 +11,7 @@ import Foundation
 /// What a process prints, read by a thread of its own until both streams have ended; then the thread waits for the process.
 final class Transcript: @unchecked Sendable {
     /// After so long a process that hangs is killed, so that a failing test ends; nothing passes by it.
-    private static let patience: Duration = .seconds(90)
+    static let patience: Duration = .seconds(90)
 
     /// What is known of the process.
     struct State: Sendable {
@@ -27,13 +27,15 @@ final class Transcript: @unchecked Sendable {
     }
 
     private let process: pid_t
+    private let patience: Duration
     private let lock = NSLock()
     // Under the lock:
     private var state = State()
     private var waiters: [Waiter] = []
 
-    init(_ process: pid_t, output: Int32, errors: Int32) {
+    init(_ process: pid_t, output: Int32, errors: Int32, patience: Duration = patience) {
         self.process = process
+        self.patience = patience
         Thread.detachNewThread { [self] in follow(output, errors) }
     }
 
@@ -82,7 +84,7 @@ final class Transcript: @unchecked Sendable {
 
     private func follow(_ output: Int32, _ errors: Int32) {
         var watched = [output, errors].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + patience
         var isKilled = false
         while watched.contains(where: { $0.fd >= 0 }) {
             let left = max(.zero, deadline - .now) / .milliseconds(1)
@@ -119,7 +121,7 @@ final class Transcript: @unchecked Sendable {
             var status: Int32 = 0
             while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
             state.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
-            if isKilled { state.errors += Array("\n(killed after \(Self.patience))".utf8) }
+            if isKilled { state.errors += Array("\n(killed after \(patience))".utf8) }
         }
     }
 }

@@ -196,8 +196,26 @@ final class RawSocket: @unchecked Sendable {
     }
 
     private func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+        let outcome = Outcome<Value>()
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                outcome.value = Result { try body() }
+                continuation.resume()
+            }
         }
+        return try outcome.value.get()
+    }
+}
+
+/// What a thread hands over, behind a lock: the continuation does so too, but ThreadSanitizer does not always see it.
+private final class Outcome<Value: Sendable>: @unchecked Sendable {
+    private struct Missing: Error {}
+
+    private let lock = NSLock()
+    private var result = Result<Value, any Error>.failure(Missing())
+
+    var value: Result<Value, any Error> {
+        get { lock.withLock { result } }
+        set { lock.withLock { result = newValue } }
     }
 }

@@ -1,0 +1,133 @@
+#if os(Linux)
+    import Foundation
+    import FrameSocket
+    import Testing
+
+    /// Where processes are killed: three JPEGs of which each frame must be one, whole, and what the survivor may keep.
+    struct KillSite: Sendable, CustomStringConvertible {
+        let place: Workplace
+        private let jpegs: [[UInt8]]
+        private let files: [String]
+        private let seed: UInt64
+        private let kills: Int
+
+        /// What the survivor may grow by: less than two of its frames for each of the fewest kills.
+        private static let memoryTolerance = 16 << 20
+
+        var description: String { "KILLS=\(kills) SEED=\(seed)" }
+
+        init() throws {
+            let environment = ProcessInfo.processInfo.environment
+            kills = environment["KILLS"].flatMap { Int($0) } ?? 10
+            seed = environment["SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
+            let place = try Workplace()
+            // Of noise, so that each is several times what a socket's buffer holds.
+            let jpegs = try (0..<3).map { number in
+                var random = SplitMix(state: UInt64(number))
+                var ppm = Array("P6\n500 500\n255\n".utf8)
+                ppm += (0..<500 * 500 * 3).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+                return try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(PixelBuffer(ppm: ppm.span))
+            }
+            self.place = place
+            self.jpegs = jpegs
+            files = try jpegs.enumerated().map { try place.file("\($0.offset).jpg", $0.element) }
+        }
+
+        // MARK: Who is killed
+
+        /// A sender of the JPEGs, again and again.
+        func sender(_ options: String...) throws -> Program {
+            let arguments = ["send", place.socket] + files + ["--passthrough", "--loop", "0", "--quiet"] + options
+            return try Program(Places.framesocket, arguments, patience: .seconds(3600))
+        }
+
+        /// A receiver that tells of each frame, and writes it to a file.
+        func receiver() throws -> Program {
+            try? FileManager.default.removeItem(atPath: place.path("out"))
+            return try Program(
+                Places.framesocket,
+                ["receive", place.socket, "--json", "--quiet", "--output", place.path("out")]
+            )
+        }
+
+        /// When one is killed.
+        struct Moment {
+            /// After how many frames.
+            let frames: Int
+            /// And then after how many microseconds.
+            let delay: Int
+        }
+
+        /// Calls `body`, which kills a process, as often as it was told to, and looks at what this process keeps of it.
+        func killRepeatedly(_ body: (Moment) async throws -> Void) async throws {
+            var random = SplitMix(state: seed)
+            var before: (descriptors: [String: Int], memory: Int)?
+            // The first ones make what stays: pools, threads, what Dispatch has.
+            for _ in 0..<2 {
+                for _ in 0..<max(1, before == nil ? kills / 10 : kills) {
+                    let delay = Int.random(in: 0...20_000, using: &random)
+                    try await body(Moment(frames: Int.random(in: 0...4, using: &random), delay: delay))
+                }
+                if before == nil { before = (try await descriptorsAtStart(), Self.memory) }
+            }
+            let start = try #require(before)
+            try await eventually { openDescriptors() == start.descriptors }
+            let growth = Self.memory - start.memory
+            #expect(growth < Self.memoryTolerance, "\(self): \(growth) bytes more than \(start.memory)")
+        }
+
+        /// The memory that this process alone has, in bytes.
+        private static var memory: Int {
+            let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+            let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") } ?? ""
+            return 1024 * (Int(line.filter(\.isNumber)) ?? 0)
+        }
+
+        // MARK: What arrives
+
+        /// One of the JPEGs, as a message.
+        func message(_ index: Int) -> FrameMessage {
+            let jpeg = jpegs[index % jpegs.count]
+            return FrameMessage(jpeg: FrameBytes(copying: jpeg.span), bufferSize: BufferSize(width: 500, height: 500))
+        }
+
+        /// Receives to the end, sees that each frame is the one that is due, and says how many there were.
+        @discardableResult
+        func receive(from connection: FrameConnection) async throws -> Int {
+            var count = 0
+            for try await frame in connection.frames {
+                let isWhole = frame.jpeg.holds(jpegs[count % jpegs.count])
+                #expect(isWhole, "\(self): frame \(count) is torn")
+                count += 1
+            }
+            return count
+        }
+
+        /// Sees that each frame that a receiver told of is one of the JPEGs.
+        func checkOutput(of ending: Ending) throws {
+            for frame in try ending.events("frame") {
+                let index = try #require(frame["index"])
+                let bytes = try Data.bytes(at: place.path("out/frame-" + String(format: "%06d", index) + ".jpg"))
+                let isWhole = jpegs.contains { FrameBytes(copying: $0.span).holds(bytes) }
+                #expect(isWhole, "\(self): frame \(index) is torn")
+            }
+        }
+    }
+
+    extension FrameBytes {
+        /// Whether these are the bytes; without a copy, and in one call.
+        fileprivate func holds(_ bytes: [UInt8]) -> Bool {
+            withBytes { own in
+                unsafe own.withUnsafeBytes { own in
+                    unsafe bytes.withUnsafeBytes { bytes in
+                        guard own.count == bytes.count, let first = own.baseAddress, let second = bytes.baseAddress
+                        else {
+                            return false
+                        }
+                        return unsafe memcmp(first, second, bytes.count) == 0
+                    }
+                }
+            }
+        }
+    }
+#endif

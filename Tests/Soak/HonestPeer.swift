@@ -1,0 +1,87 @@
+import Foundation
+import FrameSocket
+
+extension Peer {
+    /// Frames of any size, as fast as they are taken or at some pace.
+    mutating func sendVideo(until deadline: ContinuousClock.Instant) async {
+        let connection = connection()
+        let pause = [Duration.zero, .milliseconds(2), .milliseconds(16)].randomElement(using: &random) ?? .zero
+        var sequence: UInt64 = 0
+        do {
+            try await connection.open(within: .seconds(10))
+            while ContinuousClock.now < deadline {
+                try await connection.send(nextFrame(sequence))
+                sequence += 1
+                if pause > .zero { try await Task.sleep(for: pause) }
+            }
+        } catch {
+            // The host may end it when it likes.
+        }
+        connection.close()
+        _ = await connection.closed()
+    }
+
+    /// Pictures by way of an uploader, which follows the host's requests.
+    mutating func sendPictures(until deadline: ContinuousClock.Instant) async {
+        let uploader = SampleUploader(connection: connection())
+        do {
+            try await uploader.connection.open(within: .seconds(10))
+            while ContinuousClock.now < deadline, uploader.connection.closeReason == nil {
+                uploader.send(try Content.picture(&random))
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        } catch {}
+        uploader.connection.close()
+        _ = await uploader.connection.closed()
+    }
+
+    /// Frames and sound, and answers to what the host asks.
+    mutating func talk(until deadline: ContinuousClock.Instant) async {
+        let connection = connection()
+        var sequence: UInt64 = 0
+        do {
+            try await connection.open(within: .seconds(10))
+            while ContinuousClock.now < deadline {
+                for kind in AudioKind.allCases {
+                    let samples = Content.bytes(4 * Int.random(in: 1...2048, using: &random), &random)
+                    let message = AudioMessage(
+                        kind: kind,
+                        sampleRate: 44_100,
+                        channels: 2,
+                        timestamp: Content.hash(samples.span),
+                        sequence: sequence,
+                        samples: FrameBytes(copying: samples.span)
+                    )
+                    _ = try connection.send(message)
+                }
+                if !connection.isPaused { try await connection.send(nextFrame(sequence)) }
+                sequence += 1
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        } catch {}
+        connection.close()
+        _ = await connection.closed()
+    }
+
+    /// Connections one after another, each for a few frames.
+    mutating func flap(until deadline: ContinuousClock.Instant) async {
+        while ContinuousClock.now < deadline {
+            let connection = connection()
+            do {
+                try await connection.open(within: .seconds(10))
+                for sequence in 0..<UInt64.random(in: 0...3, using: &random) {
+                    try await connection.send(nextFrame(sequence))
+                }
+            } catch {}
+            connection.close()
+            _ = await connection.closed()
+        }
+    }
+
+    private mutating func nextFrame(_ sequence: UInt64) -> FrameMessage {
+        // No shorter than what is never padded, so that the hash is that of the whole body.
+        let most = [20_000, 100_000, 1_500_000].randomElement(using: &random) ?? 20_000
+        let bytes = Content.bytes(.random(in: FramePadding.minimumBodyByteCount...most, using: &random), &random)
+        return Content.frame(bytes, sequence: sequence, isDoomed: kind == .doomed)
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import FrameSocket
+import Synchronization
+
+/// The side that is measured: takes whoever comes, checks what can be checked, and treats peers as hosts may.
+final class Host: Sendable {
+    /// What came of it so far.
+    struct Tally: Sendable, Encodable {
+        var connections = 0
+        var checkedFrames = 0
+        var checkedBytes = 0
+        var otherFrames = 0
+        var decoded = 0
+        var undecodable = 0
+        var sounds = 0
+        var statuses = 0
+        /// Connections by the name of the reason for which they ended.
+        var ends: [String: Int] = [:]
+    }
+
+    private struct State {
+        var tally = Tally()
+        var open = 0
+        var faults: [String] = []
+    }
+
+    private let state = Mutex(State())
+    private let servers: [FrameServer]
+    private let decoder = FrameDecoder()
+    private let seed: UInt64
+
+    /// Listens at `path`, and with tokens at `path` and a `t`.
+    init(at path: String, seed: UInt64) throws(TransportError) {
+        var configuration = FrameServer.Configuration()
+        configuration.limits.firstFrame = .seconds(5)
+        configuration.limits.head = .seconds(1)
+        configuration.limits.body = .seconds(5)
+        configuration.limits.handshake = .seconds(2)
+        configuration.limits.connections = 16
+        let plain = try FrameServer(at: path, configuration: configuration)
+        configuration.tokens = Peer.tokens
+        configuration.delivery = .newest
+        servers = [plain, try FrameServer(at: path + "t", configuration: configuration)]
+        self.seed = seed
+    }
+
+    var tally: Tally { state.withLock { $0.tally } }
+    var openConnections: Int { state.withLock { $0.open } }
+    /// What was not as it must be, the first of it.
+    var faults: [String] { state.withLock { $0.faults } }
+    var refused: Int { servers.reduce(0) { $0 + $1.refusedConnections } }
+
+    /// Takes connections until it is closed.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for server in servers {
+                group.addTask {
+                    await withDiscardingTaskGroup { connections in
+                        do throws(TransportError) {
+                            for try await connection in server.connections {
+                                self.state.withLock {
+                                    $0.open += 1
+                                    $0.tally.connections += 1
+                                }
+                                connections.addTask { await self.serve(connection) }
+                            }
+                        } catch {
+                            self.note("a server ended: \(error)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    func close() async {
+        for server in servers {
+            server.close()
+            await server.closed()
+        }
+    }
+
+    func note(_ fault: String) {
+        state.withLock { if $0.faults.count < 20 { $0.faults.append(fault) } }
+    }
+
+    // MARK: One connection
+
+    private func serve(_ connection: FrameConnection) async {
+        var visit = Visit(connection, random: SplitMix(state: seed &+ UInt64(connection.id) &* 7919))
+        async let sounds = takeSound(of: connection)
+        async let statuses = takeStatuses(of: connection)
+        if visit.manner == .onThread {
+            let decided = visit
+            visit = await Task(executorPreference: connection.thread) { await self.take(decided) }.value
+        } else {
+            visit = await take(visit)
+        }
+        let reason = await connection.closed()
+        let (soundCount, statusCount) = await (sounds, statuses)
+        if let fault = visit.fault(reason) { note(fault) }
+        let ended = visit
+        state.withLock {
+            $0.open -= 1
+            $0.tally.sounds += soundCount
+            $0.tally.statuses += statusCount
+            $0.tally.checkedFrames += ended.checkedFrames
+            $0.tally.checkedBytes += ended.checkedBytes
+            $0.tally.otherFrames += ended.otherFrames
+            $0.tally.decoded += ended.decoded
+            $0.tally.undecodable += ended.undecodable
+            $0.tally.ends[reason.error?.wireError?.code.rawValue ?? reason.name, default: 0] += 1
+        }
+    }
+
+    private func take(_ visit: Visit) async -> Visit {
+        var visit = visit
+        visit.begin()
+        do {
+            for try await frame in visit.connection.frames {
+                visit.check(frame, isEachDelivered: visit.connection.supersededFrames == 0)
+                if frame.bufferSize.height > 1 { visit.decode(frame, decoder) }
+                guard await visit.goesOn() else { break }
+            }
+        } catch {
+            // It is the connection's reason for ending as well.
+        }
+        if visit.isEndedHere { visit.connection.close() }
+        return visit
+    }
+
+    private func takeSound(of connection: FrameConnection) async -> Int {
+        var count = 0
+        for await message in connection.audio {
+            count += 1
+            let hash = message.samples.withBytes { Content.hash($0) }
+            if hash != message.timestamp { note("torn sound \(message.sequence ?? 0) of connection \(connection.id)") }
+        }
+        return count
+    }
+
+    private func takeStatuses(of connection: FrameConnection) async -> Int {
+        var count = 0
+        for await _ in connection.statuses { count += 1 }
+        return count
+    }
+}

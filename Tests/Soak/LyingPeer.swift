@@ -1,0 +1,76 @@
+import Foundation
+import FrameSocket
+
+extension Peer {
+    /// One connection after another, each of them wrong in the way of this kind.
+    mutating func lie(until deadline: ContinuousClock.Instant) async {
+        while ContinuousClock.now < deadline {
+            do {
+                let socket = try RawSocket.connected(to: endpoint.description)
+                if let tokens, kind != .stranger {
+                    try await socket.write(tokens.own)
+                    guard try await socket.read(tokens.expected.count) == tokens.expected else { continue }
+                }
+                try await lie(to: socket, until: deadline)
+                socket.finishWriting()
+                // What the host makes of it is the host's to show; its end is waited for, so that liars do not flood it.
+                if kind == .cut { try await Task.sleep(for: .milliseconds(5)) } else { _ = try await socket.read(1) }
+            } catch {
+                // The host has ended the connection, or had no room for another.
+                try? await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
+    private mutating func lie(to socket: RawSocket, until deadline: ContinuousClock.Instant) async throws {
+        let body = Content.bytes(.random(in: 1...100_000, using: &random), &random)
+        switch kind {
+        case .silent:
+            try await wait(until: deadline)
+        case .garbage:
+            try await socket.write(body)
+        case .cut:
+            let message = Content.message(body)
+            try await socket.write(Array(message.prefix(.random(in: 1..<message.count, using: &random))))
+        case .lengths:
+            let wrong = max(1, body.count + .random(in: -200...200, using: &random))
+            try await socket.write(Content.message(body, claiming: wrong) + Content.message(body))
+        case .claims:
+            try await socket.write(Content.message(Array(body.prefix(5000)), claiming: 32 << 20))
+            try await wait(until: deadline)
+        case .hugeClaims:
+            try await socket.write(Content.message(body, claiming: .max))
+        case .slowHead:
+            try await trickle(Content.message(body), to: socket, until: deadline)
+        case .slowBody:
+            let message = Content.message(body)
+            try await socket.write(Array(message.prefix(200)))
+            try await trickle(Array(message.dropFirst(200)), to: socket, until: deadline)
+        case .poison:
+            while ContinuousClock.now < deadline {
+                try await socket.write(Content.message(try Content.poisonJPEG(&random)))
+            }
+        case .mutant:
+            var message = Content.message(body)
+            let index = Int.random(in: 0..<min(150, message.count), using: &random)
+            message[index] = UInt8(truncatingIfNeeded: random.next())
+            try await socket.write(message + Content.message(body))
+        case .stranger:
+            try await socket.write(Array(body.prefix(64)))
+        case .video, .pictures, .talker, .flapper, .doomed:
+            break
+        }
+    }
+
+    /// A byte now and then.
+    private func trickle(_ bytes: [UInt8], to socket: RawSocket, until deadline: ContinuousClock.Instant) async throws {
+        for byte in bytes where ContinuousClock.now < deadline {
+            try await socket.write([byte])
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private func wait(until deadline: ContinuousClock.Instant) async throws {
+        try await Task.sleep(until: min(deadline, .now + .seconds(2)), clock: .continuous)
+    }
+}

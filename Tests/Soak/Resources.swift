@@ -1,0 +1,33 @@
+import Foundation
+
+/// What this process has of the system: compared between moments at which nobody is connected.
+struct Resources: Sendable {
+    /// Descriptors by kind.
+    let descriptors: [String: Int]
+    let threads: Int
+    /// Memory that no other process shares, in bytes.
+    let memory: Int
+
+    /// What is there now.
+    static var now: Resources {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") } ?? ""
+        let memory = 1024 * (Int(line.filter(\.isNumber)) ?? 0)
+        return Resources(descriptors: openDescriptors(), threads: threads, memory: memory)
+    }
+
+    /// How much the memory may grow from the first moment to the last: what a pool and an allocator keep or not by chance.
+    static let memoryTolerance = 24 << 20
+
+    /// How many threads more there may be: Dispatch and Swift's pool make and end theirs as they see fit.
+    static let threadTolerance = 2
+
+    /// What has grown since `start`; nil where nothing has.
+    func growth(since start: Resources) -> String? {
+        if descriptors != start.descriptors { return "descriptors: \(descriptors), at first \(start.descriptors)" }
+        if threads > start.threads + Self.threadTolerance { return "threads: \(threads), at first \(start.threads)" }
+        if memory > start.memory + Self.memoryTolerance { return "memory: \(memory) bytes, at first \(start.memory)" }
+        return nil
+    }
+}

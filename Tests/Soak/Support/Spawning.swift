@@ -1,0 +1,1 @@
+../../CommandLineTests/Support/Spawning.swift

@@ -1,0 +1,105 @@
+import FrameSocket
+
+/// One connection as the host goes about it, and what it has seen of it.
+struct Visit: Sendable {
+    /// How the host treats a peer.
+    enum Manner: CaseIterable, Sendable {
+        /// Takes all, as it comes.
+        case plain
+        /// The same on the thread that reads the socket.
+        case onThread
+        /// Takes its time over each frame.
+        case slow
+        /// Stops to take for a while.
+        case stalling
+        /// Ends the connection after a few frames.
+        case leaving
+        /// Asks for sound, and then for anything at any time.
+        case asking
+    }
+
+    let connection: FrameConnection
+    let manner: Manner
+    private(set) var checkedFrames = 0
+    private(set) var checkedBytes = 0
+    private(set) var otherFrames = 0
+    private(set) var decoded = 0
+    private(set) var undecodable = 0
+    private(set) var isEndedHere = false
+    private var random: SplitMix
+    private var isDoomed = false
+    private var last: UInt64?
+    private var torn: UInt64?
+
+    init(_ connection: FrameConnection, random: SplitMix) {
+        self.connection = connection
+        self.random = random
+        manner = Manner.allCases.randomElement(using: &self.random) ?? .plain
+    }
+
+    /// Says what the host wants, where it wants something.
+    func begin() {
+        if manner == .asking { connection.send(.hello(ControlHello(wants: [.pictures, .audio]))) }
+    }
+
+    /// Compares a frame with the hash that its sender states, and its number with the one before.
+    mutating func check(_ frame: Frame, isEachDelivered: Bool) {
+        guard frame.bufferSize.height == 1, let hash = frame.timestamp, let number = frame.sequence else {
+            otherFrames += 1
+            return
+        }
+        isDoomed = frame.bufferSize.width == Content.doomedWidth
+        let isWhole = frame.jpeg.withBytes { Content.hash($0) } == hash
+        let isNext = isEachDelivered ? number == last.map { $0 + 1 } ?? 0 : last.map { number > $0 } ?? true
+        if !isWhole || !isNext { torn = torn ?? number }
+        last = number
+        checkedFrames += 1
+        checkedBytes += frame.jpeg.count
+    }
+
+    mutating func decode(_ frame: Frame, _ decoder: FrameDecoder) {
+        do {
+            _ = try decoder.decode(frame, as: .bgra)
+            decoded += 1
+        } catch {
+            undecodable += 1
+        }
+    }
+
+    /// What the host does after a frame; false where it has enough.
+    mutating func goesOn() async -> Bool {
+        switch manner {
+        case .plain, .onThread:
+            break
+        case .slow:
+            try? await Task.sleep(for: .milliseconds(15))
+        case .stalling:
+            if random.next() % 30 == 0 { try? await Task.sleep(for: .milliseconds(800)) }
+        case .leaving:
+            isEndedHere = random.next() % 20 == 0
+        case .asking:
+            ask()
+        }
+        return !isEndedHere
+    }
+
+    private mutating func ask() {
+        switch random.next() % 12 {
+        case 0: connection.send(.ping(random.next() >> 1))
+        case 1: connection.send(.prefer(ControlPreferences(size: BufferSize(width: 320, height: 200), quality: 50)))
+        case 2: connection.send(.refresh)
+        case 3:
+            connection.send(.pause)
+            connection.send(.resume)
+        default: break
+        }
+    }
+
+    /// What was not as it must be; nil where all was.
+    func fault(_ reason: CloseReason) -> String? {
+        if let torn { return "connection \(connection.id), \(manner): frame \(torn) is torn or out of place" }
+        // Of a peer that sends checked frames nothing may fail, unless it is one that is killed.
+        guard checkedFrames > 0, !isDoomed, !isEndedHere, let error = reason.error else { return nil }
+        return "connection \(connection.id), \(manner): \(error)"
+    }
+}

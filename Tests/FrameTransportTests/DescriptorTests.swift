@@ -21,7 +21,7 @@
             }
         }
 
-        @Test func `a thousand reopenings leave nothing behind on either side`() async {
+        @Test func `L5: a thousand reopenings leave nothing behind on either side`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()

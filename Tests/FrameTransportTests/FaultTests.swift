@@ -27,7 +27,7 @@
         }
 
         @Test(arguments: [nil, HandshakeTokens(shared: Array("a token".utf8))])
-        func `frames or one typed error, none torn and none twice, and nothing left open`(tokens: HandshakeTokens?)
+        func `S20: frames or one typed error, none torn and none twice, and nothing left open`(tokens: HandshakeTokens?)
             async throws
         {
             // The first round makes what stays: the thread, the pools, what Dispatch has.

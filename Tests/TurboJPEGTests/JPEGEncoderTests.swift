@@ -114,7 +114,10 @@ import TurboJPEG
         #expect(room > 3)
     }
 
-    @Test(arguments: [(0, 1), (1, 0), (-5, 1), (65_501, 1), (1, 65_501), (.max, .max)])
+    @Test(
+        "R6: no JPEG of an impossible size",
+        arguments: [(0, 1), (1, 0), (-5, 1), (65_501, 1), (1, 65_501), (.max, .max)]
+    )
     func noRoomForImpossibleSizes(width: Int, height: Int) {
         let code = errorCode { () throws(TurboJPEGError) in
             _ = try JPEGEncoder().maximumByteCount(width: width, height: height)

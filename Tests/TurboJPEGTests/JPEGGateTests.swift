@@ -130,6 +130,35 @@ import TurboJPEG
         #expect(try JPEGDecoder().decode(bytes: jpeg, as: .bgra).hasSamePixels(as: expected))
     }
 
+    #if os(Linux)
+        @Test func `R3: a picture that the system has no memory for is an error, and the next one is decoded`() async {
+            await #expect(processExitsWith: .success) {
+                // Such small files may ask for so much: 128 kB of JPEG for 64 MB of pixels.
+                let large = HandmadeJPEG.plain(width: 4096, height: 4096)
+                let pool = PixelBufferPool()
+                let decoder = JPEGDecoder(pool: pool)
+                _ = try decoder.decode(bytes: HostileJPEG.good, as: .bgra)
+                var before = rlimit()
+                _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
+                let used = try #require(Self.addressSpace())
+                var limit = rlimit(rlim_cur: used + 32 << 20, rlim_max: before.rlim_max)
+                _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+                let code = Self.error(of: large, as: .bgra, decoder)?.code
+                let good = Self.error(of: HostileJPEG.good, as: .bgra, decoder)
+                _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
+                #expect(code == .allocationFailed)
+                #expect(good == nil)
+                #expect(try decoder.decode(bytes: large, as: .bgra).width == 4096)
+            }
+        }
+
+        /// The bytes of address space that this process has.
+        private static func addressSpace() -> UInt? {
+            let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ").first
+            return pages.flatMap { UInt($0) }.map { $0 * UInt(getpagesize()) }
+        }
+    #endif
+
     /// What is thrown; nil where the JPEG is decoded.
     static func error(
         of jpeg: [UInt8],

@@ -18,10 +18,14 @@ import TurboJPEG
         }
     }
 
-    @Test(arguments: [
-        (0, 5, TurboJPEGError.Code.invalidSize), (5, 0, .invalidSize), (-1, 5, .invalidSize), (65_501, 1, .invalidSize),
-        (1, 65_501, .invalidSize), (.max, .max, .invalidSize), (.min, 1, .invalidSize),
-    ])
+    @Test(
+        "R6: a size that cannot be",
+        arguments: [
+            (0, 5, TurboJPEGError.Code.invalidSize), (5, 0, .invalidSize), (-1, 5, .invalidSize),
+            (65_501, 1, .invalidSize),
+            (1, 65_501, .invalidSize), (.max, .max, .invalidSize), (.min, 1, .invalidSize),
+        ]
+    )
     func impossibleSize(width: Int, height: Int, code: TurboJPEGError.Code) {
         for format in PixelFormat.allCases {
             let made = errorCode { () throws(TurboJPEGError) in
@@ -39,7 +43,7 @@ import TurboJPEG
         }
     }
 
-    @Test(arguments: [Int.min, -1, 0, 39, Int(Int32.max) + 1, .max])
+    @Test("R6: a stride that cannot be", arguments: [Int.min, -1, 0, 39, Int(Int32.max) + 1, .max])
     func impossibleStride(bytesPerRow: Int) {
         let made = errorCode { () throws(TurboJPEGError) in
             _ = try PixelBuffer(width: 10, height: 2, format: .bgra, bytesPerRow: bytesPerRow)

@@ -182,6 +182,28 @@ import Testing
         try await sending.value
     }
 
+    @Test func `answers that find no room go out when there is some`() async throws {
+        let listener = try RawSocket.bound(to: directory.socket)
+        let sender = directory.connection()
+        try await sender.open(within: nil)
+        let host = try await listener.accepted()
+        // More answers than the socket holds: the first of the others wait for room.
+        let pings = (1...2000).flatMap { ControlRequest.ping($0).encoded() }
+        try await host.write(ControlRequest.hello(ControlHello()).encoded() + pings)
+        #expect(await eventually { !host.isQuiet })
+        for _ in 0..<100 { await IOThread.shared.settle() }
+        let first = try await host.readSome(upTo: 1 << 20)
+        #expect(await eventually { !host.isQuiet })
+        var answers = String(decoding: first, as: UTF8.self)
+        while !host.isQuiet {
+            answers += String(decoding: try await host.readSome(upTo: 1 << 20), as: UTF8.self)
+            for _ in 0..<10 { await IOThread.shared.settle() }
+        }
+        let numbers = answers.matches(of: /Pong-Number: (\d+)/).compactMap { Int($0.1) }
+        #expect(numbers == Array(1...numbers.count))
+        #expect(sender.isOpen)
+    }
+
     @Test(arguments: [
         (44_100, 0, 2048), (44_100, 9, 2048), (7_999, 1, 2048), (192_001, 1, 2048), (44_100, 1, 0),
         (44_100, 2, 2046 + 1),

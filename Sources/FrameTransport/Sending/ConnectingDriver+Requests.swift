@@ -49,6 +49,10 @@ extension ConnectingDriver {
     /// Tells the receiver, which has said hello, how this side stands.
     private func answer(pong: UInt64? = nil) {
         let status = SenderStatus(state: control.isPaused ? .paused : .live, pong: pong)
-        if case .broken? = lane.send(.status(status)) { endIfBroken() }
+        switch lane.send(.status(status)) {
+        case .broken?: endIfBroken()
+        case .waiting?: watchProgress()
+        case .sent?, nil: break
+        }
     }
 }

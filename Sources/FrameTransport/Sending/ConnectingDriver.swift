@@ -333,7 +333,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     /// Sends what is under way, says why it was the last, and waits for the server's own end.
     func endInOrder(_ socket: Int32, _ reason: CloseReason) {
-        if control.hello != nil { _ = lane.send(.status(SenderStatus(state: .stopped(reason.finishReason)))) }
+        if control.hello != nil, case .waiting? = lane.send(.status(SenderStatus(state: .stopped(reason.finishReason)))) {
+            registration?.watchesRoom = true
+        }
         state = .closing(socket: socket, reason: reason)
         registration?.deadline = MonotonicClock.deadline(in: configuration.linger)
         if lane.stopAccepting() { Syscalls.shutdownSending(socket) }

@@ -24,7 +24,7 @@ final class Soak: Sendable {
     /// Runs it; false where something was not as it must be.
     func run() async throws -> Bool {
         defer { try? FileManager.default.removeItem(atPath: place) }
-        print("soak: seed \(seed), \(duration.formatted()), \(Self.slots) peers at a time")
+        say("soak: seed \(seed), \(duration.formatted()), \(Self.slots) peers at a time")
         let hosting = Task { await host.run() }
         let start = ContinuousClock.now
         // The first round makes what stays, and the others must add nothing to it.
@@ -101,7 +101,7 @@ final class Soak: Sendable {
 
     private func fail(_ what: String) {
         broken.withLock { $0 += 1 }
-        print("soak: \(what)")
+        say("soak: \(what)")
     }
 
     // MARK: In between
@@ -121,7 +121,7 @@ final class Soak: Sendable {
 
     private func tell(round: Int, _ resources: Resources) {
         let tally = host.tally
-        print(
+        say(
             """
             soak: round \(round + 1): \(tally.connections) connections, \(tally.checkedFrames) frames checked \
             (\(tally.checkedBytes >> 20) MiB), \(tally.sounds) sounds, \(tally.decoded) decoded, \
@@ -155,6 +155,6 @@ final class Soak: Sendable {
         )
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
-        print(String(decoding: try encoder.encode(summary), as: UTF8.self))
+        say(String(decoding: try encoder.encode(summary), as: UTF8.self))
     }
 }

@@ -26,7 +26,12 @@ import FrameSocket
     }
 
     private static func usage() -> Never {
-        print("usage: FrameSocketSoak [--minutes N] [--seed S]")
+        say("usage: FrameSocketSoak [--minutes N] [--seed S]")
         exit(64)
     }
+}
+
+/// Prints a line at once, also where standard output is a file.
+func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }

@@ -4,7 +4,7 @@ internal import Locking
 final class Latch<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
-        var waiters: [CheckedContinuation<Value, Never>] = []
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Locked(State())
@@ -15,25 +15,29 @@ final class Latch<Value: Sendable>: Sendable {
     /// Sets the value; the first call counts, and returns true.
     @discardableResult
     func set(_ value: Value) -> Bool {
-        let waiters = state.withLock { state -> [CheckedContinuation<Value, Never>]? in
+        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
             guard state.value == nil else { return nil }
             state.value = value
             defer { state.waiters = [] }
             return state.waiters
         }
         guard let waiters = waiters else { return false }
-        for waiter in waiters { waiter.resume(returning: value) }
+        for waiter in waiters { waiter.resume() }
         return true
     }
 
     /// Waits until the value is set.
     func wait() async -> Value {
-        await withCheckedContinuation { continuation in
-            let value = state.withLock { state in
-                if state.value == nil { state.waiters.append(continuation) }
-                return state.value
+        // The value goes by way of the lock, which a thread sanitizer sees, and not of the continuation.
+        while true {
+            if let value { return value }
+            await withCheckedContinuation { continuation in
+                let isSet = state.withLock { state in
+                    if state.value == nil { state.waiters.append(continuation) }
+                    return state.value != nil
+                }
+                if isSet { continuation.resume() }
             }
-            if let value { continuation.resume(returning: value) }
         }
     }
 }

@@ -17,10 +17,19 @@ final class Mailbox<Element: Sendable>: Sendable {
         case end(TransportError?)
     }
 
+    private struct Waiter {
+        let id: UInt64
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
     private struct State {
         var elements: [Element] = []
         var end: Delivery?
-        var waiters: [(id: UInt64, continuation: CheckedContinuation<Delivery, Never>)] = []
+        var waiters: [Waiter] = []
+        /// What those who have been woken will find.
+        ///
+        /// It goes by way of the lock and not of the continuation, whose runtime a thread sanitizer does not see into.
+        var deliveries: [(waiter: UInt64, delivery: Delivery)] = []
         var cancelled: Set<UInt64> = []
         var lastWaiter: UInt64 = 0
         var replaced = 0
@@ -31,6 +40,18 @@ final class Mailbox<Element: Sendable>: Sendable {
             guard !elements.isEmpty else { return nil }
             defer { producerWaits = false }
             return (elements.removeFirst(), producerWaits)
+        }
+
+        /// Puts down what a waiter will find, who is to be woken then.
+        mutating func deliver(_ delivery: Delivery, to waiter: Waiter) -> CheckedContinuation<Void, Never> {
+            deliveries.append((waiter.id, delivery))
+            return waiter.continuation
+        }
+
+        /// What was put down for a waiter, who has been woken.
+        mutating func takeDelivery(for waiter: UInt64) -> Delivery {
+            guard let index = deliveries.firstIndex(where: { $0.waiter == waiter }) else { return .end(nil) }
+            return deliveries.remove(at: index).delivery
         }
     }
 
@@ -70,9 +91,11 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// False once the mailbox has ended.
     @discardableResult
     func put(_ element: Element) -> Bool {
-        let (isTaken, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Delivery, Never>?) in
+        let (isTaken, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
             guard state.end == nil else { return (false, nil) }
-            if !state.waiters.isEmpty { return (true, state.waiters.removeFirst().continuation) }
+            if !state.waiters.isEmpty {
+                return (true, state.deliver(.element(element), to: state.waiters.removeFirst()))
+            }
             if state.elements.count >= capacity, overflow == .replacesOldest {
                 state.elements.removeFirst()
                 state.replaced += 1
@@ -80,19 +103,20 @@ final class Mailbox<Element: Sendable>: Sendable {
             state.elements.append(element)
             return (true, nil)
         }
-        waiter?.resume(returning: .element(element))
+        waiter?.resume()
         return isTaken
     }
 
     /// Ends the mailbox: once, the first caller's way.
     func end(_ error: TransportError? = nil) {
         let waiters = state.withLock { state in
-            guard state.end == nil else { return [] as [CheckedContinuation<Delivery, Never>] }
+            guard state.end == nil else { return [] as [CheckedContinuation<Void, Never>] }
             state.end = .end(error)
-            defer { state.waiters.removeAll() }
-            return state.waiters.map { $0.continuation }
+            let waiters = state.waiters
+            state.waiters = []
+            return waiters.map { state.deliver(.end(error), to: $0) }
         }
-        for waiter in waiters { waiter.resume(returning: .end(error)) }
+        for waiter in waiters { waiter.resume() }
     }
 
     /// Throws away what has not been consumed, and says how much it was.
@@ -122,14 +146,18 @@ final class Mailbox<Element: Sendable>: Sendable {
             state.lastWaiter += 1
             return state.lastWaiter
         }
-        let delivery = await withTaskCancellationHandler {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                wait(id, continuation)
+                wait(Waiter(id: id, continuation: continuation))
             }
         } onCancel: {
             cancel(id)
         }
-        if Task.isCancelled { state.withLock { _ = $0.cancelled.remove(id) } }
+        let isCancelled = Task.isCancelled
+        let delivery = state.withLock { state in
+            if isCancelled { state.cancelled.remove(id) }
+            return state.takeDelivery(for: id)
+        }
         switch delivery {
         case .element(let element): return element
         case .end(let error?): throw error
@@ -137,28 +165,30 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
     }
 
-    private func wait(_ id: UInt64, _ continuation: CheckedContinuation<Delivery, Never>) {
-        let (delivery, producerWaits) = state.withLock { state -> (Delivery?, Bool) in
-            if state.cancelled.remove(id) != nil { return (.end(nil), false) }
+    private func wait(_ waiter: Waiter) {
+        let (woken, producerWaits) = state.withLock { state -> (CheckedContinuation<Void, Never>?, Bool) in
+            if state.cancelled.remove(waiter.id) != nil { return (state.deliver(.end(nil), to: waiter), false) }
             // Put in since the caller looked, and maybe the producer was told since then that there was no room.
-            if let (element, producerWaits) = state.takeFirst() { return (.element(element), producerWaits) }
-            if let end = state.end { return (end, false) }
-            state.waiters.append((id, continuation))
+            if let (element, producerWaits) = state.takeFirst() {
+                return (state.deliver(.element(element), to: waiter), producerWaits)
+            }
+            if let end = state.end { return (state.deliver(end, to: waiter), false) }
+            state.waiters.append(waiter)
             return (nil, false)
         }
         if producerWaits { onRoom() }
-        if let delivery { continuation.resume(returning: delivery) }
+        woken?.resume()
     }
 
     private func cancel(_ id: UInt64) {
-        let waiter = state.withLock { state -> CheckedContinuation<Delivery, Never>? in
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let index = state.waiters.firstIndex(where: { $0.id == id }) else {
                 // Cancelled before it began to wait, or after it was served; the former finds this note.
                 state.cancelled.insert(id)
                 return nil
             }
-            return state.waiters.remove(at: index).continuation
+            return state.deliver(.end(nil), to: state.waiters.remove(at: index))
         }
-        waiter?.resume(returning: .end(nil))
+        waiter?.resume()
     }
 }

@@ -54,8 +54,10 @@ extension Peer {
                     )
                     _ = try connection.send(message)
                 }
-                if !connection.isPaused { try await connection.send(nextFrame(sequence)) }
-                sequence += 1
+                if !connection.isPaused {
+                    try await connection.send(nextFrame(sequence))
+                    sequence += 1
+                }
                 try await Task.sleep(for: .milliseconds(5))
             }
         } catch {}

@@ -37,6 +37,8 @@ final class Host: Sendable {
         configuration.limits.body = .seconds(5)
         configuration.limits.handshake = .seconds(2)
         configuration.limits.connections = 16
+        // Small, so that what a pool keeps is not taken for growth.
+        configuration.pool = BytePool(maximumIdleBytes: 16 << 20)
         let plain = try FrameServer(at: path, configuration: configuration)
         configuration.tokens = Peer.tokens
         configuration.delivery = .newest

@@ -27,15 +27,16 @@ final class Soak: Sendable {
         say("soak: seed \(seed), \(duration.formatted()), \(Self.slots) peers at a time")
         let hosting = Task { await host.run() }
         let start = ContinuousClock.now
-        // The first round makes what stays, and the others must add nothing to it.
+        // The first rounds make what stays, in pools and in allocators, and the others must add nothing to it.
         let rounds = max(3, Int((duration / .seconds(60)).rounded()))
+        let warmUp = max(1, rounds / 4)
         var first: Resources?
         var latest = Resources.now
         for round in 0..<rounds {
             let end = start + duration * (Double(round + 1) / Double(rounds))
             await runPeers(until: end, round: round)
             latest = await settled(like: first)
-            if first == nil { first = latest }
+            if first == nil, round + 1 >= warmUp { first = latest }
             tell(round: round, latest)
             if let first, let growth = latest.growth(since: first) { host.note("after round \(round): \(growth)") }
         }

@@ -39,8 +39,16 @@ enum Syscalls {
 
     static var effectiveUserID: UInt32 { geteuid() }
 
+    /// From this size on memory is mapped by itself: a heap keeps what was freed, and glibc's comes to keep blocks of several
+    /// megabytes.
+    private static let mappedByteCount = 1 << 20
+
     /// Memory that is not filled; nil where the system has none, which Swift's own `allocate` would trap on.
     static func allocate(byteCount: Int) -> MemoryRun? {
+        guard byteCount < mappedByteCount else {
+            let memory = unsafe mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | Int32(MAP_ANONYMOUS), -1, 0)
+            return unsafe memory == MAP_FAILED ? nil : MemoryRun(start: memory, count: byteCount)
+        }
         var memory: UnsafeMutableRawPointer?
         guard unsafe posix_memalign(&memory, 64, byteCount) == 0 else { return nil }
         return unsafe MemoryRun(start: memory, count: byteCount)
@@ -48,7 +56,11 @@ enum Syscalls {
 
     /// Gives back what ``allocate(byteCount:)`` gave.
     static func release(_ memory: MemoryRun) {
-        unsafe free(memory.baseAddress)
+        if memory.count < mappedByteCount {
+            unsafe free(memory.baseAddress)
+        } else {
+            unsafe munmap(memory.baseAddress, memory.count)
+        }
     }
 }
 

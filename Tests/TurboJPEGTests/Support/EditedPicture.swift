@@ -1,3 +1,4 @@
+import Foundation
 import TurboJPEG
 
 /// A picture in which rectangles change at random, as on a screen.
@@ -44,15 +45,21 @@ struct EditedPicture {
             guard !bytes.isEmpty else { continue }
             for row in (rows.lowerBound / part)..<min(shape.height, (rows.upperBound + part - 1) / part) {
                 var noise = SplitMix(state: random.state &+ UInt64(row))
+                var line = [value]
+                switch kind {
+                case 0: break
+                case 1: for _ in 0..<37 { line.append(UInt8(truncatingIfNeeded: noise.next())) }
+                case 2: for byte in 0..<23 { line.append(UInt8(truncatingIfNeeded: byte &* 31 &+ row &* 17)) }
+                default: line = row % 6 < 3 ? [value] : [value, value, value, value, ~value, ~value, ~value, ~value]
+                }
                 try picture.withMutableRow(row, ofPlane: index) { span in
-                    for byte in bytes {
-                        span[byte] =
-                            switch kind {
-                            case 0: value
-                            case 1: UInt8(truncatingIfNeeded: noise.next())
-                            case 2: UInt8(truncatingIfNeeded: byte &* 31 &+ row &* 17)
-                            default: (byte / size / 5 + row / 3) % 2 == 0 ? value : ~value
+                    unsafe span.withUnsafeMutableBufferPointer { target in
+                        unsafe line.withUnsafeBufferPointer { line in
+                            for byte in stride(from: bytes.lowerBound, to: bytes.upperBound, by: line.count) {
+                                let count = min(line.count, bytes.upperBound - byte)
+                                _ = unsafe memcpy(target.baseAddress! + byte, line.baseAddress!, count)
                             }
+                        }
                     }
                 }
             }

@@ -1,3 +1,4 @@
+import Foundation
 import TurboJPEG
 
 extension PixelBuffer {
@@ -7,9 +8,21 @@ extension PixelBuffer {
             return Set(0..<height)
         }
         var rows: Set<Int> = []
-        for index in 0..<planeCount {
-            for y in 0..<plane(index).height where row(y, ofPlane: index) != other.row(y, ofPlane: index) {
-                rows.insert(index == 0 ? y : 2 * y)
+        unsafe withUnsafePlanes { mine in
+            unsafe other.withUnsafePlanes { theirs in
+                for index in 0..<planeCount {
+                    let (first, second) = unsafe (mine[index], theirs[index])
+                    let shape = unsafe first.shape
+                    for y in 0..<shape.height {
+                        let offset = y * shape.bytesPerRow
+                        let differs = unsafe memcmp(
+                            first.base + offset,
+                            second.base + offset,
+                            shape.bytesPerSample * shape.width
+                        )
+                        if differs != 0 { rows.insert(index == 0 ? y : 2 * y) }
+                    }
+                }
             }
         }
         return rows

@@ -22,8 +22,9 @@ struct StripLayout: Sendable, Hashable {
 
     /// The layout of a JPEG with a restart interval; nil where its intervals do not end with rows of MCUs.
     init?(_ structure: JPEGStructure, interval: Int) {
-        let mcuWidth = structure.components.count == 1 ? 8 : 8 * structure.maximumHorizontal
-        let mcuHeight = structure.components.count == 1 ? 8 : 8 * structure.maximumVertical
+        let (mcuWidth, mcuHeight) = (8 * structure.maximumHorizontal, 8 * structure.maximumVertical)
+        // A component that is alone has MCUs of one block, whatever it says.
+        guard structure.components.count > 1 || (mcuWidth == 8 && mcuHeight == 8) else { return nil }
         let columns = (structure.width + mcuWidth - 1) / mcuWidth
         guard interval > 0, interval.isMultiple(of: columns) else { return nil }
         height = structure.height

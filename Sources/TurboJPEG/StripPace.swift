@@ -2,7 +2,7 @@
 struct StripPace: Sendable {
     /// Low strips cost more to compress all over, and less where few of them change.
     private static let calmRows = 1
-    private static let busyRows = 4
+    private static let busyRows = 2
     /// Where nothing works side by side, higher strips have nothing against them.
     private static let busyRowsOfOneThread = 8
 

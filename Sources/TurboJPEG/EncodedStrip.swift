@@ -86,13 +86,23 @@ struct EncodedStrip: Sendable {
         let start = unsafe block.base.assumingMemoryBound(to: UInt8.self)
         let count = try unsafe encoder.encode(part, to: start, capacity: capacity)
         let jpeg = unsafe UnsafeBufferPointer(start: start, count: count)
-        let structure = try unsafe JPEGGate.structure(of: jpeg.span, limits: .any, extent: .header)
-        guard let data = structure.scans.first?.header.upperBound, data + 2 <= count else {
+        guard let data = Self.startOfData(unsafe jpeg.span), data + 2 <= count else {
             throw TurboJPEGError(.encodeFailed, "The library made a JPEG without a scan.")
         }
         // The end's marker does not belong to the data.
         bytes.removeAll(keepingCapacity: true)
         unsafe bytes.append(contentsOf: jpeg[data..<(count - 2)])
         if isFirst { header = unsafe Array(jpeg[..<data]) }
+    }
+
+    /// Where the compressed data begins in a JPEG of the library's own making, behind segments that follow each other.
+    private static func startOfData(_ jpeg: Span<UInt8>) -> Int? {
+        var index = 2
+        while index + 4 <= jpeg.count, jpeg[index] == 0xFF {
+            let end = index + 2 + (Int(jpeg[index + 2]) << 8 | Int(jpeg[index + 3]))
+            if jpeg[index + 1] == JPEGMarker.scan { return end }
+            index = end
+        }
+        return nil
     }
 }

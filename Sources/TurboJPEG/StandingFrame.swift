@@ -80,9 +80,7 @@ struct StandingFrame: Sendable {
         let picture = try pool.buffer(width: structure.width, height: structure.height, format: format)
         var canvas = StripCanvas(picture, strips: strips)
         if let latest = canvases.indices.contains(current) ? canvases[current] : nil, 2 * latest.staleCount < strips {
-            unsafe try canvas.picture.withUnsafeMutablePlanes(preservingContents: false) { planes in
-                unsafe latest.picture.withUnsafePlanes { unsafe planes.copySamples(from: $0) }
-            }
+            unsafe UnsafePlanes(picture).copySamples(from: UnsafePlanes(latest.picture))
             canvas.isStale = latest.isStale
         }
         if canvases.count > 1 { canvases.remove(at: 1 - current) }

@@ -51,12 +51,14 @@ public final class StripDecoder: Sendable {
     ) throws(TurboJPEGError) -> (picture: PixelBuffer, changes: StripChanges) {
         // Nothing else may hold the frame from here on: its canvases would look as if somebody used them.
         var frame: StandingFrame?
-        let isFree = decoder.stopOnWarning && place.withLock { place in
-            guard !place.isInUse else { return false }
-            place.isInUse = true
-            swap(&frame, &place.frame)
-            return true
-        }
+        let isFree =
+            decoder.stopOnWarning
+            && place.withLock { place in
+                guard !place.isInUse else { return false }
+                place.isInUse = true
+                swap(&frame, &place.frame)
+                return true
+            }
         guard isFree else { return try decodeWhole(jpeg, as: format) }
         // Whatever goes wrong, the next JPEG is decoded as a whole.
         defer {

@@ -9,7 +9,7 @@ struct StripPace: Sendable {
     /// How many pictures in a row must speak for the other height: it makes all strips anew.
     private static let patience = 3
 
-    private var isCalm = false
+    private var isCalm = true
     private var opposed = 0
 
     /// The rows of MCUs in a strip.

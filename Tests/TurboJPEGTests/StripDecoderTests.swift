@@ -132,7 +132,9 @@ import TurboJPEG
             var jpeg = try strips.encode(scene.picture, with: encoder).jpeg
             if frame % 2 == 1 { jpeg.damage(using: &random) }
             var (expected, found): (PixelBuffer?, PixelBuffer?)
-            let expectedCode = errorCode { () throws(TurboJPEGError) in expected = try whole.decode(bytes: jpeg, as: format) }
+            let expectedCode = errorCode { () throws(TurboJPEGError) in
+                expected = try whole.decode(bytes: jpeg, as: format)
+            }
             let foundCode = errorCode { () throws(TurboJPEGError) in
                 found = try decoder.decode(jpeg.span, as: format).picture
             }
@@ -192,7 +194,8 @@ extension [UInt8] {
         case 6: self[header + 5] = UInt8.random(in: 0...255, using: &random)
         case 7: self[Int.random(in: (scan + 20)..<(count - 2), using: &random)] ^= 0x10
         case 8: removeSubrange(place..<Swift.min(count - 2, place + Int.random(in: 2..<40, using: &random)))
-        case 9: insert(contentsOf: [UInt8](repeating: 0x55, count: Int.random(in: 1..<12, using: &random)), at: count - 2)
+        case 9:
+            insert(contentsOf: [UInt8](repeating: 0x55, count: Int.random(in: 1..<12, using: &random)), at: count - 2)
         case 10: insert(0xFF, at: place)
         default: append(contentsOf: [UInt8](repeating: 0, count: Int.random(in: 1..<3_000, using: &random)))
         }

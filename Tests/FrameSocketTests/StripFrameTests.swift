@@ -117,7 +117,8 @@ import Testing
         let decoder = FrameDecoder()
         let connection = connection()
         for number in [0, 0, 1, 2, 3, 4, 4, 3, 2, 1, 0] {
-            let picture = try PixelBuffer(png: Fixtures.bytes("screens/\(name)/00\(number).png").span)
+            let png = try Fixtures.bytes("screens/\(name)/00\(number).png")
+            let picture = try PixelBuffer(png: png.span)
             let sent = try encoder.encode(.pixels(picture), .up, .init())
             let decoded = try decoder.decode(frame(sent.jpeg, sent.bufferSize, connection), as: format)
             let plain = try JPEGEncoder().encode(picture)

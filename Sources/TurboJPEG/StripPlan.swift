@@ -15,6 +15,8 @@ struct StripPlan {
     ///
     /// - Parameters:
     ///   - runs: The strips that are wanted.
+    ///   - layout: Where the strips are.
+    ///   - threads: How many work on them at most.
     ///   - isHasty: Whether some may be left unverified.
     init(for runs: [Range<Int>], of layout: StripLayout, threads: Int, isHasty: Bool) {
         self.layout = layout

@@ -52,12 +52,15 @@ struct EditedPicture {
                 case 2: for byte in 0..<23 { line.append(UInt8(truncatingIfNeeded: byte &* 31 &+ row &* 17)) }
                 default: line = row % 6 < 3 ? [value] : [value, value, value, value, ~value, ~value, ~value, ~value]
                 }
+                let length = line.count
                 try picture.withMutableRow(row, ofPlane: index) { span in
                     unsafe span.withUnsafeMutableBufferPointer { target in
                         unsafe line.withUnsafeBufferPointer { line in
-                            for byte in stride(from: bytes.lowerBound, to: bytes.upperBound, by: line.count) {
-                                let count = min(line.count, bytes.upperBound - byte)
-                                _ = unsafe memcpy(target.baseAddress! + byte, line.baseAddress!, count)
+                            guard let start = target.baseAddress, let line = unsafe line.baseAddress
+                            else { return }
+                            for byte in stride(from: bytes.lowerBound, to: bytes.upperBound, by: length) {
+                                let count = min(length, bytes.upperBound - byte)
+                                _ = unsafe memcpy(start + byte, line, count)
                             }
                         }
                     }

@@ -25,6 +25,9 @@ public struct Frame: Sendable {
     /// The picture's size as the head states it; the JPEG's own may differ by a pixel.
     public var bufferSize: BufferSize { head.bufferSize }
 
+    /// What all frames of a connection have in common, and those of others have not while it lasts; nil where there is none.
+    package var source: ObjectIdentifier? { tally.map { ObjectIdentifier($0) } }
+
     /// How the picture lies.
     public var orientation: FrameOrientation { head.orientation }
 

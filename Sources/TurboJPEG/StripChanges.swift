@@ -13,6 +13,11 @@ public struct StripChanges: Sendable, Hashable {
         self.stripCount = stripCount
         self.codedCount = codedCount
     }
+
+    /// The same, where nothing is known of the picture before.
+    func ofAllRows(_ height: Int) -> Self {
+        Self(rows: [0..<height], stripCount: stripCount, codedCount: codedCount)
+    }
 }
 
 extension [Range<Int>] {

@@ -23,6 +23,8 @@ public final class StripDecoder: Sendable {
     private struct Place {
         var frame: StandingFrame?
         var isInUse = false
+        /// Whether a JPEG was decoded as a whole meanwhile: the next one follows that, and not the frame.
+        var wasPassed = false
     }
 
     /// A decoder that has seen no JPEG.
@@ -51,11 +53,16 @@ public final class StripDecoder: Sendable {
     ) throws(TurboJPEGError) -> (picture: PixelBuffer, changes: StripChanges) {
         // Nothing else may hold the frame from here on: its canvases would look as if somebody used them.
         var frame: StandingFrame?
+        var wasPassed = false
         let isFree =
             decoder.stopOnWarning
             && place.withLock { place in
-                guard !place.isInUse else { return false }
+                guard !place.isInUse else {
+                    place.wasPassed = true
+                    return false
+                }
                 place.isInUse = true
+                swap(&wasPassed, &place.wasPassed)
                 swap(&frame, &place.frame)
                 return true
             }
@@ -68,12 +75,14 @@ public final class StripDecoder: Sendable {
             }
         }
         if frame?.format != format { frame = nil }
-        if frame?.isSame(jpeg) == true, let picture = frame?.picture {
+        if !wasPassed, frame?.isSame(jpeg) == true, let picture = frame?.picture {
             let strips = frame?.isVerified.count ?? 0
             return (picture, StripChanges(rows: [], stripCount: strips, codedCount: 0))
         }
         do throws(TurboJPEGError) {
-            if let result = try decodeStrips(jpeg, as: format, &frame) { return result }
+            if let result = try decodeStrips(jpeg, as: format, &frame) {
+                return wasPassed ? (result.picture, result.changes.ofAllRows(result.picture.height)) : result
+            }
         } catch {
             // What is wrong with the JPEG is said of it as a whole.
         }

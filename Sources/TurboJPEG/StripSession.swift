@@ -1,16 +1,17 @@
 /// The strips of the latest picture that a `StripEncoder` has seen.
 struct StripSession: Sendable {
     /// What strips have to share to be put together.
-    private struct Shape: Sendable, Hashable {
-        let layout: StripLayout
+    private struct Kind: Sendable, Hashable {
         let width: Int
+        let height: Int
         let format: PixelFormat
         let quality: Int
         let subsampling: ChromaSubsampling
         let dct: DCTMethod
     }
 
-    private var shape: Shape?
+    private var kind: Kind?
+    private var layout: StripLayout?
     private var strips: [EncodedStrip] = []
     /// All that stands before the compressed data.
     private var header: [UInt8] = []
@@ -24,36 +25,40 @@ struct StripSession: Sendable {
         strips.reduce(header.count) { $0 + $1.bytes.count + 2 }
     }
 
-    /// Sees to it that there is a strip for each part of a picture; those of another shape are given up.
+    /// Sees to it that there is a strip for each part of a picture; those of another kind of picture are given up.
     mutating func prepare(
         for image: PixelBuffer,
         _ encoder: JPEGEncoder,
         _ height: StripHeight,
         threads: Int
     ) throws(TurboJPEGError) {
-        let subsampling = encoder.codedSubsampling(of: image.format)
+        let wanted = Kind(
+            width: image.width,
+            height: image.height,
+            format: image.format,
+            quality: encoder.quality,
+            subsampling: encoder.codedSubsampling(of: image.format),
+            dct: encoder.dct
+        )
+        if kind != wanted {
+            self = StripSession()
+            kind = wanted
+        }
         let mcuRows =
             switch height {
             case .automatic: pace.mcuRows(threads: threads)
             case .mcuRows(let rows): rows
             }
-        let wanted = Shape(
-            layout: StripLayout(
-                width: image.width,
-                height: image.height,
-                subsampling: subsampling,
-                mcuRows: mcuRows
-            ),
-            width: image.width,
-            format: image.format,
-            quality: encoder.quality,
-            subsampling: subsampling,
-            dct: encoder.dct
+        let layout = StripLayout(
+            width: wanted.width,
+            height: wanted.height,
+            subsampling: wanted.subsampling,
+            mcuRows: mcuRows
         )
-        guard shape != wanted else { return }
-        shape = wanted
+        guard self.layout != layout else { return }
+        self.layout = layout
         header = []
-        strips = (0..<wanted.layout.count).map { EncodedStrip(rows: wanted.layout.rows(of: $0)) }
+        strips = (0..<layout.count).map { EncodedStrip(rows: layout.rows(of: $0)) }
     }
 
     /// Compresses the strips whose pixels differ from those that were compressed before.
@@ -63,8 +68,8 @@ struct StripSession: Sendable {
         key: PictureHash.Key,
         threads: Int
     ) throws(TurboJPEGError) -> StripChanges {
-        guard let shape else { return StripChanges(rows: [], stripCount: 0, codedCount: 0) }
-        let height = min(shape.layout.stripHeight, image.height)
+        guard let layout else { return StripChanges(rows: [], stripCount: 0, codedCount: 0) }
+        let height = min(layout.stripHeight, image.height)
         let capacity = try encoder.maximumByteCount(width: image.width, height: height)
         let shelf = shelf
         StripWork.forEach(&strips, threads: threads) { strip in
@@ -77,7 +82,7 @@ struct StripSession: Sendable {
             rows.appendJoining(strip.rows)
             changed += 1
         }
-        if header.isEmpty { try makeHeader(shape.layout) }
+        if header.isEmpty { try makeHeader(layout) }
         pace.note(changed: changed, of: strips.count)
         return StripChanges(rows: rows, stripCount: strips.count, codedCount: changed)
     }

@@ -1,3 +1,5 @@
+import Dispatch
+import Synchronization
 import Testing
 import TurboJPEG
 
@@ -160,6 +162,29 @@ import TurboJPEG
             }
             for await isExact in group { #expect(isExact) }
         }
+    }
+
+    /// Of two threads at once one decodes as a whole; what comes next does not follow the other one's picture alone.
+    @Test func `a JPEG after one that was decoded beside the strips counts as changed`() throws {
+        let scenes = try [1, 2].map { try EditedPicture(1_000, 1_000, as: .bgra, seed: $0).picture }
+        let jpegs = try scenes.map { try StripEncoder(height: .mcuRows(1)).encode($0, with: JPEGEncoder()).jpeg }
+        let decoder = StripDecoder()
+        for _ in 0..<2_000 {
+            let coded = Mutex<[Int]>([])
+            DispatchQueue.concurrentPerform(iterations: 2) { number in
+                let jpeg = jpegs[number]
+                let changes = try? decoder.decode(jpeg.span, as: .bgra).changes
+                coded.withLock { $0.append(changes?.stripCount ?? 0) }
+            }
+            guard coded.withLock({ $0.contains(1) }) else { continue }
+            for rows in [[0..<1_000], []] {
+                let jpeg = jpegs[0]
+                let changes = try decoder.decode(jpeg.span, as: .bgra).changes
+                #expect(changes.rows == rows)
+            }
+            return
+        }
+        Issue.record("two threads never decoded at once")
     }
 
     private static func isExact(_ decoder: StripDecoder, seed: UInt64) throws -> Bool {

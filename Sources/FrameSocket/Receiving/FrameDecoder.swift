@@ -108,10 +108,10 @@ public final class FrameDecoder: Sendable {
 
     /// What decodes the frames of a connection in strips; nil for frames that are of none.
     private func stripDecoder(for frame: Frame, as format: PixelFormat) -> StripDecoder? {
-        guard let source = frame.source else { return nil }
+        guard let connection = frame.tally else { return nil }
         let jpeg = configuration.jpeg
         return strips.withLock {
-            $0.decoder(for: .init(source: source, format: format)) { StripDecoder(decoder: jpeg) }
+            $0.decoder(for: .init(connection: connection, format: format)) { StripDecoder(decoder: jpeg) }
         }
     }
 
@@ -161,6 +161,8 @@ public final class FrameDecoder: Sendable {
         if let strips, coded.width >= wanted.width, coded.height >= wanted.height {
             return try DecodedFrame(strips.decode(jpeg, as: format), width: wanted.width, height: wanted.height)
         }
+        // What is decoded by other means is not what the next frame in strips is compared with.
+        strips?.forget()
         if coded == wanted { return DecodedFrame(try configuration.jpeg.decode(jpeg, as: format, scale: scale)) }
         var picture = try configuration.jpeg.pool.buffer(
             width: max(coded.width, wanted.width),

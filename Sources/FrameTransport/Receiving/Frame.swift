@@ -17,16 +17,13 @@ public struct Frame: Sendable {
     /// Nanoseconds from the first byte of the head to the last of the body.
     public let transferTime: UInt64
 
-    /// What counts the frames of its connection that cannot be decoded.
-    var tally: DecodingTally?
+    /// What counts the frames of its connection that cannot be decoded: all of them share it, and those of others have another.
+    package var tally: DecodingTally?
     /// What it takes of the memory budget until the consumer has it.
     var grant: MemoryBudget.Grant?
 
     /// The picture's size as the head states it; the JPEG's own may differ by a pixel.
     public var bufferSize: BufferSize { head.bufferSize }
-
-    /// What all frames of a connection have in common, and those of others have not while it lasts; nil where there is none.
-    package var source: ObjectIdentifier? { tally.map { ObjectIdentifier($0) } }
 
     /// How the picture lies.
     public var orientation: FrameOrientation { head.orientation }

@@ -56,7 +56,7 @@ struct EditedPicture {
                 try picture.withMutableRow(row, ofPlane: index) { span in
                     unsafe span.withUnsafeMutableBufferPointer { target in
                         unsafe line.withUnsafeBufferPointer { line in
-                            guard let start = target.baseAddress, let line = unsafe line.baseAddress
+                            guard let start = target.baseAddress, let line = line.baseAddress
                             else { return }
                             for byte in stride(from: bytes.lowerBound, to: bytes.upperBound, by: length) {
                                 let count = min(length, bytes.upperBound - byte)

@@ -35,6 +35,8 @@ struct ReceiveCommand: Command {
           --token-file F   show the bytes of F before the first frame, and expect them
           --peer-token-file F
                            expect the bytes of F instead
+          --wire-log FILE  write every byte that senders send, with the time, to FILE; see
+                           framesocket replay
           --stats json     print a JSON object a second with rates, sizes, drops and
                            latency; on standard error where frames go to standard output
           --timeout S      end with exit code 75 unless --count is reached within S
@@ -67,6 +69,7 @@ struct ReceiveCommand: Command {
     let isUpright: Bool
     /// Whether a line a second is printed for scripts.
     let printsStatistics: Bool
+    let wireLog: String?
     let timeout: Double?
     let isQuiet: Bool
 
@@ -83,6 +86,7 @@ struct ReceiveCommand: Command {
         tokens = try arguments.tokens()
         requests = try Self.requests(&arguments, wantsAudio: audio != nil)
         directory = try arguments.value("--output")
+        wireLog = try arguments.value("--wire-log")
         timeout = try arguments.number("--timeout")
         let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
         let raw = try arguments.value("--raw", "one of \(formats)") { PixelFormat(name: $0) }
@@ -145,7 +149,13 @@ struct ReceiveCommand: Command {
         _ holder: Locked<FrameServer?>
     ) async throws(CommandFailure) -> FrameServer {
         let tokens = try tokens?.read()
+        let tap: WireLogWriter?
         do {
+            tap = try wireLog.map { path throws(Files.Failure) in
+                try WireLogWriter(path) { failure in
+                    Task { await reception.finish(.failure(CommandFailure(.cannotCreate, failure.message))) }
+                }
+            }
             if let directory { try Files.makeDirectory(directory) }
             if let audio { try await reception.writeSound(to: audio) }
         } catch {
@@ -154,6 +164,7 @@ struct ReceiveCommand: Command {
         do {
             var configuration = FrameServer.Configuration()
             configuration.tokens = tokens
+            configuration.tap = tap
             configuration.delivery = takesNewest ? .newest : .everyFrame
             return try holder.withLock { holder throws(TransportError) in
                 let server = try FrameServer(at: endpoint, configuration: configuration)

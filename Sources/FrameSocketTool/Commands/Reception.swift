@@ -145,7 +145,7 @@ actor Reception {
             }
         case .mjpeg:
             try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
-                try Files.write(jpeg.extracting(..<unpaddedCount(jpeg)), to: 1, name: "standard output")
+                try Files.write(jpeg.extracting(..<jpeg.countWithoutPadding), to: 1, name: "standard output")
             }
         case .json, .nothing:
             if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
@@ -161,13 +161,6 @@ actor Reception {
     static func fileName(_ index: Int) -> String {
         let number = String(index)
         return "frame-" + String(repeating: "0", count: max(0, 6 - number.count)) + number + ".jpg"
-    }
-
-    /// The bytes of a JPEG without the zero bytes that a sender padded it with.
-    private func unpaddedCount(_ jpeg: Span<UInt8>) -> Int {
-        var count = jpeg.count
-        while count > 0, jpeg[count - 1] == 0 { count -= 1 }
-        return count
     }
 
     // MARK: Telling

@@ -23,8 +23,6 @@ struct MatroskaReader {
     private(set) var isCut = false
 
     /// Begins to read.
-    ///
-    /// - Throws: `badData` where the file begins otherwise.
     init(_ input: InputFile) {
         self.input = input
     }

@@ -23,6 +23,7 @@ struct MatroskaWriter: ~Copyable {
     /// - Parameters:
     ///   - output: where to, at its beginning.
     ///   - size: that of the first frame; others may have their own.
+    /// - Throws: what the system says.
     init(_ output: OutputFile, size: BufferSize) throws(Files.Failure) {
         let header = EBML.header.element([
             EBML.version.element(1), EBML.readVersion.element(1),
@@ -32,7 +33,7 @@ struct MatroskaWriter: ~Copyable {
         ])
         let segment = EBML.segment.id + EBML.unknownSize
         let seekHead = Self.void(Self.seekHead(at: 0).count)
-        let application = "framesocket \(FrameSocketTool.version)"
+        let application = "framesocket"
         let info = EBML.info.element([
             Self.void(EBML.duration.element(0 as UInt64).count),
             EBML.timestampScale.element(1),
@@ -64,6 +65,7 @@ struct MatroskaWriter: ~Copyable {
     ///   - jpeg: the whole JPEG, without padding.
     ///   - orientation: how it lies; see ``OrientationSegment``.
     ///   - time: nanoseconds since the first frame, later than the one before.
+    /// - Throws: what the system says.
     mutating func append(_ jpeg: Span<UInt8>, _ orientation: FrameOrientation, at time: UInt64) throws(Files.Failure) {
         let segment = OrientationSegment.bytes(for: orientation)
         let isMarked = !segment.isEmpty && jpeg.count > 2

@@ -11,7 +11,10 @@ final class WireLogWriter: WireTap {
 
     /// Makes the log, or empties it.
     ///
-    /// - Parameter failed: called once, where a record cannot be written; those that follow are left out.
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - failed: called once, where a record cannot be written; those that follow are left out.
+    /// - Throws: what the system says.
     init(_ path: String, failed: @escaping @Sendable (Files.Failure) -> Void) throws(Files.Failure) {
         output = try OutputFile(path, overwrites: true)
         failure.withLock { $0 = failed }

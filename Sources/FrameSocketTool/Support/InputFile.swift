@@ -26,6 +26,12 @@ final class InputFile {
         guard descriptor >= 0 else { throw Files.Failure(path) }
     }
 
+    /// Reads bytes that are in memory, as a file of that name.
+    init(_ bytes: [UInt8], name: String) {
+        (self.name, descriptor) = (name, -1)
+        buffer = bytes
+    }
+
     deinit {
         if descriptor > STDIN_FILENO { close(descriptor) }
     }
@@ -67,6 +73,7 @@ final class InputFile {
 
     /// Reads on once; false at the end.
     private func fill() throws(Files.Failure) -> Bool {
+        guard descriptor >= 0 else { return false }
         if position > 0 {
             buffer.removeFirst(position)
             position = 0

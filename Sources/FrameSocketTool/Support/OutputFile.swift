@@ -18,7 +18,10 @@ final class OutputFile: Sendable {
 
     /// Makes a file, `-` being standard output.
     ///
-    /// - Parameter overwrites: whether a file that is there already may be emptied; otherwise that fails.
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - overwrites: whether one that is there already may be emptied; otherwise that fails.
+    /// - Throws: what the system says.
     init(_ path: String, overwrites: Bool) throws(Files.Failure) {
         guard path != "-" else {
             (name, descriptor, isSeekable) = ("standard output", STDOUT_FILENO, false)

@@ -19,6 +19,8 @@ import Testing
         ),
         ("$F receive $S --count 3 -h", ["Usage: framesocket receive PATH"]),
         ("$F send --help", ["Usage: framesocket send PATH FILE", "--fps", "--loop", "--passthrough", "--size"]),
+        ("$F record --help", ["Usage: framesocket record PATH FILE", "--once", "--overwrite"]),
+        ("$F replay --help", ["Usage: framesocket replay FILE PATH", "--speed"]),
         ("$F demo --help", ["Usage: framesocket demo"]),
     ])
     func `help goes to standard output, and is no failure`(command: String, parts: [String]) async throws {

@@ -35,10 +35,11 @@ struct ReceiveCommand: Command {
           --token-file F   show the bytes of F before the first frame, and expect them
           --peer-token-file F
                            expect the bytes of F instead
-          --wire-log FILE  write every byte that senders send, with the time, to FILE; see
-                           framesocket replay
-          --stats json     print a JSON object a second with rates, sizes, drops and
-                           latency; on standard error where frames go to standard output
+          --wire-log FILE  write every byte that senders send, with the time, to FILE,
+                           for framesocket replay
+          --stats json     print a JSON object a second with rate, size, drops and
+                           latency; where frames go to standard output, on standard
+                           error
           --timeout S      end with exit code 75 unless --count is reached within S
                            seconds
           --quiet          tell nothing on standard error but failures

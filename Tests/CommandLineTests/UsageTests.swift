@@ -19,6 +19,8 @@ import Testing
         ),
         ("$F receive $S --count 3 -h", ["Usage: framesocket receive PATH"]),
         ("$F send --help", ["Usage: framesocket send PATH FILE", "--fps", "--loop", "--passthrough", "--size"]),
+        ("$F record --help", ["Usage: framesocket record PATH FILE", "--once", "--overwrite"]),
+        ("$F replay --help", ["Usage: framesocket replay FILE PATH", "--speed"]),
         ("$F demo --help", ["Usage: framesocket demo"]),
     ])
     func `help goes to standard output, and is no failure`(command: String, parts: [String]) async throws {
@@ -46,6 +48,8 @@ import Testing
         ("$F receive $S --json --mjpeg", "one of --json, --mjpeg and --raw"),
         ("$F receive $S --raw bgra --mjpeg", "one of --json, --mjpeg and --raw"),
         ("$F receive $S --raw tga", "--raw wants one of bgra"),
+        ("$F receive $S --mjpeg --letterbox 4x4", "--letterbox goes with --raw"),
+        ("$F receive $S --stats xml", "--stats wants json"),
         ("$F receive $S --timeout -1", "--timeout wants"),
         ("$F receive $S --timeout 1e300", "--timeout wants"),
         ("$F receive $S --timeout nan", "--timeout wants"),

@@ -15,6 +15,7 @@ struct SendOptions {
           --rate N         at most N frames a second of the pictures' own time
           --every N        every N-th picture, as Jitsi does (3)
           --skip-unchanged leave out pictures that equal the one before
+          --no-strips      encode whole pictures, without restart markers
           --plain          send no fields but those that deployed senders send
         """
 
@@ -36,7 +37,8 @@ struct SendOptions {
             subsampling: subsampling ?? .yuv420,
             pacing: try Self.pacing(&arguments),
             appliesOrientation: isTurned,
-            sendsTiming: !arguments.flag("--plain")
+            sendsTiming: !arguments.flag("--plain"),
+            strips: arguments.flag("--no-strips") ? .off : .automatic
         )
     }
 

@@ -12,6 +12,7 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -132,6 +133,13 @@ int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
     return 0;
 }
 
+int frame_descriptor_limit(pid_t process, uint64_t *limit) {
+    struct rlimit both = {0};
+    if (prlimit(process, RLIMIT_NOFILE, NULL, &both) < 0) return -1;
+    *limit = both.rlim_cur;
+    return 0;
+}
+
 void frame_thread_set_name(const char *name) {
     pthread_setname_np(pthread_self(), name);
 }
@@ -228,6 +236,17 @@ int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
     socklen_t length = sizeof *pid;
     if (getsockopt(descriptor, SOL_LOCAL, LOCAL_PEERPID, pid, &length) < 0) return -1;
     return getpeereid(descriptor, uid, gid);
+}
+
+int frame_descriptor_limit(pid_t process, uint64_t *limit) {
+    struct rlimit both = {0};
+    if (process != 0) {
+        errno = ENOTSUP;
+        return -1;
+    }
+    if (getrlimit(RLIMIT_NOFILE, &both) < 0) return -1;
+    *limit = both.rlim_cur;
+    return 0;
 }
 
 void frame_thread_set_name(const char *name) {

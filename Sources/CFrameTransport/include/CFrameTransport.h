@@ -71,6 +71,9 @@ extern const int frame_send_flags;
 /// Who is at the other end of a connected Unix-domain socket, as the kernel recorded it.
 int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid);
 
+/// How many descriptors a process may have, itself where `process` is 0; of others Linux alone tells.
+int frame_descriptor_limit(pid_t process, uint64_t *limit);
+
 /// Names the calling thread, for debuggers and `top -H`.
 void frame_thread_set_name(const char *name);
 

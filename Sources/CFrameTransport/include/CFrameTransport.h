@@ -7,6 +7,7 @@
 #define CFRAMETRANSPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -55,6 +56,23 @@ int frame_socket_accept(int listener);
 
 /// The port that a TCP socket is bound to.
 int frame_socket_port(int descriptor);
+
+/// What a socket is that somebody else has made.
+struct frame_listener {
+    /// Its address family: AF_UNIX, AF_INET, or another.
+    int family;
+    bool is_stream;
+    bool is_listening;
+    /// Whether it is bound to 127.0.0.1.
+    bool is_loopback;
+    uint16_t port;
+};
+
+/// Says what a socket is, and writes its path, closed with a NUL byte, to `path`; an abstract name begins with "@" there.
+int frame_listener_inspect(int descriptor, struct frame_listener *listener, char *path, size_t capacity);
+
+/// Makes a socket that was inherited non-blocking, and closed on exec.
+int frame_listener_adopt(int descriptor);
 
 /// What became of a connect that was under way: 0, or the error.
 int frame_socket_error(int descriptor);

@@ -47,6 +47,8 @@ import Testing
         ("$F receive $S --json --mjpeg", "one of --json, --mjpeg and --raw"),
         ("$F receive $S --raw bgra --mjpeg", "one of --json, --mjpeg and --raw"),
         ("$F receive $S --raw tga", "--raw wants one of bgra"),
+        ("$F receive $S --mjpeg --letterbox 4x4", "--letterbox goes with --raw"),
+        ("$F receive $S --stats xml", "--stats wants json"),
         ("$F receive $S --timeout -1", "--timeout wants"),
         ("$F receive $S --timeout 1e300", "--timeout wants"),
         ("$F receive $S --timeout nan", "--timeout wants"),

@@ -1,5 +1,6 @@
 """Writes the first inputs of each fuzzer, and the words it is told, to Fixtures/fuzz. It needs cjpeg (libjpeg-turbo-progs)."""
 
+import struct
 import subprocess
 from pathlib import Path
 
@@ -97,6 +98,15 @@ OPTIONS = {
     "pixmap": b"\0P6\n# a comment\n2 2\n255\nabcdefghijkl",
     "pixmap-text": b"\0P3 1 1 255 1 2 3",
     "jpegs": b"\1" + JPEGS["two"],
+    # A segment without an end; the time's unit is 1 ns; track 1 is Motion JPEG; a cluster with one frame.
+    "recording": b"\x0e" + bytes.fromhex(
+        "1A45DFA380 18538067FF 1549A96685 2AD7B18101 1654AE6B8E AE8C D78101 8687565F4D4A504547"
+        "1F43B675 8D E78105 A388 81000080 FFD8FFD9"
+    ),
+    # One connection that brings two bytes and ends.
+    "wire-log": b"\x0f" + b"".join(
+        struct.pack("<QIII", time, 1, kind, len(data)) + data for time, kind, data in ((0, 0, b""), (5, 1, b"HT"), (9, 2, b""))
+    ),
 }
 
 WORDS = {
@@ -109,7 +119,7 @@ WORDS = {
         "--prefer-rate", "--prefer-size", "--prefer-quality", "--stop-after", "--token-file", "--peer-token-file", "--quiet",
         "--fps", "--loop", "--quality", "--subsampling", "4:2:0", "--scale", "1/2", "--width", "--fit", "--letterbox", "--fill",
         "--agora", "--rotate", "--rate", "--every", "--skip-unchanged", "--plain", "--orientation", "--passthrough", "--size",
-        "--format", "9223372036854775808", "-9223372036854775808", "1e309", "nan", "0x10", "1/0", "tcp:", "65536", "\n", "=",
+        "--format", "--once", "--overwrite", "--speed", "--wire-log", "--stats", "9223372036854775808", "-9223372036854775808", "1e309", "nan", "0x10", "1/0", "tcp:", "65536", "\n", "=",
         "P1", "P2", "P3", "P5", "P6", "65535",
     ],
     "messages": [

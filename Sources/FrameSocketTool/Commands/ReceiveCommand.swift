@@ -19,6 +19,9 @@ struct ReceiveCommand: Command {
           --mjpeg          write the JPEGs to standard output, one after another
           --raw FORMAT     write the pixels to standard output; FORMAT is one of
                            \(PixelFormat.allCases.map(\.name).joined(separator: " "))
+          --letterbox WxH  scale every picture to that size, black where it does not
+                           reach (with --raw); without it, a change of size ends raw
+                           video with exit code 65
           --upright        turn pixels as their orientation says (with --raw)
           --newest         take the latest frame where frames come faster than they are
                            handled, and count the others
@@ -32,6 +35,10 @@ struct ReceiveCommand: Command {
           --token-file F   show the bytes of F before the first frame, and expect them
           --peer-token-file F
                            expect the bytes of F instead
+          --wire-log FILE  write every byte that senders send, with the time, to FILE; see
+                           framesocket replay
+          --stats json     print a JSON object a second with rates, sizes, drops and
+                           latency; on standard error where frames go to standard output
           --timeout S      end with exit code 75 unless --count is reached within S
                            seconds
           --quiet          tell nothing on standard error but failures
@@ -57,7 +64,12 @@ struct ReceiveCommand: Command {
     let directory: String?
     let decodes: Bool
     let output: Output
+    /// The size that raw video is to have, whatever that of the pictures.
+    let box: BufferSize?
     let isUpright: Bool
+    /// Whether a line a second is printed for scripts.
+    let printsStatistics: Bool
+    let wireLog: String?
     let timeout: Double?
     let isQuiet: Bool
 
@@ -74,17 +86,21 @@ struct ReceiveCommand: Command {
         tokens = try arguments.tokens()
         requests = try Self.requests(&arguments, wantsAudio: audio != nil)
         directory = try arguments.value("--output")
+        wireLog = try arguments.value("--wire-log")
         timeout = try arguments.number("--timeout")
         let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
         let raw = try arguments.value("--raw", "one of \(formats)") { PixelFormat(name: $0) }
         let isJSON = arguments.flag("--json")
         let isMJPEG = arguments.flag("--mjpeg")
         decodes = arguments.flag("--decode") || raw != nil
+        box = try arguments.size("--letterbox")
         isUpright = arguments.flag("--upright")
+        printsStatistics = try arguments.value("--stats", "json") { $0 == "json" ? true : nil } ?? false
         isQuiet = arguments.flag("--quiet")
         guard [isJSON, isMJPEG, raw != nil].count(where: { $0 }) <= 1 else {
             throw UsageError(message: "standard output has room for one of --json, --mjpeg and --raw")
         }
+        guard box == nil || raw != nil else { throw UsageError(message: "--letterbox goes with --raw") }
         output = raw.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
         let paths = try arguments.rest()
         guard paths.count == 1, let path = paths.first else {
@@ -133,7 +149,13 @@ struct ReceiveCommand: Command {
         _ holder: Locked<FrameServer?>
     ) async throws(CommandFailure) -> FrameServer {
         let tokens = try tokens?.read()
+        let tap: WireLogWriter?
         do {
+            tap = try wireLog.map { path throws(Files.Failure) in
+                try WireLogWriter(path) { failure in
+                    Task { await reception.finish(.failure(CommandFailure(.cannotCreate, failure.message))) }
+                }
+            }
             if let directory { try Files.makeDirectory(directory) }
             if let audio { try await reception.writeSound(to: audio) }
         } catch {
@@ -142,6 +164,7 @@ struct ReceiveCommand: Command {
         do {
             var configuration = FrameServer.Configuration()
             configuration.tokens = tokens
+            configuration.tap = tap
             configuration.delivery = takesNewest ? .newest : .everyFrame
             return try holder.withLock { holder throws(TransportError) in
                 let server = try FrameServer(at: endpoint, configuration: configuration)
@@ -176,6 +199,11 @@ struct ReceiveCommand: Command {
                     guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
                     let message = "not enough frames within \(timeout) seconds"
                     await reception.finish(.failure(CommandFailure(.timedOut, message)))
+                }
+            }
+            if printsStatistics || (Terminal.isInteractive && !isQuiet) {
+                group.addTask(executorPreference: thread) {
+                    while (try? await Task.sleep(for: .seconds(1))) != nil { await reception.tick() }
                 }
             }
             let outcome = await reception.outcome()

@@ -106,12 +106,16 @@ struct ReceptionTotals {
         return Format.decimal(Double(frames - 1) * 1e9 / Double(lastAt - firstAt), digits: 1) + " frames/s"
     }
 
-    func progress(_ frame: Frame) -> String {
-        let size = "\(frame.bufferSize.width)x\(frame.bufferSize.height)"
-        return ["\(Format.count(frames, "frame"))", size, Format.bytes(bytes), rate].compactMap(\.self).joined(
-            separator: ", "
-        )
+    /// The same, and what is known of one connection besides.
+    func adding(_ received: ReceptionStatistics?, _ supersededFrames: Int) -> Self {
+        var totals = self
+        totals.missing &+= received?.missing ?? 0
+        totals.superseded += supersededFrames
+        return totals
     }
+
+    /// Frames that the senders had and that were not taken, wherever they were lost.
+    var dropped: UInt64 { missing &+ UInt64(superseded) }
 
     func summary(decoding: TimeSummary) -> String {
         var parts = [

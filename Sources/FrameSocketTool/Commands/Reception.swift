@@ -16,7 +16,11 @@ actor Reception {
 
     private let command: ReceiveCommand
     private let decoder: FrameDecoder
+    private var raw: RawOutput?
     private var statistics = ReceptionTotals()
+    private var meter = ReceptionMeter()
+    /// What has come from those who are connected.
+    private var received: [Int: ReceptionStatistics] = [:]
     private var sound: WAVWriter?
     private var connections: [Int: FrameConnection] = [:]
     private var result: Result<Void, CommandFailure>?
@@ -27,6 +31,7 @@ actor Reception {
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = command.isUpright
         decoder = FrameDecoder(configuration: configuration)
+        if case .raw(let format) = command.output { raw = RawOutput(format, box: command.box, decoder: decoder) }
     }
 
     // MARK: The end
@@ -50,6 +55,7 @@ actor Reception {
 
     /// Tells a person what came.
     func summarise() {
+        if command.printsStatistics { tick() }
         Terminal.endProgress()
         if !command.isQuiet { Terminal.say(statistics.summary(decoding: decoder.decoding)) }
     }
@@ -60,16 +66,15 @@ actor Reception {
     func follow(_ connection: FrameConnection) async {
         statistics.connections += 1
         connections[connection.id] = connection
-        defer { connections[connection.id] = nil }
+        received[connection.id] = ReceptionStatistics()
         report(.connected(connection))
         for request in command.requests { connection.send(request) }
         async let statuses: Void = followStatuses(of: connection)
         async let sound: Void = followSound(of: connection)
-        var received = ReceptionStatistics()
         do {
             for try await frame in connection.frames {
                 guard result == nil else { break }
-                received.add(frame)
+                received[connection.id]?.add(frame)
                 take(frame, of: connection)
             }
         } catch {
@@ -77,11 +82,12 @@ actor Reception {
             let code = error.wireError?.code.rawValue ?? error.code.rawValue
             report(.failed(connection: connection.id, code: code, message: error.description))
         }
-        statistics.missing += received.missing
-        statistics.superseded += connection.supersededFrames
         if result != nil { connection.close() }
         let reason = await connection.closed()
         _ = await (statuses, sound)
+        statistics = statistics.adding(received[connection.id], connection.supersededFrames)
+        connections[connection.id] = nil
+        received[connection.id] = nil
         report(.closed(connection: connection.id, reason: reason))
     }
 
@@ -111,13 +117,15 @@ actor Reception {
             let size = try consume(frame)
             report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
             statistics.add(frame)
-            if !command.isQuiet { Terminal.showProgress(statistics.progress(frame)) }
+            meter.add(frame)
             if statistics.frames == command.count { finish(.success(())) }
         } catch let error as TurboJPEGError {
             statistics.undecodable += 1
             report(.failed(connection: connection.id, code: error.code.name, message: "\(error)"))
         } catch let error as Files.Failure {
             finish(error.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, error.message)))
+        } catch let failure as CommandFailure {
+            finish(.failure(failure))
         } catch {
             finish(.failure(CommandFailure(.unavailable, "\(error)")))
         }
@@ -131,16 +139,13 @@ actor Reception {
             size = (header.width, header.height)
         }
         switch command.output {
-        case .raw(let format):
-            let pixels = try decoder.decode(frame, as: format)
-            let bytes = try FrameBytes(capacity: pixels.packedByteCount) { output throws(TurboJPEGError) in
-                try pixels.copyPacked(into: &output)
-            }
-            try bytes.withBytes { bytes throws(Files.Failure) in try Files.write(bytes, to: 1, name: "standard output")
+        case .raw:
+            try raw?.bytes(of: frame).withBytes { bytes throws(Files.Failure) in
+                try Files.write(bytes, to: 1, name: "standard output")
             }
         case .mjpeg:
             try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
-                try Files.write(jpeg.extracting(..<unpaddedCount(jpeg)), to: 1, name: "standard output")
+                try Files.write(jpeg.extracting(..<jpeg.countWithoutPadding), to: 1, name: "standard output")
             }
         case .json, .nothing:
             if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
@@ -158,23 +163,40 @@ actor Reception {
         return "frame-" + String(repeating: "0", count: max(0, 6 - number.count)) + number + ".jpg"
     }
 
-    /// The bytes of a JPEG without the zero bytes that a sender padded it with.
-    private func unpaddedCount(_ jpeg: Span<UInt8>) -> Int {
-        var count = jpeg.count
-        while count > 0, jpeg[count - 1] == 0 { count -= 1 }
-        return count
+    // MARK: Telling
+
+    /// What came from all senders, those included who are still connected.
+    private var totals: ReceptionTotals {
+        connections.values.reduce(statistics) { $0.adding(received[$1.id], $1.supersededFrames) }
     }
 
-    // MARK: Telling
+    /// Tells once a second how it goes.
+    func tick() {
+        let reading = meter.read(connections: connections.count, totals: totals)
+        if command.printsStatistics { printStatistics(reading.json) }
+        if !command.isQuiet { Terminal.showProgress(reading.line) }
+    }
+
+    /// Frames on standard output leave no room for anything else there.
+    private func printStatistics(_ line: String) {
+        switch command.output {
+        case .mjpeg, .raw: Terminal.say(line)
+        case .json, .nothing: print(line)
+        }
+    }
+
+    private func print(_ line: String) {
+        do {
+            try Terminal.print(line)
+        } catch {
+            finish(error.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, error.message)))
+        }
+    }
 
     /// Tells of an event: on standard output where that was asked for, or else to a person.
     func report(_ event: Event) {
         if case .json = command.output {
-            do {
-                try Terminal.print(event.json)
-            } catch {
-                finish(error.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, error.message)))
-            }
+            print(event.json)
         } else if !command.isQuiet, let sentence = event.sentence {
             Terminal.endProgress()
             Terminal.say(sentence)

@@ -15,10 +15,13 @@ enum Files {
         let name: String
         let error: Int32
 
-        init(_ name: String) {
+        init(_ name: String, _ error: Int32 = errno) {
             self.name = name
-            error = errno
+            self.error = error
         }
+
+        /// Whether nobody listens at a path, which may change.
+        var isForLater: Bool { error == ENOENT || error == ECONNREFUSED || error == EAGAIN }
 
         /// Whether the reader of a pipe has gone, which ends a program quietly.
         var isBrokenPipe: Bool { error == EPIPE }

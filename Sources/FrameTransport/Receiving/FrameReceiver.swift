@@ -52,6 +52,8 @@ internal import FrameWire
     private var decoder: FrameMessageDecoder
     private let pool: BytePool
     private let tally: DecodingTally
+    /// Sees what is read.
+    private let tap: ((Span<UInt8>) -> Void)?
     /// The largest body that needs no grant.
     private let share: Int
     private var needsGrant = false
@@ -66,11 +68,12 @@ internal import FrameWire
     private var hasHungUp = false
     private var isAtEnd = false
 
-    init(limits: WireLimits, pool: BytePool, share: Int, tally: DecodingTally) {
+    init(limits: WireLimits, pool: BytePool, share: Int, tally: DecodingTally, tap: ((Span<UInt8>) -> Void)? = nil) {
         decoder = FrameMessageDecoder(limits: limits)
         self.pool = pool
         self.share = share
         self.tally = tally
+        self.tap = tap
         unsafe staging = .allocate(byteCount: Self.stagingCapacity, alignment: 16)
     }
 
@@ -242,9 +245,20 @@ internal import FrameWire
         // was reported together with these bytes will not be reported again.
         mayHaveMore = !isShort || hasHungUp
         let direct = min(count, target.count)
+        if let tap { unsafe show(tap, target, direct, count - direct) }
         body?.advance(by: direct)
         _ = decoder.consumeBody(direct)
         staged = 0..<(count - direct)
         return true
+    }
+
+    /// Shows what was read: so many bytes of the body, and so many behind them.
+    private func show(_ tap: (Span<UInt8>) -> Void, _ target: MemoryRun, _ direct: Int, _ spilled: Int) {
+        if direct > 0 {
+            unsafe tap(Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: target[..<direct])))
+        }
+        if spilled > 0 {
+            unsafe tap(Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: staging[..<spilled])))
+        }
     }
 }

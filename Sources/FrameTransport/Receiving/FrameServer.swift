@@ -55,6 +55,11 @@ public final class FrameServer: Sendable {
         /// Default: nothing.
         public var tokens: HandshakeTokens?
 
+        /// Sees every byte that is read, behind the tokens.
+        ///
+        /// Default: nobody.
+        public var tap: (any WireTap)?
+
         /// The defaults.
         public init() {}
     }

@@ -99,8 +99,9 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         guard connections.count < configuration.limits.connections else { return refused.increment() }
         lastConnection += 1
         let id = lastConnection
-        let driver = ReceivingDriver(descriptor, configuration: configuration)
+        let driver = ReceivingDriver(descriptor, id: id, configuration: configuration)
         connections[id] = driver
+        configuration.tap?.connectionDidOpen(id)
         driver.start(
             onReady: { [weak self] in self?.present(FrameConnection(id: id, peer: peer, driver: driver), driver) },
             onClosed: { [weak self] in self?.ended(id) }
@@ -123,6 +124,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     // MARK: Ending
 
     private func ended(_ id: Int) {
+        configuration.tap?.connectionDidClose(id)
         if let driver = connections.removeValue(forKey: id), !driver.isReady { refused.increment() }
         settle()
     }

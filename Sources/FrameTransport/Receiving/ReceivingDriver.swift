@@ -48,7 +48,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private var onReady: (() -> Void)?
     private var onClosed: (() -> Void)?
 
-    init(_ descriptor: consuming OwnedDescriptor, configuration: FrameServer.Configuration) {
+    init(_ descriptor: consuming OwnedDescriptor, id: Int, configuration: FrameServer.Configuration) {
         thread = configuration.thread
         limits = configuration.limits
         memory = configuration.memory
@@ -64,7 +64,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             tally: DecodingTally(limit: limits.undecodableFrames) {
                 guard let driver = owner.object else { return }
                 driver.thread.execute { driver.endForUndecodableFrames() }
-            }
+            },
+            tap: configuration.tap.map { tap in { tap.connection(id, didRead: $0) } }
         )
         mailbox = Mailbox(capacity: 1, overflow: configuration.delivery == .newest ? .replacesOldest : .refused) {
             guard let driver = owner.object else { return }

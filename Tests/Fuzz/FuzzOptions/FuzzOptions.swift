@@ -2,7 +2,9 @@
 
 import FrameSocket
 
-private let commands: [any Command.Type] = [ReceiveCommand.self, SendCommand.self, DemoCommand.self]
+private let commands: [any Command.Type] = [
+    RecordCommand.self, ReplayCommand.self, DemoCommand.self, ReceiveCommand.self, SendCommand.self,
+]
 
 /// What libFuzzer calls with each input: the first byte says what the others are.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -10,9 +12,11 @@ public func fuzzOptions(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
     guard let kind = bytes.first else { return 0 }
     let content = bytes.dropFirst()
-    switch kind % 8 {
+    switch kind % 16 {
     case 0: readPixmap(Array(content))
     case 1: splitJPEGs(content)
+    case 14: readRecording(Array(content))
+    case 15: readWireLog(WireLog.magic + content)
     default: parse(content, commands[Int(kind) % commands.count])
     }
     return 0
@@ -49,4 +53,29 @@ private func splitJPEGs(_ bytes: ArraySlice<UInt8>) {
         count += jpeg.count
     }
     guard count <= bytes.count else { fatalError("more came out than went in") }
+}
+
+private func readRecording(_ bytes: [UInt8]) {
+    var reader = MatroskaReader(InputFile(bytes, name: "file"))
+    var count = 0
+    do {
+        while let entry = try reader.next() {
+            let (_, jpeg) = OrientationSegment.removed(from: entry.jpeg)
+            count += jpeg.count
+        }
+    } catch {
+        guard !error.message.isEmpty else { fatalError("an error without a sentence") }
+    }
+    guard count <= bytes.count else { fatalError("more came out than went in") }
+}
+
+private func readWireLog(_ bytes: [UInt8]) {
+    do {
+        var reader = try WireLogReader(InputFile(bytes, name: "file"))
+        var count = 0
+        while let record = try reader.next() { count += record.bytes.count }
+        guard count <= bytes.count else { fatalError("more came out than went in") }
+    } catch {
+        guard !error.message.isEmpty else { fatalError("an error without a sentence") }
+    }
 }

@@ -1,0 +1,90 @@
+import FrameSocket
+
+/// What comes, second by second: for the line that a person sees and for `--stats json`.
+struct ReceptionMeter {
+    /// What one look at the meter shows.
+    struct Reading {
+        /// Senders that are connected.
+        let connections: Int
+        let totals: ReceptionTotals
+        /// The size of the last frame, as its head states it.
+        let size: BufferSize?
+        /// Since the look before.
+        let framesPerSecond: Double
+        let bytesPerSecond: UInt64
+        /// From presentation time to last byte, of the frames since the look before that state one.
+        let latency: TimeSummary
+    }
+
+    private var startedAt = MonotonicClock.now()
+    private var frames = 0
+    private var bytes: UInt64 = 0
+    private var latency = TimeSummary()
+    private var size: BufferSize?
+
+    mutating func add(_ frame: Frame) {
+        frames += 1
+        bytes &+= UInt64(frame.jpeg.count)
+        size = frame.bufferSize
+        if let timestamp = frame.timestamp, timestamp <= frame.receivedAt {
+            latency.add(nanoseconds: frame.receivedAt - timestamp)
+        }
+    }
+
+    /// Looks at what came since the last time, and begins anew.
+    mutating func read(connections: Int, totals: ReceptionTotals) -> Reading {
+        let now = MonotonicClock.now()
+        // Two looks at the same moment see nothing, and not infinitely much.
+        let seconds = max(Double(now &- startedAt) / 1e9, 1e-3)
+        defer { (startedAt, frames, bytes, latency) = (now, 0, 0, TimeSummary()) }
+        return Reading(
+            connections: connections,
+            totals: totals,
+            size: size,
+            framesPerSecond: Double(frames) / seconds,
+            bytesPerSecond: UInt64(exactly: (Double(bytes) / seconds).rounded()) ?? .max,
+            latency: latency
+        )
+    }
+}
+
+extension ReceptionMeter.Reading {
+    /// The reading as a person sees it, in one line.
+    var line: String {
+        guard let size else {
+            return connections == 0 ? "waiting for a sender" : "waiting for the first frame"
+        }
+        var parts = [
+            "\(Format.decimal(framesPerSecond, digits: 1)) frames/s",
+            "\(size.width)x\(size.height)",
+            "\(Format.bytes(bytesPerSecond))/s",
+            Format.count(totals.frames, "frame"),
+            "\(totals.dropped) dropped",
+        ]
+        if latency.count > 0 { parts.append("latency \(Format.milliseconds(latency.mean))") }
+        if connections != 1 { parts.append(Format.count(connections, "sender")) }
+        return parts.joined(separator: ", ")
+    }
+
+    /// The reading as scripts read it; times are in nanoseconds.
+    var json: String {
+        var line = JSONLine(event: "statistics")
+        line.add("connections", connections)
+        line.add("frames", totals.frames)
+        line.add("bytes", totals.bytes)
+        line.add("missing", totals.missing)
+        line.add("superseded", totals.superseded)
+        line.add("undecodable", totals.undecodable)
+        line.add("framesPerSecond", framesPerSecond, digits: 2)
+        line.add("bytesPerSecond", bytesPerSecond)
+        if let size {
+            line.add("width", size.width)
+            line.add("height", size.height)
+        }
+        if latency.count > 0 {
+            line.add("latency", latency.mean)
+            line.add("latencyMaximum", latency.maximum)
+        }
+        return line.text
+    }
+}

@@ -1,0 +1,135 @@
+import FrameSocket
+import Locking
+
+/// `framesocket record`: listens at a path, and writes the frames of one sender at a time to a Matroska file.
+struct RecordCommand: Command {
+    static let name = "record"
+    static let summary = "write the frames that come to a Matroska file"
+    static let help = """
+        Usage: framesocket record PATH FILE [options]
+
+        Listens at PATH, or at tcp:PORT of this machine, and writes the JPEGs of the
+        sender as they are, with their times and orientations, to the Matroska file
+        FILE; - is standard output. Goes on until it is stopped. What is written plays,
+        however the program ends.
+
+        While a sender is connected no other is taken; one that comes after it goes on
+        in the same file.
+
+          --count N        end after N frames
+          --once           end when the first sender has left
+          --overwrite      replace FILE if it is there; without it, that is refused
+          --json           print one JSON object a line for each event
+          --token-file F   show the bytes of F before the first frame, and expect them
+          --peer-token-file F
+                           expect the bytes of F instead
+          --timeout S      end with exit code 75 unless --count is reached, or the first
+                           sender has left, within S seconds
+          --quiet          tell nothing on standard error but failures
+        """
+
+    let endpoint: SocketEndpoint
+    let path: String
+    let tokens: HandshakeTokenFiles?
+    let count: Int?
+    let endsWithSender: Bool
+    let overwrites: Bool
+    let timeout: Double?
+    let isJSON: Bool
+    let isQuiet: Bool
+
+    init(_ arguments: inout Arguments) throws(UsageError) {
+        count = try arguments.integer("--count", in: 1...(.max))
+        endsWithSender = arguments.flag("--once")
+        overwrites = arguments.flag("--overwrite")
+        tokens = try arguments.tokens()
+        timeout = try arguments.number("--timeout")
+        isJSON = arguments.flag("--json")
+        isQuiet = arguments.flag("--quiet")
+        let rest = try arguments.rest()
+        guard rest.count == 2 else {
+            throw UsageError(message: "record wants the path to listen at, and a file to write")
+        }
+        endpoint = try Arguments.endpoint(rest[0])
+        path = rest[1]
+        guard path != "-" || !isJSON else {
+            throw UsageError(message: "standard output has room for the file or --json, not for both")
+        }
+    }
+
+    func run() async throws(CommandFailure) {
+        let recording = Recording(self)
+        let holder = Locked<FrameServer?>(nil)
+        let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            do throws(CommandFailure) {
+                let server = try await listen(recording, holder)
+                await recording.report(.listening(at: server.endpoint))
+                return await record(from: server, recording)
+            } catch {
+                return .failure(error)
+            }
+        } end: {
+            // Where the server is being made just now, the lock waits for it: its socket has to go.
+            if let server = holder.withLock({ $0 }) {
+                server.close()
+                await server.closed()
+            }
+            await recording.close()
+        }
+        try outcome.get()
+    }
+
+    private func listen(_ recording: Recording, _ holder: Locked<FrameServer?>) async throws(CommandFailure)
+        -> FrameServer
+    {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = try tokens?.read()
+        let settings = configuration
+        do {
+            // The file comes second: a path that is in use must not cost anybody a file.
+            let server = try holder.withLock { holder throws(TransportError) in
+                let server = try FrameServer(at: endpoint, configuration: settings)
+                holder = server
+                return server
+            }
+            try await recording.open()
+            return server
+        } catch let error as TransportError {
+            throw CommandFailure(ExitCode(error), error.description)
+        } catch let error as Files.Failure {
+            throw CommandFailure(.cannotCreate, error.message)
+        } catch {
+            throw CommandFailure(.cannotCreate, "\(error)")
+        }
+    }
+
+    /// Records until there are enough frames, or something ends it.
+    private func record(from server: FrameServer, _ recording: Recording) async -> Result<Void, CommandFailure> {
+        // Writing may block, and must not hold up the sockets, nor Swift's pool.
+        let thread = IOThread()
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: thread) {
+                await withDiscardingTaskGroup { senders in
+                    do {
+                        for try await connection in server.connections {
+                            senders.addTask { await recording.follow(connection) }
+                        }
+                    } catch {
+                        await recording.finish(.failure(CommandFailure(.unavailable, "\(error)")))
+                    }
+                }
+            }
+            if let timeout {
+                group.addTask {
+                    guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
+                    let message = "the recording did not end within \(timeout) seconds"
+                    await recording.finish(.failure(CommandFailure(.timedOut, message)))
+                }
+            }
+            let outcome = await recording.outcome()
+            server.close()
+            group.cancelAll()
+            return outcome
+        }
+    }
+}

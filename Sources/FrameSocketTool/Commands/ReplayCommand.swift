@@ -1,0 +1,145 @@
+import FrameSocket
+
+/// `framesocket replay`: sends what was recorded once more.
+struct ReplayCommand: Command {
+    static let name = "replay"
+    static let summary = "send a recording, or a wire log, once more"
+    static let help = """
+        Usage: framesocket replay FILE PATH [options]
+
+        Sends the frames of FILE, as `framesocket record` or ffmpeg writes it (Matroska
+        with Motion JPEG), to the server at PATH, or at tcp:PORT of this machine, at
+        the pace at which they were recorded. - is standard input.
+
+        Where FILE is a wire log (receive --wire-log), every byte of it is sent as it
+        came, each connection as one of its own, whether it is right or wrong.
+
+          --speed N        N times as fast; 0 as fast as it goes (1)
+          --loop N         send the file N times; 0 for ever
+          --token-file F   show the bytes of F before the first frame, and expect them
+          --peer-token-file F
+                           expect the bytes of F instead
+          --wait S         how many seconds to wait for a server (5)
+          --json           print what was sent as a JSON object
+          --quiet          tell nothing on standard error but failures
+        """
+
+    let file: String
+    let endpoint: SocketEndpoint
+    let tokens: HandshakeTokenFiles?
+    let speed: Double
+    let loops: Int
+    let wait: Double
+    let isJSON: Bool
+    let isQuiet: Bool
+
+    init(_ arguments: inout Arguments) throws(UsageError) {
+        speed =
+            try arguments.value("--speed", "a number from 0 to a million") { text in
+                Double(text).flatMap { $0 == 0 || (1e-6...1e6).contains($0) ? $0 : nil }
+            } ?? 1
+        let loops = try arguments.integer("--loop", in: 0...(.max)) ?? 1
+        self.loops = loops == 0 ? .max : loops
+        tokens = try arguments.tokens()
+        wait = try arguments.number("--wait") ?? 5
+        isJSON = arguments.flag("--json")
+        isQuiet = arguments.flag("--quiet")
+        let rest = try arguments.rest()
+        guard rest.count == 2 else {
+            throw UsageError(message: "replay wants a file, and the path of a server")
+        }
+        file = rest[0]
+        endpoint = try Arguments.endpoint(rest[1])
+        guard file != "-" || loops == 1 else { throw UsageError(message: "standard input cannot be sent twice") }
+    }
+
+    func run() async throws(CommandFailure) {
+        let input = try open()
+        if try begins(input, WireLog.begins) {
+            guard case .path(let path) = endpoint, tokens == nil else {
+                throw CommandFailure(
+                    .usage,
+                    "a wire log is sent to a path, without tokens: it holds what came behind them"
+                )
+            }
+            try await WireLogReplay(self, path).run(input)
+        } else if try begins(input, MatroskaReader.begins) {
+            try await FileReplay(self).run(input)
+        } else {
+            throw CommandFailure(.badData, "\(input.name): this is neither a Matroska file nor a wire log")
+        }
+    }
+
+    /// Opens the file, which is read from its beginning each time.
+    func open() throws(CommandFailure) -> InputFile {
+        do {
+            return try InputFile(file)
+        } catch {
+            throw CommandFailure(.noInput, error.message)
+        }
+    }
+
+    private func begins(
+        _ input: InputFile,
+        _ isRight: (ArraySlice<UInt8>) -> Bool
+    ) throws(CommandFailure) -> Bool {
+        do {
+            return isRight(try input.peek(WireLog.magic.count))
+        } catch {
+            throw CommandFailure(.noInput, error.message)
+        }
+    }
+
+    /// Tells of what was sent.
+    func summarise(frames: Int, bytes: UInt64) {
+        Terminal.endProgress()
+        if isJSON {
+            var line = JSONLine(event: "sent")
+            line.add("frames", frames)
+            line.add("bytes", bytes)
+            try? Terminal.print(line.text)
+        }
+        if !isQuiet { Terminal.say("\(Format.count(frames, "frame")) sent, \(Format.bytes(bytes))") }
+    }
+}
+
+/// When things that were recorded are due once more.
+struct ReplayPace {
+    private let speed: Double
+    private let clock = ContinuousClock()
+    private let start: ContinuousClock.Instant
+    /// When the replay began, by the clock of time stamps.
+    private let startedAt = MonotonicClock.now()
+    private var last: UInt64?
+    /// Of the recording, since its beginning: what of it has been replayed.
+    private var elapsed: UInt64 = 0
+
+    init(speed: Double) {
+        self.speed = speed
+        start = clock.now
+    }
+
+    /// Goes on to what was recorded at `time`; what is not later than the one before is due at once.
+    mutating func advance(to time: UInt64) {
+        if let last, time > last { elapsed = elapsed.addingReportingOverflow(time - last).partialValue }
+        last = time
+    }
+
+    /// Goes on to another recording, which begins where this one ended.
+    mutating func rewind() { last = nil }
+
+    /// The time stamp of what is due: its own distance from the first, in the replay's time.
+    ///
+    /// As fast as it goes the distances are those of the recording.
+    var timestamp: UInt64 {
+        let scaled = speed > 0 ? Double(elapsed) / speed : 0
+        let offset = speed == 0 || speed == 1 ? elapsed : UInt64(exactly: min(scaled, 1e18).rounded()) ?? 0
+        return startedAt.addingReportingOverflow(offset).partialValue
+    }
+
+    /// Waits until it is due.
+    func wait() async {
+        guard speed > 0 else { return }
+        try? await clock.sleep(until: start + .seconds(min(Double(elapsed) / 1e9 / speed, 1e9)))
+    }
+}

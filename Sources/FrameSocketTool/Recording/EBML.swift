@@ -1,0 +1,75 @@
+/// The elements of a Matroska file that are written or read here, by their IDs (RFC 8794, RFC 9559).
+enum EBML: UInt32 {
+    case header = 0x1A45_DFA3
+    case version = 0x4286
+    case readVersion = 0x42F7
+    case maximumIDLength = 0x42F2
+    case maximumSizeLength = 0x42F3
+    case documentType = 0x4282
+    case documentTypeVersion = 0x4287
+    case documentTypeReadVersion = 0x4285
+    case void = 0xEC
+
+    case segment = 0x1853_8067
+    case seekHead = 0x114D_9B74
+    case seek = 0x4DBB
+    case seekID = 0x53AB
+    case seekPosition = 0x53AC
+
+    case info = 0x1549_A966
+    case timestampScale = 0x2AD7B1
+    case duration = 0x4489
+    case muxingApplication = 0x4D80
+    case writingApplication = 0x5741
+
+    case tracks = 0x1654_AE6B
+    case trackEntry = 0xAE
+    case trackNumber = 0xD7
+    case trackUID = 0x73C5
+    case trackType = 0x83
+    case lacingFlag = 0x9C
+    case codecID = 0x86
+    case video = 0xE0
+    case interlacedFlag = 0x9A
+    case pixelWidth = 0xB0
+    case pixelHeight = 0xBA
+
+    case cluster = 0x1F43_B675
+    case timestamp = 0xE7
+    case simpleBlock = 0xA3
+    case blockGroup = 0xA0
+    case block = 0xA1
+
+    case cues = 0x1C53_BB6B
+    case cuePoint = 0xBB
+    case cueTime = 0xB3
+    case cueTrackPositions = 0xB7
+    case cueTrack = 0xF7
+    case cueClusterPosition = 0xF1
+
+    /// The size that says that the end is not known.
+    static let unknownSize: [UInt8] = [0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
+
+    /// The ID as it is written, without bytes of zero before it.
+    var id: [UInt8] { Array(Self.bytes(UInt64(rawValue)).drop { $0 == 0 }) }
+
+    /// The whole element, of short content.
+    func element(_ content: [UInt8]) -> [UInt8] { id + Self.size(content.count) + content }
+
+    /// The whole element, which others make up.
+    func element(_ children: [[UInt8]]) -> [UInt8] { element(Array(children.joined())) }
+
+    /// The whole element, of a number in eight bytes, so that its length never depends on it.
+    func element(_ number: UInt64) -> [UInt8] { element(Self.bytes(number)) }
+
+    /// The whole element, of text.
+    func element(_ text: String) -> [UInt8] { element(Array(text.utf8)) }
+
+    /// A size in eight bytes: seven of the number, behind one that says so.
+    static func size(_ count: Int) -> [UInt8] { [0x01] + bytes(UInt64(max(0, count))).dropFirst() }
+
+    /// The bytes of a number, the highest first.
+    static func bytes(_ number: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * UInt64($0))) }
+    }
+}

@@ -1,0 +1,96 @@
+import FrameSocket
+import Locking
+
+/// Sends the frames of a Matroska file once more.
+struct FileReplay {
+    private let command: ReplayCommand
+    private let sent = Locked((frames: 0, bytes: UInt64(0)))
+
+    init(_ command: ReplayCommand) {
+        self.command = command
+    }
+
+    func run(_ input: InputFile) async throws(CommandFailure) {
+        var settings = SocketConnection.Configuration()
+        settings.reopens = false
+        settings.tokens = try command.tokens?.read()
+        let connection = SocketConnection(to: command.endpoint, configuration: settings)
+        let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            do throws(CommandFailure) {
+                try await open(connection)
+                try await send(input, over: connection)
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        } end: { [sent, command] in
+            connection.close()
+            _ = await connection.closed()
+            let sent = sent.withLock { $0 }
+            command.summarise(frames: sent.frames, bytes: sent.bytes)
+        }
+        try outcome.get()
+    }
+
+    private func open(_ connection: SocketConnection) async throws(CommandFailure) {
+        do {
+            try await connection.open(within: .seconds(command.wait))
+        } catch {
+            throw CommandFailure(ExitCode(error), error.description)
+        }
+    }
+
+    private func send(_ input: InputFile, over connection: SocketConnection) async throws(CommandFailure) {
+        var pace = ReplayPace(speed: command.speed)
+        var input = input
+        for round in 0..<command.loops {
+            if round > 0 { input = try command.open() }
+            var reader = MatroskaReader(input)
+            while let entry = try reader.next() {
+                pace.advance(to: entry.time)
+                await pace.wait()
+                guard try await send(entry, at: pace.timestamp, over: connection) else { return }
+            }
+            if reader.isCut, !command.isQuiet {
+                Terminal.say("framesocket replay: \(input.name) is cut off behind its last frame")
+            }
+            pace.rewind()
+        }
+    }
+
+    /// Sends a frame; false where the receiver has ended the connection in order.
+    private func send(
+        _ entry: MatroskaReader.Entry,
+        at timestamp: UInt64,
+        over connection: SocketConnection
+    ) async throws(CommandFailure) -> Bool {
+        let (orientation, jpeg) = OrientationSegment.removed(from: entry.jpeg)
+        let number = sent.withLock { $0.frames }
+        let header: JPEGHeader
+        do {
+            header = try JPEGHeader(inspecting: jpeg.span)
+        } catch {
+            throw CommandFailure(.badData, "\(command.file): frame \(number): \(error)")
+        }
+        let message = FrameMessage(
+            jpeg: FrameBytes(copying: jpeg.span),
+            bufferSize: BufferSize(width: header.width, height: header.height),
+            orientation: orientation,
+            timestamp: timestamp,
+            sequence: UInt64(number)
+        )
+        do {
+            try await connection.send(message)
+        } catch {
+            // An orderly end by the receiver is its wish, and no failure.
+            if let reason = connection.closeReason, reason.error == nil { return false }
+            throw CommandFailure(
+                error.code == .sendTimedOut ? .timedOut : .unavailable,
+                "\(command.endpoint): \(error)"
+            )
+        }
+        sent.withLock { $0 = ($0.frames + 1, $0.bytes &+ UInt64(jpeg.count)) }
+        if !command.isQuiet { Terminal.showProgress("\(Format.count(number + 1, "frame")) sent") }
+        return true
+    }
+}

@@ -1,0 +1,52 @@
+import FrameSocket
+
+/// An Exif segment of nothing but the orientation, which a recording puts at the beginning of a JPEG.
+///
+/// Players then show the picture upright, and the orientation may change from one frame to the next. It is always the
+/// same 36 bytes but for one, so that a replay knows it again, takes it out, and sends the JPEG as it was.
+///
+/// Exif turns by 6 and 8 the other way than receivers on this wire do (docs/decisions/0006): the segment says what a
+/// player has to do.
+enum OrientationSegment {
+    /// Up to the orientation's number, whose high byte is the last of these.
+    private static let start: [UInt8] = [
+        // APP1, of 34 bytes, with its name.
+        0xFF, 0xE1, 0x00, 0x22, 0x45, 0x78, 0x69, 0x66, 0x00, 0x00,
+        // The head of a TIFF, the highest bytes first, whose directory follows at once.
+        0x4D, 0x4D, 0x00, 0x2A, 0x00, 0x00, 0x00, 0x08,
+        // One entry: orientation, one number of 16 bits.
+        0x00, 0x01, 0x01, 0x12, 0x00, 0x03, 0x00, 0x00, 0x00, 0x01, 0x00,
+    ]
+
+    /// The rest of the number's field, and no further directory.
+    private static let end: [UInt8] = [0, 0, 0, 0, 0, 0]
+
+    /// How many bytes the segment has.
+    static let count = start.count + 1 + end.count
+
+    /// The segment; empty where a picture is up already, or nobody knows.
+    static func bytes(for orientation: FrameOrientation) -> [UInt8] {
+        switch orientation {
+        case .unknown, .up: []
+        default: start + [exchanged(orientation.rawValue)] + end
+        }
+    }
+
+    /// The orientation that a recording has put into a JPEG, and the JPEG without it.
+    static func removed(from jpeg: [UInt8]) -> (orientation: FrameOrientation, jpeg: [UInt8]) {
+        guard jpeg.count > 2 + count, jpeg.dropFirst(2).starts(with: start),
+            jpeg.dropFirst(2 + start.count + 1).starts(with: end),
+            let orientation = FrameOrientation(rawValue: exchanged(jpeg[2 + start.count])), orientation != .unknown
+        else { return (.up, jpeg) }
+        return (orientation, Array(jpeg[..<2] + jpeg[(2 + count)...]))
+    }
+
+    /// From the wire's number to Exif's, and back.
+    private static func exchanged(_ number: UInt8) -> UInt8 {
+        switch number {
+        case 6: 8
+        case 8: 6
+        default: number
+        }
+    }
+}

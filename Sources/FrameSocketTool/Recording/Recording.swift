@@ -1,0 +1,163 @@
+import FrameSocket
+
+/// What `framesocket record` does with what comes: one sender at a time goes into the file.
+actor Recording {
+    private let command: RecordCommand
+    private var output: OutputFile?
+    private var writer: MatroskaWriter?
+    private var clock = RecordingClock()
+    private var statistics = ReceptionTotals()
+    private var duration: UInt64 = 0
+    /// The sender whose frames are taken.
+    private var current: Int?
+    private var result: Result<Void, CommandFailure>?
+    private var waiter: CheckedContinuation<Result<Void, CommandFailure>, Never>?
+
+    init(_ command: RecordCommand) {
+        self.command = command
+    }
+
+    /// Makes the file, or says why there can be none.
+    func open() throws(Files.Failure) {
+        output = try OutputFile(command.path, overwrites: command.overwrites)
+    }
+
+    // MARK: The end
+
+    /// Waits until there are enough frames, or ``finish(_:)`` is called.
+    func outcome() async -> Result<Void, CommandFailure> {
+        if let result { return result }
+        return await withCheckedContinuation { waiter = $0 }
+    }
+
+    /// Ends the recording; the first call counts.
+    func finish(_ result: Result<Void, CommandFailure>) {
+        guard self.result == nil else { return }
+        self.result = result
+        waiter?.resume(returning: result)
+        waiter = nil
+    }
+
+    private func finish(_ failure: Files.Failure) {
+        finish(failure.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, failure.message)))
+    }
+
+    /// Writes what belongs behind the last frame, and tells what was recorded.
+    func close() {
+        finish(.success(()))
+        Terminal.endProgress()
+        guard output != nil else { return }
+        do {
+            if let writer = writer.take() { try writer.finish() }
+        } catch {
+            Terminal.say("framesocket record: \(error.message)")
+        }
+        output = nil
+        if command.isJSON {
+            var line = JSONLine(event: "recorded")
+            line.add("frames", statistics.frames)
+            line.add("bytes", statistics.bytes)
+            line.add("duration", duration)
+            print(line.text)
+        }
+        guard !command.isQuiet else { return }
+        let time = Format.decimal(Double(duration) / 1e9, digits: 2)
+        Terminal.say(
+            "\(Format.count(statistics.frames, "frame")) in \(time) s, \(Format.bytes(statistics.bytes)), \(command.path)"
+        )
+    }
+
+    // MARK: What comes
+
+    /// Takes the frames of one sender to its end, unless another one has the file.
+    func follow(_ connection: FrameConnection) async {
+        report(.connected(connection))
+        if current == nil {
+            current = connection.id
+            await take(from: connection)
+            current = nil
+        } else {
+            connection.close(.superseded)
+        }
+        let reason = await connection.closed()
+        report(.closed(connection: connection.id, reason: reason))
+    }
+
+    private func take(from connection: FrameConnection) async {
+        var frames = 0
+        do {
+            for try await frame in connection.frames {
+                guard result == nil else { break }
+                take(frame, of: connection)
+                frames += 1
+            }
+        } catch {
+            let code = error.wireError?.code.rawValue ?? error.code.rawValue
+            report(.failed(connection: connection.id, code: code, message: error.description))
+        }
+        if command.endsWithSender { finish(.success(())) }
+        if result != nil { connection.close() }
+    }
+
+    private func take(_ frame: Frame, of connection: FrameConnection) {
+        do {
+            let size = try frame.jpeg.withBytes { jpeg in
+                let header = try JPEGHeader(inspecting: jpeg)
+                try write(jpeg.extracting(..<jpeg.countWithoutPadding), header, frame, connection.id)
+                return (header.width, header.height)
+            }
+            report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
+            statistics.add(frame)
+            if !command.isQuiet { Terminal.showProgress("\(Format.count(statistics.frames, "frame")) recorded") }
+            if statistics.frames == command.count { finish(.success(())) }
+        } catch let error as TurboJPEGError {
+            report(.failed(connection: connection.id, code: error.code.name, message: "\(error)"))
+        } catch let error as Files.Failure {
+            finish(error)
+        } catch {
+            finish(.failure(CommandFailure(.unavailable, "\(error)")))
+        }
+    }
+
+    private func write(
+        _ jpeg: Span<UInt8>,
+        _ header: JPEGHeader,
+        _ frame: Frame,
+        _ connection: Int
+    ) throws(Files.Failure) {
+        guard let output else { return }
+        if writer == nil {
+            writer = try MatroskaWriter(output, size: BufferSize(width: header.width, height: header.height))
+        }
+        duration = clock.time(timestamp: frame.timestamp, receivedAt: frame.receivedAt, connection: connection)
+        try writer?.append(jpeg, frame.orientation, at: duration)
+    }
+
+    // MARK: Telling
+
+    func report(_ event: Reception.Event) {
+        if command.isJSON {
+            print(event.json)
+        } else if !command.isQuiet, let sentence = event.sentence {
+            Terminal.endProgress()
+            Terminal.say(sentence)
+        }
+    }
+
+    private func print(_ line: String) {
+        do {
+            try Terminal.print(line)
+        } catch {
+            finish(error)
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// The bytes of a JPEG without the zero bytes that a sender padded it with.
+    var countWithoutPadding: Int {
+        var count = count
+        while count > 0, self[count - 1] == 0 { count -= 1 }
+        return count
+    }
+}

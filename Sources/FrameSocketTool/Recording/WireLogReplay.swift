@@ -1,0 +1,103 @@
+import FrameSocket
+import Locking
+
+/// Sends the bytes of a wire log once more, each of its connections as one of its own.
+struct WireLogReplay {
+    private struct Totals {
+        var connections = 0
+        var broken = 0
+        var bytes: UInt64 = 0
+    }
+
+    private let command: ReplayCommand
+    private let path: String
+    private let totals = Locked(Totals())
+
+    init(_ command: ReplayCommand, _ path: String) {
+        self.command = command
+        self.path = path
+    }
+
+    func run(_ input: InputFile) async throws(CommandFailure) {
+        let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            do throws(CommandFailure) {
+                try await send(input)
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        } end: {
+            summarise()
+        }
+        try outcome.get()
+    }
+
+    private func send(_ input: InputFile) async throws(CommandFailure) {
+        var pace = ReplayPace(speed: command.speed)
+        var input = input
+        for round in 0..<command.loops {
+            if round > 0 { input = try command.open() }
+            var reader = try WireLogReader(input)
+            // Those that were open when the log ended end with it.
+            var sockets: [UInt32: PlainSocket] = [:]
+            defer { for socket in sockets.values { socket.end() } }
+            while let record = try reader.next() {
+                pace.advance(to: record.time)
+                await pace.wait()
+                switch record.kind {
+                case .opened: sockets[record.connection] = try await connect()
+                case .bytes: send(record, &sockets)
+                case .closed: sockets.removeValue(forKey: record.connection)?.end()
+                }
+            }
+            if reader.isCut, !command.isQuiet {
+                Terminal.say("framesocket replay: \(input.name) is cut off behind its last record")
+            }
+            pace.rewind()
+        }
+    }
+
+    /// Connects, as soon as somebody listens.
+    private func connect() async throws(CommandFailure) -> PlainSocket {
+        let deadline = ContinuousClock.now + .seconds(command.wait)
+        while true {
+            do {
+                let socket = try PlainSocket(to: path)
+                totals.withLock { $0.connections += 1 }
+                return socket
+            } catch {
+                guard error.isForLater, ContinuousClock.now < deadline else {
+                    throw CommandFailure(error.isForLater ? .unavailable : .cannotCreate, error.message)
+                }
+            }
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    /// Sends what was read; a server that will not have it closes that connection, and the others go on.
+    private func send(_ record: WireLog.Record, _ sockets: inout [UInt32: PlainSocket]) {
+        guard let socket = sockets[record.connection] else { return }
+        do {
+            try socket.write(record.bytes)
+            totals.withLock { $0.bytes &+= UInt64(record.bytes.count) }
+        } catch {
+            sockets[record.connection] = nil
+            totals.withLock { $0.broken += 1 }
+        }
+    }
+
+    private func summarise() {
+        let totals = totals.withLock { $0 }
+        if command.isJSON {
+            var line = JSONLine(event: "sent")
+            line.add("connections", totals.connections)
+            line.add("broken", totals.broken)
+            line.add("bytes", totals.bytes)
+            try? Terminal.print(line.text)
+        }
+        guard !command.isQuiet else { return }
+        var text = "\(Format.bytes(totals.bytes)) over \(Format.count(totals.connections, "connection")) sent"
+        if totals.broken > 0 { text += ", \(totals.broken) closed by the server" }
+        Terminal.say(text)
+    }
+}

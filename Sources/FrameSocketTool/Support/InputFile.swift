@@ -1,0 +1,83 @@
+import FrameSocket
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A file that is read from front to back, piece by piece, or standard input.
+final class InputFile {
+    let name: String
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+    private var position = 0
+
+    /// Opens a file, `-` being standard input.
+    init(_ path: String) throws(Files.Failure) {
+        guard path != "-" else {
+            (name, descriptor) = ("standard input", STDIN_FILENO)
+            return
+        }
+        name = path
+        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Files.Failure(path) }
+    }
+
+    /// Reads bytes that are in memory, as a file of that name.
+    init(_ bytes: [UInt8], name: String) {
+        (self.name, descriptor) = (name, -1)
+        buffer = bytes
+    }
+
+    deinit {
+        if descriptor > STDIN_FILENO { close(descriptor) }
+    }
+
+    /// The next bytes, left where they are; fewer where the file ends.
+    func peek(_ count: Int) throws(Files.Failure) -> ArraySlice<UInt8> {
+        while buffer.count - position < count, try fill() {}
+        return buffer[position...].prefix(max(0, count))
+    }
+
+    /// The next byte; nil at the end.
+    func byte() throws(Files.Failure) -> UInt8? {
+        if position == buffer.count, try !fill() { return nil }
+        defer { position += 1 }
+        return buffer[position]
+    }
+
+    /// The next `count` bytes; nil where there are not so many.
+    ///
+    /// No more memory is taken than there are bytes, whatever `count` claims.
+    func bytes(_ count: Int) throws(Files.Failure) -> [UInt8]? {
+        let found = try peek(count)
+        guard count >= 0, found.count == count else { return nil }
+        position += count
+        return Array(found)
+    }
+
+    /// Leaves out the next `count` bytes; false where there are not so many.
+    func skip(_ count: UInt64) throws(Files.Failure) -> Bool {
+        var left = count
+        while left > 0 {
+            if position == buffer.count, try !fill() { return false }
+            let step = min(left, UInt64(buffer.count - position))
+            position += Int(step)
+            left -= step
+        }
+        return true
+    }
+
+    /// Reads on once; false at the end.
+    private func fill() throws(Files.Failure) -> Bool {
+        guard descriptor >= 0 else { return false }
+        if position > 0 {
+            buffer.removeFirst(position)
+            position = 0
+        }
+        return try Files.read(from: descriptor, into: &buffer, name: name)
+    }
+}

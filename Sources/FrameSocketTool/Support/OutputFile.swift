@@ -1,0 +1,50 @@
+import FrameSocket
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A file that is written piece by piece, or standard output.
+final class OutputFile: Sendable {
+    let name: String
+    private let descriptor: Int32
+
+    /// Whether it is a file in which places can be written again.
+    let isSeekable: Bool
+
+    /// Makes a file, `-` being standard output.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - overwrites: whether one that is there already may be emptied; otherwise that fails.
+    /// - Throws: what the system says.
+    init(_ path: String, overwrites: Bool) throws(Files.Failure) {
+        guard path != "-" else {
+            (name, descriptor, isSeekable) = ("standard output", STDOUT_FILENO, false)
+            return
+        }
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrites ? O_TRUNC : O_EXCL)
+        let opened = unsafe open(path, flags, 0o666)
+        guard opened >= 0 else { throw Files.Failure(path) }
+        (name, descriptor, isSeekable) = (path, opened, lseek(opened, 0, SEEK_CUR) >= 0)
+    }
+
+    deinit {
+        if descriptor != STDOUT_FILENO { close(descriptor) }
+    }
+
+    func write(_ bytes: Span<UInt8>) throws(Files.Failure) {
+        try Files.write(bytes, to: descriptor, name: name)
+    }
+
+    /// Writes a few bytes at a place in a seekable file, and leaves alone where the next ones go.
+    func write(_ bytes: Span<UInt8>, at offset: UInt64) throws(Files.Failure) {
+        guard let offset = off_t(exactly: offset) else { return }
+        let count = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, offset) }
+        guard count == bytes.count else { throw Files.Failure(name) }
+    }
+}

@@ -1,0 +1,62 @@
+import FrameSocket
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A connection to a path over which bytes go as they are, and nothing is made of them.
+///
+/// Blocks: not for Swift's pool.
+final class PlainSocket {
+    private let descriptor: Int32
+    private let path: String
+
+    /// Connects.
+    init(to path: String) throws(Files.Failure) {
+        self.path = path
+        var address = sockaddr_un()
+        let bytes = Array(path.utf8)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard bytes.count < room, !bytes.contains(0) else { throw Files.Failure(path, ENAMETOOLONG) }
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+        #if canImport(Glibc)
+            let type = Int32(SOCK_STREAM.rawValue)
+        #else
+            let type = Int32(SOCK_STREAM)
+        #endif
+        let made = socket(AF_UNIX, type, 0)
+        guard made >= 0 else { throw Files.Failure(path) }
+        _ = fcntl(made, F_SETFD, FD_CLOEXEC)
+        let result = unsafe withUnsafePointer(to: &address) { address in
+            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe connect(made, address, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else {
+            let failure = Files.Failure(path)
+            close(made)
+            throw failure
+        }
+        descriptor = made
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func write(_ bytes: [UInt8]) throws(Files.Failure) {
+        try Files.write(bytes.span, to: descriptor, name: path)
+    }
+
+    /// Says that nothing follows, and waits until the other side has closed too, so that it reads what was sent.
+    func end() {
+        _ = shutdown(descriptor, Int32(SHUT_WR))
+        var rest: [UInt8] = []
+        while (try? Files.read(from: descriptor, into: &rest, name: path)) == true { rest.removeAll() }
+    }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import FrameSocket
+import Testing
+
+@testable import FrameSocketTool
+
+/// Matroska as it is written and read here, without any socket.
+@Suite struct MatroskaTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// A JPEG of a few hundred bytes, whose gray is the number.
+    private func jpeg(_ number: Int) throws -> [UInt8] {
+        let ppm = Array("P6\n16 16\n255\n".utf8) + (0..<16 * 16 * 3).map { UInt8(truncatingIfNeeded: $0 * number) }
+        return try JPEGEncoder(quality: 50, subsampling: .yuv420).encode(PixelBuffer(ppm: ppm.span))
+    }
+
+    private func write(_ jpegs: [[UInt8]], at times: [UInt64], finishes: Bool) throws -> [UInt8] {
+        let file = place.path("w.mkv")
+        var writer = try MatroskaWriter(
+            OutputFile(file, overwrites: true),
+            size: BufferSize(width: 16, height: 16)
+        )
+        for (jpeg, time) in zip(jpegs, times) { try writer.append(jpeg.span, .up, at: time) }
+        if finishes { try writer.finish() }
+        return try Data.bytes(at: file)
+    }
+
+    private func read(_ bytes: [UInt8]) throws -> (entries: [MatroskaReader.Entry], isCut: Bool) {
+        var reader = MatroskaReader(InputFile(bytes, name: "r.mkv"))
+        var entries: [MatroskaReader.Entry] = []
+        while let entry = try reader.next() { entries.append(entry) }
+        return (entries, reader.isCut)
+    }
+
+    @Test(arguments: [true, false])
+    func `what is written is read`(finishes: Bool) throws {
+        let times: [UInt64] = [0, 1, 33_333_333, 1_000_000_000, 1_000_000_001, 3_600_000_000_000, 1 << 60]
+        let jpegs = try times.indices.map { try jpeg($0 + 1) }
+        let (entries, isCut) = try read(write(jpegs, at: times, finishes: finishes))
+        #expect(entries.map(\.time) == times && entries.map(\.jpeg) == jpegs && !isCut)
+    }
+
+    @Test func `a file that is cut at any byte holds every frame that was whole by then`() throws {
+        let jpegs = try (1...2).map { try jpeg($0) }
+        let whole = try write(jpegs, at: [0, 10], finishes: true)
+        // Where each frame ends.
+        let ends = jpegs.map { jpeg in
+            (0...whole.count - jpeg.count).first { whole[$0...].starts(with: jpeg) }.map { $0 + jpeg.count }
+        }
+        try #require(ends.allSatisfy { $0 != nil })
+        for length in 0..<whole.count {
+            let count = ends.count { $0.map { $0 <= length } ?? false }
+            guard count > 0 else {
+                // Before the first frame there is none, which may be bad data or the end.
+                #expect((try? read(Array(whole[..<length])).entries.count) ?? 0 == 0)
+                continue
+            }
+            let entries = try read(Array(whole[..<length])).entries
+            #expect(entries.map(\.jpeg) == Array(jpegs[..<count]), "\(length) bytes")
+        }
+    }
+
+    @Test func `ffprobe finds every frame that was whole in a file that is cut`() async throws {
+        let jpegs = try (1...20).map { try jpeg($0) }
+        let whole = try write(jpegs, at: (0..<20).map { $0 * 40_000_000 }, finishes: true)
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SplitMix(state: seed)
+        let first = try #require((0..<whole.count).first { whole[$0...].starts(with: jpegs[0]) }) + jpegs[0].count
+        for _ in 0..<25 {
+            let length = Int.random(in: first...whole.count, using: &random)
+            let part = Array(whole[..<length])
+            let file = try place.file("c.mkv", part)
+            let expected = try read(part).entries
+            let lines = try await place.run(
+                "ffmpeg",
+                "-nostdin",
+                "-v",
+                "fatal",
+                "-i",
+                file,
+                "-fps_mode",
+                "passthrough",
+                "-f",
+                "framemd5",
+                "-"
+            ).completeLines.filter { !$0.hasPrefix("#") }
+            #expect(lines.count == expected.count, "SEED=\(seed): \(length) of \(whole.count) bytes")
+        }
+    }
+
+    @Test func `a file of ffmpeg's is read`() async throws {
+        let file = place.path("f.mkv")
+        _ = try await place.run(
+            "ffmpeg",
+            "-nostdin",
+            "-v",
+            "error",
+            "-f",
+            "lavfi",
+            "-i",
+            "testsrc=size=64x48:rate=25",
+            "-f",
+            "lavfi",
+            "-i",
+            "sine",
+            "-t",
+            "2",
+            "-c:v",
+            "mjpeg",
+            "-c:a",
+            "pcm_s16le",
+            file
+        )
+        let (entries, isCut) = try read(Data.bytes(at: file))
+        #expect(entries.map(\.time) == (0..<50).map { $0 * 40_000_000 } && !isCut)
+        for entry in entries { #expect(try JPEGHeader(inspecting: entry.jpeg.span).width == 64) }
+    }
+
+    @Test(arguments: [
+        // A segment with an element that claims all there can be.
+        "18538067 01FFFFFFFFFFFFFF EC 01FFFFFFFFFFFFFE",
+        // A block of 16 TB in a track.
+        "18538067 01FFFFFFFFFFFFFF 1654AE6B 8A AE 88 D7 81 01 86 87 565F4D4A504547 A3 01000FFFFFFFFFFF",
+        "1A45DFA3 80 18538067 FF 2AD7B1 89 000000000000000000",
+        "A0 FF FF FF FF FF FF FF FF", "00", "FF", "1A45DFA3 01", "86 FE",
+    ])
+    func `what is no Matroska file is refused, and costs nothing`(hex: String) throws {
+        let bytes = hex.filter { $0 != " " }.utf8.map { UInt8($0) }
+        let data = stride(from: 0, to: bytes.count - 1, by: 2).compactMap {
+            UInt8(String(decoding: bytes[$0...($0 + 1)], as: UTF8.self), radix: 16)
+        }
+        #expect(throws: CommandFailure.self) { try read(data) }
+    }
+
+    @Test func `random changes never do more than fail`() throws {
+        let whole = try write((1...2).map { try jpeg($0) }, at: [0, 10], finishes: true)
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SplitMix(state: seed)
+        for _ in 0..<400 {
+            var bytes = whole
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let index = Int.random(in: bytes.indices, using: &random)
+                bytes[index] = UInt8.random(in: 0...255, using: &random)
+            }
+            let count = (try? read(bytes).entries.count) ?? 0
+            #expect(count <= 64, "SEED=\(seed)")
+        }
+    }
+
+    @Test(arguments: FrameOrientation.allCases)
+    func `an orientation goes into a JPEG and comes out again`(orientation: FrameOrientation) throws {
+        let jpeg = try jpeg(7)
+        let segment = OrientationSegment.bytes(for: orientation)
+        let marked = segment.isEmpty ? jpeg : [0xFF, 0xD8] + segment + jpeg[2...]
+        let (found, rest) = OrientationSegment.removed(from: marked)
+        #expect(found == (orientation == .unknown ? .up : orientation) && rest == jpeg)
+        let size = try JPEGHeader(inspecting: marked.span).width
+        #expect(size == 16)
+    }
+
+    @Test func `an Exif segment of another's is left alone`() throws {
+        let jpeg = try Data.bytes(at: Places.fixture("jpeg/chelsea-exif-6.jpg"))
+        let (orientation, rest) = OrientationSegment.removed(from: jpeg)
+        #expect(orientation == .up && rest == jpeg)
+    }
+
+    // MARK: Times
+
+    @Test func `times follow the sender's clock, and arrivals where that cannot be`() {
+        var clock = RecordingClock()
+        let hour = RecordingClock.maximumStep
+        // Time stamp, arrival, connection, and what comes of them.
+        let frames: [(UInt64?, UInt64, Int, UInt64)] = [
+            (500, 1000, 1, 0), (530, 1100, 1, 30), (530, 1200, 1, 31),
+            // Back, beyond an hour, and none at all: what went by here.
+            (100, 1300, 1, 131), (100 + hour + 1, 1400, 1, 231), (nil, 1450, 1, 281), (7, 1460, 1, 291),
+            // Another sender, whose clock is another; then its own.
+            (.max - 5, 1500, 2, 331), (.max, 1600, 2, 336), (0, 1600, 2, 337), (nil, 5, 2, 338),
+        ]
+        for (index, frame) in frames.enumerated() {
+            let time = clock.time(timestamp: frame.0, receivedAt: frame.1, connection: frame.2)
+            #expect(time == frame.3, "frame \(index)")
+        }
+    }
+}

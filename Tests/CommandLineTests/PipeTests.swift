@@ -1,0 +1,226 @@
+import Foundation
+import Testing
+
+/// `receive` into the standard input of other programs, and `send` from their standard output: every frame arrives.
+@Suite(.serialized) struct PipeTests {
+    private let place: Workplace
+    /// What is sent: a hundred JPEGs, each another picture.
+    private let count = 100
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// Makes `$D/in.mjpeg`, which ffmpeg encodes.
+    private func makeJPEGs() async throws {
+        let ending = try await place.shell(
+            """
+            ffmpeg -nostdin -loglevel error -f lavfi -i testsrc=size=320x240:rate=25 -frames:v \(count) -q:v 3 \
+            -f mjpeg $D/in.mjpeg && mkdir $D/out
+            """
+        ).ended()
+        try #require(ending.status == 0, "\(ending)")
+    }
+
+    // MARK: Out
+
+    /// Receives into `reader`, of the shell, which reads standard input, and gives what that printed.
+    private func receive(_ options: String, into reader: String) async throws -> String {
+        try await makeJPEGs()
+        let pipe = try place.shell(
+            "{ $F receive $S --count \(count) --quiet \(options); echo $? >$D/code; } | \(reader)"
+        )
+        let sent = try await place.shell("$F send $S - --passthrough --wait 30 --quiet <$D/in.mjpeg").ended()
+        #expect(sent.status == 0, "\(sent)")
+        let ending = await pipe.ended()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try Data.bytes(at: place.path("code")) == Array("0\n".utf8))
+        return ending.text
+    }
+
+    /// How many pictures a reader has written as files, all of them different.
+    private func different(_ files: [[UInt8]]) -> Int { Set(files.map { Data($0) }).count }
+
+    private static let framemd5 = "-fps_mode passthrough -f framemd5 -"
+
+    /// The checksums of the frames that ffmpeg has decoded.
+    private func checksums(_ framemd5: String) -> [Substring] {
+        framemd5.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: ",").last }
+    }
+
+    @Test func `JPEGs into ffmpeg`() async throws {
+        let sums = checksums(
+            try await receive("--mjpeg", into: "ffmpeg -loglevel error -f mjpeg -i - \(Self.framemd5)")
+        )
+        #expect(sums.count == count)
+        // The same pictures as those that were sent.
+        let file = try await place.shell(
+            "ffmpeg -nostdin -loglevel error -f mjpeg -i $D/in.mjpeg \(Self.framemd5)"
+        ).ended()
+        #expect(sums == checksums(file.text))
+    }
+
+    @Test(arguments: [("bgra", "bgra"), ("i420", "yuv420p"), ("nv12", "nv12")])
+    func `raw video into ffmpeg`(format: String, name: String) async throws {
+        let sums = checksums(
+            try await receive(
+                "--raw \(format)",
+                into: "ffmpeg -loglevel error -f rawvideo -video_size 320x240 -pix_fmt \(name) -i - \(Self.framemd5)"
+            )
+        )
+        #expect(sums.count == count && Set(sums).count == count)
+    }
+
+    @Test(
+        .needs("gst-launch-1.0"),
+        arguments: [
+            ("--mjpeg", "jpegdec"),
+            ("--raw bgra", "rawvideoparse format=bgra width=320 height=240 framerate=25/1"),
+            ("--raw i420", "rawvideoparse format=i420 width=320 height=240 framerate=25/1"),
+            ("--raw nv12", "rawvideoparse format=nv12 width=320 height=240 framerate=25/1"),
+        ]
+    )
+    func `into GStreamer`(options: String, elements: String) async throws {
+        _ = try await receive(
+            options,
+            into: "gst-launch-1.0 -q fdsrc ! \(elements) ! multifilesink location=$D/out/%05d"
+        )
+        #expect(try different(place.contents(of: "out")) == count)
+    }
+
+    @Test(
+        .needs("mpv"),
+        arguments: [
+            ("--mjpeg", "--demuxer=lavf --demuxer-lavf-format=mjpeg"),
+            ("--raw bgra", rawVideo("bgra")),
+            ("--raw i420", rawVideo("yuv420p")),
+            ("--raw nv12", rawVideo("nv12")),
+        ]
+    )
+    func `into mpv`(options: String, demuxer: String) async throws {
+        _ = try await receive(
+            options,
+            into: """
+                mpv --no-config --really-quiet --untimed --no-audio \(demuxer) --vo=image --vo-image-outdir=$D/out -
+                """
+        )
+        #expect(try different(place.contents(of: "out")) == count)
+    }
+
+    private static func rawVideo(_ format: String) -> String {
+        "--demuxer=rawvideo --demuxer-rawvideo-w=320 --demuxer-rawvideo-h=240 --demuxer-rawvideo-mp-format=\(format)"
+    }
+
+    @Test(arguments: ["--mjpeg", "--raw bgra"])
+    func `a reader that has enough ends it quietly`(options: String) async throws {
+        try await makeJPEGs()
+        let format = options == "--mjpeg" ? "-f mjpeg" : "-f rawvideo -video_size 320x240 -pix_fmt bgra"
+        let pipe = try place.shell(
+            """
+            { $F receive $S --quiet \(options); echo $? >$D/code; } |
+            ffmpeg -loglevel quiet \(format) -i - -frames:v 10 -f null -
+            """
+        )
+        // Again and again, for the pipe holds many frames that nobody reads.
+        _ = try place.shell("$F send $S $X/jpeg/chelsea-420.jpg --loop 0 --wait 30 --fit 320x240 --quiet")
+        let ending = await pipe.ended()
+        #expect(ending.errors == "")
+        #expect(try Data.bytes(at: place.path("code")) == Array("0\n".utf8))
+    }
+
+    // MARK: Change of size
+
+    /// Two pictures of different sizes in turns, received as raw video.
+    private func receiveTwoSizes(_ options: String) async throws -> Ending {
+        let receiver = try place.framesocket(
+            ["receive", place.socket, "--count", "4", "--quiet", "--raw", "gray"]
+                + options.split(separator: " ").map(String.init)
+        )
+        let files = ["chelsea-420", "phone-563x1219"].map { Places.fixture("jpeg/\($0).jpg") }
+        _ = try place.framesocket(["send", place.socket, "--wait", "30", "--passthrough", "--loop", "2"] + files)
+        return await receiver.ended()
+    }
+
+    @Test func `raw video that would change its size ends with a word for it`() async throws {
+        let ending = try await receiveTwoSizes("")
+        #expect(ending.status == 65)
+        #expect(ending.errors.contains("were 451x300 and now are 563x1219"))
+        #expect(ending.errors.contains("--letterbox"))
+        // What was written is whole.
+        #expect(ending.output.count == 451 * 300)
+    }
+
+    @Test func `raw video of one size takes pictures of any`() async throws {
+        let ending = try await receiveTwoSizes("--letterbox 320x240")
+        #expect(ending.status == 0, "\(ending)")
+        let pictures = ending.output.pieces(of: 320 * 240)
+        try #require(pictures.count == 4 && ending.output.count == 4 * 320 * 240)
+        #expect(pictures[0] == pictures[2] && pictures[1] == pictures[3])
+        // The phone's picture stands upright in the middle: black left of it, and not in it.
+        #expect(pictures[1][0] < 2 && pictures[1].max() ?? 0 > 100)
+        #expect(pictures[0].prefix(320).allSatisfy { $0 < 2 }, "a picture of 3:2 has black above it")
+    }
+
+    // MARK: In
+
+    /// Receives what `writer`, of the shell, writes into `send`, and gives the events of its frames.
+    private func send(_ options: String, from writer: String) async throws -> [Event] {
+        let receiver = try await place.receiver(
+            "--count",
+            "\(count)",
+            "--json",
+            "--timeout",
+            "60",
+            "--output",
+            place.path("out")
+        )
+        let pipe = try await place.shell("\(writer) | $F send $S - --quiet \(options)").ended()
+        #expect(pipe.status == 0, "\(pipe)")
+        return try await receiver.ended().events("frame")
+    }
+
+    private static let testSource = "ffmpeg -nostdin -loglevel error -f lavfi -i testsrc=size=320x240:rate=25"
+
+    @Test(arguments: [
+        ("-pix_fmt bgra -f rawvideo", "--size 320x240 --format bgra"),
+        ("-pix_fmt yuv420p -f rawvideo", "--size 320x240 --format i420"),
+        ("-q:v 3 -f mpjpeg", "--passthrough"), ("-q:v 3 -f mjpeg", "--passthrough"),
+        ("-q:v 3 -f mpjpeg", "--quality 90"), ("-q:v 3 -f mjpeg", "--quality 90"),
+    ])
+    func `from ffmpeg`(output: String, options: String) async throws {
+        let frames = try await send(options, from: "\(Self.testSource) -frames:v \(count) \(output) -")
+        #expect(frames.count == count && frames.allSatisfy { $0["width"] == 320 && $0["height"] == 240 })
+        #expect(try different(place.contents(of: "out")) == count)
+    }
+
+    @Test(
+        .needs("gst-launch-1.0"),
+        arguments: [
+            ("video/x-raw,format=BGRA,width=320,height=240", "--size 320x240 --format bgra"),
+            ("video/x-raw,width=320,height=240 ! jpegenc", "--passthrough"),
+            ("video/x-raw,width=320,height=240 ! jpegenc ! multipartmux", "--passthrough"),
+        ]
+    )
+    func `from GStreamer`(elements: String, options: String) async throws {
+        let frames = try await send(
+            options,
+            from: "gst-launch-1.0 -q videotestsrc pattern=ball num-buffers=\(count) ! \(elements) ! fdsink"
+        )
+        #expect(frames.count == count && frames.allSatisfy { $0["width"] == 320 && $0["height"] == 240 })
+    }
+
+    #if os(Linux)
+        @Test(.needs("Xvfb")) func `from the screen of an X server`() async throws {
+            let server = try place.shell("exec Xvfb -displayfd 1 -nolisten tcp -screen 0 320x240x24 2>$D/log")
+            let display = try await server.lines(1)[0]
+            let frames = try await send(
+                "--size 320x240 --format bgrx",
+                from: """
+                    ffmpeg -nostdin -loglevel error -f x11grab -framerate 50 -video_size 320x240 -i :\(display) \
+                    -frames:v \(count) -pix_fmt bgr0 -f rawvideo -
+                    """
+            )
+            #expect(frames.count == count && frames.allSatisfy { $0["width"] == 320 && $0["height"] == 240 })
+        }
+    #endif
+}

@@ -1,0 +1,275 @@
+import Foundation
+import FrameSocket
+import Testing
+
+/// `framesocket record`: what ffprobe, ffmpeg, mpv and Pillow find in the file, whatever became of its writer.
+@Suite(.serialized) struct RecordTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// Starts to record into `$D/r.mkv`, and waits until it listens.
+    private func recorder(_ arguments: String...) async throws -> Program {
+        let recorder = try place.framesocket(["record", place.socket, place.path("r.mkv"), "--json"] + arguments)
+        _ = try await recorder.lines(1)
+        return recorder
+    }
+
+    private static let fixtures = ["chelsea-420", "chelsea-444", "chelsea-gray", "phone-563x1219"].map {
+        Places.fixture("jpeg/\($0).jpg")
+    }
+
+    /// Sends JPEGs as they are.
+    private func send(_ files: [String], _ options: String...) async throws {
+        let sent = try await place.framesocket(
+            ["send", place.socket] + files + ["--passthrough", "--quiet"] + options
+        )
+        .ended()
+        try #require(sent.status == 0, "\(sent)")
+    }
+
+    /// The presentation times that ffprobe reads in a file, in nanoseconds.
+    private func times(in file: String = "r.mkv") async throws -> [Int] {
+        let output = try await place.run(
+            "ffprobe",
+            "-v",
+            "error",
+            "-show_entries",
+            "packet=pts",
+            "-of",
+            "default=nw=1:nk=1",
+            place.path(file)
+        )
+        return output.completeLines.compactMap { Int($0) }
+    }
+
+    /// The frames in a file, byte for byte, as ffmpeg takes them out.
+    private func jpegs(in file: String = "r.mkv") async throws -> [[UInt8]] {
+        try FileManager.default.createDirectory(atPath: place.path("jpegs"), withIntermediateDirectories: true)
+        _ = try await place.run(
+            "ffmpeg",
+            "-nostdin",
+            "-v",
+            "error",
+            "-i",
+            place.path(file),
+            "-c",
+            "copy",
+            "-fps_mode",
+            "passthrough",
+            "-f",
+            "image2",
+            place.path("jpegs/%06d.jpg")
+        )
+        return try place.contents(of: "jpegs")
+    }
+
+    // MARK: What is in the file
+
+    @Test func `frames and times are those that came`() async throws {
+        let recorder = try await recorder("--once")
+        try await send(Self.fixtures, "--loop", "25", "--fps", "100")
+        let ending = await recorder.ended()
+        #expect(ending.status == 0, "\(ending)")
+        let frames = try ending.events("frame")
+        try #require(frames.count == 100)
+        let first = try #require(frames[0]["timestamp"])
+        #expect(try await times() == frames.map { ($0["timestamp"] ?? 0) - first })
+        let expected = try Self.fixtures.map { try Data.bytes(at: $0) }
+        let received = try await jpegs()
+        #expect(received.count == 100 && received.enumerated().allSatisfy { $0.element == expected[$0.offset % 4] })
+        let recorded = try #require(try ending.events("recorded").first)
+        #expect(recorded["frames"] == 100 && recorded["duration"] == frames.last.map { ($0["timestamp"] ?? 0) - first })
+    }
+
+    @Test func `a player finds codec, size, duration and an index`() async throws {
+        let recorder = try await recorder("--once")
+        try await send([Self.fixtures[0]], "--loop", "30", "--fps", "10")
+        #expect(await recorder.ended().status == 0)
+        let facts = try await place.run(
+            "ffprobe",
+            "-v",
+            "error",
+            "-show_entries",
+            "stream=codec_name,width,height:format=format_name,duration",
+            "-of",
+            "default=nw=1",
+            place.path("r.mkv")
+        )
+        let lines = facts.completeLines
+        for line in ["codec_name=mjpeg", "width=451", "height=300", "format_name=matroska,webm", "duration=3.000000"] {
+            #expect(lines.contains(line), "\(lines)")
+        }
+        // The index leads to the cluster that was asked for.
+        let late = try await place.run(
+            "ffprobe",
+            "-v",
+            "error",
+            "-read_intervals",
+            "2%+#1",
+            "-show_entries",
+            "packet=pts_time",
+            "-of",
+            "default=nw=1:nk=1",
+            place.path("r.mkv")
+        )
+        #expect(late.completeLines == ["2.000000"])
+    }
+
+    @Test(.needs("mpv")) func `mpv shows every frame`() async throws {
+        let recorder = try await recorder("--once")
+        try await send([Self.fixtures[0]], "--loop", "100")
+        #expect(await recorder.ended().status == 0)
+        let mpv = try await place.shell(
+            """
+            mkdir $D/out && mpv --no-config --really-quiet --untimed --no-audio --vo=image --vo-image-outdir=$D/out $D/r.mkv
+            """
+        ).ended()
+        #expect(mpv.status == 0 && mpv.errors == "", "\(mpv)")
+        #expect(try place.names(in: "out").count == 100)
+    }
+
+    @Test(.needs("gst-launch-1.0")) func `a pipe carries the times as well`() async throws {
+        let pipe = try place.shell(
+            """
+            $F record $S - --once --quiet | tee $D/r.mkv |
+            gst-launch-1.0 -q fdsrc ! matroskademux ! jpegdec ! multifilesink location=$D/%05d.raw
+            """
+        )
+        try await send([Self.fixtures[0]], "--loop", "100", "--fps", "200", "--wait", "30")
+        let ending = await pipe.ended()
+        #expect(ending.status == 0 && ending.errors == "", "\(ending)")
+        #expect(try place.names().filter { $0.hasSuffix(".raw") }.count == 100)
+        #expect(try await times() == (0..<100).map { $0 * 5_000_000 })
+    }
+
+    @Test func `orientations are in the JPEGs, as Exif counts them`() async throws {
+        let recorder = try await recorder("--once")
+        try place.peer("send_stream", Places.fixture("streams/orientations.http"))
+        #expect(await recorder.ended().status == 0)
+        let received = try await jpegs()
+        try #require(received.count == 9)
+        // Pillow turns all of them to one picture.
+        let code = """
+            import sys
+            from PIL import Image, ImageOps
+            for number in range(9):
+                picture = ImageOps.exif_transpose(Image.open("\(place.path("jpegs"))/%06d.jpg" % (number + 1)))
+                sys.stdout.buffer.write(picture.convert("RGB").tobytes())
+            """
+        let pillow = try await place.start(Places.python, ["-c", code]).ended()
+        try #require(pillow.status == 0, "\(pillow)")
+        let pictures = pillow.output.pieces(of: 144 * 96 * 3)
+        try #require(pictures.count == 9)
+        for picture in pictures { #expect(peakSignalToNoiseRatio(picture, pictures[1]) > 38) }
+    }
+
+    @Test func `padding is not recorded, and a body that is no JPEG is left out`() async throws {
+        let recorder = try await recorder("--once")
+        let stream = try FixtureStream(at: Places.fixture("streams/zero-padded.http"))
+        _ = try place.file("stream", stream.bytes + message(Array("no picture".utf8)))
+        try place.peer("send_stream", place.path("stream"))
+        let ending = await recorder.ended()
+        #expect(ending.status == 0)
+        #expect(try ending.events("error").count == 1)
+        let unpadded = stream.bodies.map { body in Array(body[...(body.lastIndex { $0 != 0 } ?? 0)]) }
+        #expect(try await jpegs() == unpadded)
+    }
+
+    // MARK: Senders
+
+    @Test func `a sender that comes after another goes on in the same file`() async throws {
+        let recorder = try await recorder("--count", "6")
+        try await send([Self.fixtures[0]], "--loop", "3", "--fps", "100")
+        try await send([Self.fixtures[1]], "--loop", "3", "--fps", "100")
+        #expect(await recorder.ended().status == 0)
+        let times = try await times()
+        #expect(times.count == 6 && times == times.sorted() && Set(times).count == 6)
+        #expect(times[1] == 10_000_000 && times[5] - times[4] == 10_000_000)
+    }
+
+    @Test func `a second sender at the same time is turned away`() async throws {
+        let recorder = try await recorder("--once")
+        let first = try place.shell(
+            "{ cat $X/jpeg/chelsea-420.jpg; sleep 60; } | $F send $S - --passthrough --quiet"
+        )
+        _ = try await recorder.lines(3)
+        let second = try await place.send(Self.fixtures[1], "--loop", "0", "--quiet")
+        #expect(second.status == 0, "\(second)")
+        first.kill()
+        let ending = await recorder.ended()
+        #expect(try ending.events("frame").count == 1)
+    }
+
+    // MARK: What goes wrong
+
+    @Test(arguments: [
+        (73, "$F record $D/t $D/there", "there: File exists"),
+        (73, "$F record $D/t $D/none/r.mkv", "none/r.mkv"),
+        (75, "$F record $D/t $D/r.mkv --timeout 0.1", "did not end within"),
+        (64, "$F record $D/t", "a file to write"),
+        (64, "$F record $D/t - --json", "standard output"),
+        (69, "$F record $S $D/r.mkv --overwrite", "another server"),
+    ])
+    func `exit codes`(code: Int32, command: String, reason: String) async throws {
+        let file = try place.file("there", [1, 2, 3])
+        let receiver = try await place.receiver("--json")
+        let ending = try await place.shell(command).ended()
+        #expect(ending.status == code && ending.errors.contains(reason), "\(ending)")
+        #expect(try Data.bytes(at: file) == [1, 2, 3])
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test func `a reader that has enough ends it quietly`() async throws {
+        let pipe = try place.shell("{ $F record $S - --quiet; echo $? >$D/code; } | head -c 100000 >/dev/null")
+        _ = try place.framesocket(["send", place.socket] + Self.fixtures + ["--loop", "0", "--wait", "30", "--quiet"])
+        #expect(await pipe.ended().errors == "")
+        #expect(try Data.bytes(at: place.path("code")) == Array("0\n".utf8))
+    }
+
+    @Test func `a disk that is full is exit 73`() async throws {
+        let recorder = try place.framesocket(["record", place.socket, "/dev/full", "--overwrite"])
+        try await recorder.told("listening at")
+        _ = try place.framesocket(["send", place.socket, Self.fixtures[0], "--quiet"])
+        let ending = await recorder.ended()
+        #expect(ending.status == 73 && ending.errors.contains("/dev/full"), "\(ending)")
+    }
+
+    #if os(Linux)
+        @Test func `what was written before it was killed plays`() async throws {
+            let seed = UInt64.random(in: 0...UInt64.max)
+            var random = SplitMix(state: seed)
+            for round in 0..<8 {
+                let recorder = try await recorder("--overwrite")
+                let sender = try place.framesocket(
+                    ["send", place.socket] + Self.fixtures + ["--loop", "0", "--quiet", "--passthrough"]
+                )
+                try await recorder.lines(2 + Int.random(in: 1...60, using: &random))
+                recorder.kill()
+                // A frame is told of when it has been written, and a line that was cut tells of none.
+                let told = await recorder.ended().lines.filter { $0.contains(#""event":"frame""#) }.count
+                _ = await sender.ended()
+                let frames = try await place.run(
+                    "ffmpeg",
+                    "-nostdin",
+                    "-v",
+                    "fatal",
+                    "-i",
+                    place.path("r.mkv"),
+                    "-fps_mode",
+                    "passthrough",
+                    "-c",
+                    "copy",
+                    "-f",
+                    "framemd5",
+                    "-"
+                ).completeLines.filter { !$0.hasPrefix("#") }
+                #expect(frames.count >= told, "SEED=\(seed), round \(round)")
+                // The socket of one that was killed is a dead one, which the next replaces.
+            }
+        }
+    #endif
+}

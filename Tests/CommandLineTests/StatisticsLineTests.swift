@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+/// What `receive` tells while it runs: a line on a terminal, and JSON for scripts.
+@Suite(.serialized) struct StatisticsLineTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// A statistics line; JSONSerialization, since rates are no whole numbers.
+    private func statistics(_ lines: [String]) throws -> [[String: Any]] {
+        try lines.compactMap { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return object?["event"] as? String == "statistics" ? object : nil
+        }
+    }
+
+    @Test func `a JSON line a second says how it goes`() async throws {
+        let receiver = try await place.receiver("--stats", "json")
+        let sender = try place.framesocket(
+            ["send", place.socket, Places.fixture("jpeg/chelsea-420.jpg"), "--loop", "0", "--fps", "50", "--quiet"]
+        )
+        // Not what was sent when, but that the lines go on by themselves.
+        let lines = try await receiver.lines(4)
+        receiver.send(.interrupt)
+        let ending = await receiver.ended()
+        #expect(ending.status == 130)
+        _ = await sender.ended()
+        let readings = try statistics(lines)
+        try #require(readings.count == lines.count, "nothing else is printed")
+        let last = try #require(readings.last)
+        for key in ["connections", "frames", "bytes", "missing", "superseded", "undecodable", "bytesPerSecond"] {
+            #expect(last[key] is Int, "\(key)")
+        }
+        #expect(last["width"] as? Int == 451 && last["height"] as? Int == 300 && last["connections"] as? Int == 1)
+        #expect(last["latency"] as? Int ?? 0 > 0 && last["latencyMaximum"] as? Int ?? 0 >= last["latency"] as? Int ?? 0)
+        #expect(last["framesPerSecond"] as? Double ?? 0 > 0)
+        let counts = readings.compactMap { $0["frames"] as? Int }
+        #expect(counts == counts.sorted())
+        // One more at the end, with all that came.
+        let totals = try statistics(ending.lines).compactMap { $0["frames"] as? Int }
+        #expect(totals.count == ending.lines.count && totals.count > lines.count)
+        #expect(ending.errors.contains("\(try #require(totals.last)) frames from 1 sender"))
+    }
+
+    @Test func `what is dropped is counted while the sender is there`() async throws {
+        let receiver = try await place.receiver("--stats", "json", "--json")
+        let jpeg = try Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg"))
+        // Numbers 1 and 5: three between them were dropped before the socket.
+        let stream = [1, 5].flatMap { number in
+            Array(
+                """
+                HTTP/1.1 200 OK\r\nContent-Length: \(jpeg.count)\r\nBuffer-Width: 451\r\nBuffer-Height: 300\r
+                Buffer-Orientation: 1\r\nBuffer-Sequence: \(number)\r\n\r\n
+                """.utf8
+            ) + jpeg
+        }
+        _ = try place.file("stream", stream)
+        _ = try place.shell("{ cat $D/stream; sleep 60; } | socat -u - UNIX-CONNECT:$S")
+        try await eventually { receiver.hasPrinted(#""frames":2,"#) }
+        receiver.send(.interrupt)
+        let reading = try #require(try statistics(await receiver.ended().lines).first { $0["frames"] as? Int == 2 })
+        #expect(reading["missing"] as? Int == 3 && reading["connections"] as? Int == 1)
+    }
+
+    @Test func `statistics go to standard error where frames go to standard output`() async throws {
+        let receiver = try place.framesocket(
+            ["receive", place.socket, "--mjpeg", "--stats", "json", "--count", "3", "--quiet"]
+        )
+        let files = (0..<3).map { _ in Places.fixture("jpeg/chelsea-420.jpg") }
+        #expect(try await place.send("--wait", "30", "--passthrough", files[0], files[1], files[2]).status == 0)
+        let ending = await receiver.ended()
+        #expect(ending.status == 0)
+        #expect(try ending.output == files.flatMap { try Data.bytes(at: $0) })
+        let lines = ending.errors.split(separator: "\n").map(String.init)
+        let readings = try statistics(lines)
+        #expect(readings.count == lines.count && readings.last?["frames"] as? Int == 3)
+    }
+
+    #if os(Linux)
+        @Test(.needs("script")) func `a person at a terminal sees one line that changes`() async throws {
+            let terminal = try place.start(
+                Places.tool("script"),
+                ["-qefc", "'\(Places.framesocket)' receive '\(place.socket)'", "/dev/null"],
+                input: .silence
+            )
+            try await eventually { terminal.hasPrinted("listening at") }
+            try await eventually { terminal.hasPrinted("waiting for a sender") }
+            let sender = try place.framesocket(
+                ["send", place.socket, Places.fixture("jpeg/chelsea-420.jpg"), "--loop", "0", "--fps", "50", "--quiet"]
+            )
+            // Rate, size, drops, latency, on the line that began with a return.
+            try await eventually {
+                terminal.hasPrinted("frames/s, 451x300, ") && terminal.hasPrinted("0 dropped, latency ")
+            }
+            sender.send(.interrupt)
+            _ = await sender.ended()
+            try await eventually { terminal.hasPrinted("sender 1: ") }
+            terminal.kill()
+            #expect(terminal.hasPrinted("\r\u{1B}[K"))
+        }
+    #endif
+}

@@ -12,7 +12,11 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 void frame_thread_block_signals(void) {
@@ -37,6 +41,50 @@ int frame_socket_port(int descriptor) {
     socklen_t length = sizeof address;
     if (getsockname(descriptor, (struct sockaddr *)&address, &length) < 0) return -1;
     return ntohs(address.sin_port);
+}
+
+static bool has_option(int descriptor, int option, int wanted) {
+    int value = 0;
+    socklen_t length = sizeof value;
+    return getsockopt(descriptor, SOL_SOCKET, option, &value, &length) == 0 && value == wanted;
+}
+
+int frame_listener_inspect(int descriptor, struct frame_listener *listener, char *path, size_t capacity) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_un local;
+        struct sockaddr_in internet;
+        struct sockaddr_storage storage;
+    } address = {0};
+    socklen_t length = sizeof address;
+    if (getsockname(descriptor, &address.any, &length) < 0) return -1;
+    *listener = (struct frame_listener){
+        .family = address.any.sa_family,
+        .is_stream = has_option(descriptor, SO_TYPE, SOCK_STREAM),
+        .is_listening = has_option(descriptor, SO_ACCEPTCONN, 1),
+    };
+    size_t count = 0;
+    if (listener->family == AF_INET) {
+        listener->port = ntohs(address.internet.sin_port);
+        listener->is_loopback = address.internet.sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+    } else if (listener->family == AF_UNIX && length > offsetof(struct sockaddr_un, sun_path)) {
+        const char *name = address.local.sun_path;
+        count = length - offsetof(struct sockaddr_un, sun_path);
+        if (count > sizeof address.local.sun_path) count = sizeof address.local.sun_path;
+        // The length may count the NUL byte that ends a path; one at its start begins an abstract name.
+        if (name[0] != 0) count = strnlen(name, count);
+        if (count >= capacity) count = capacity - 1;
+        memcpy(path, name, count);
+        if (count > 0 && path[0] == 0) path[0] = '@';
+    }
+    path[count] = 0;
+    return 0;
+}
+
+int frame_listener_adopt(int descriptor) {
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) < 0) return -1;
+    return fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
 
 int frame_socket_error(int descriptor) {
@@ -132,6 +180,13 @@ int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
     return 0;
 }
 
+int frame_descriptor_limit(pid_t process, uint64_t *limit) {
+    struct rlimit both = {0};
+    if (prlimit(process, RLIMIT_NOFILE, NULL, &both) < 0) return -1;
+    *limit = both.rlim_cur;
+    return 0;
+}
+
 void frame_thread_set_name(const char *name) {
     pthread_setname_np(pthread_self(), name);
 }
@@ -139,7 +194,6 @@ void frame_thread_set_name(const char *name) {
 #elif defined(__APPLE__)
 
 #include <sys/event.h>
-#include <sys/un.h>
 #include <time.h>
 
 const int frame_directory_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -228,6 +282,17 @@ int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
     socklen_t length = sizeof *pid;
     if (getsockopt(descriptor, SOL_LOCAL, LOCAL_PEERPID, pid, &length) < 0) return -1;
     return getpeereid(descriptor, uid, gid);
+}
+
+int frame_descriptor_limit(pid_t process, uint64_t *limit) {
+    struct rlimit both = {0};
+    if (process != 0) {
+        errno = ENOTSUP;
+        return -1;
+    }
+    if (getrlimit(RLIMIT_NOFILE, &both) < 0) return -1;
+    *limit = both.rlim_cur;
+    return 0;
 }
 
 void frame_thread_set_name(const char *name) {

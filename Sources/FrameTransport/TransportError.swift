@@ -28,6 +28,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let addressInUse = Code("path.inUse")
         /// Another user could take the path over, or already has something there.
         public static let unsafePath = Code("path.unsafe")
+        /// A descriptor that was passed is no socket that a server can use.
+        public static let unfitSocket = Code("socket.unfit")
         /// The directory is missing, or may not be written to.
         public static let cannotCreate = Code("path.cannotCreate")
         /// Nobody listens at the path.

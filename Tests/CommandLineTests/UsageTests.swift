@@ -21,6 +21,7 @@ import Testing
         ("$F send --help", ["Usage: framesocket send PATH FILE", "--fps", "--loop", "--passthrough", "--size"]),
         ("$F record --help", ["Usage: framesocket record PATH FILE", "--once", "--overwrite"]),
         ("$F replay --help", ["Usage: framesocket replay FILE PATH", "--speed"]),
+        ("$F doctor --help", ["Usage: framesocket doctor PATH", "--json", "--timeout"]),
         ("$F demo --help", ["Usage: framesocket demo"]),
     ])
     func `help goes to standard output, and is no failure`(command: String, parts: [String]) async throws {
@@ -57,6 +58,9 @@ import Testing
         ("$F send $S $X/jpeg --fps 1e-300", "--fps wants"),
         ("$F send $S $X/jpeg --wait inf", "--wait wants"),
         ("$F demo --seconds 1e19", "--seconds wants"),
+        ("$F doctor", "one path"),
+        ("$F doctor tcp:80", "tcp:80 is a port"),
+        ("$F doctor $S --timeout 0", "--timeout wants"),
         ("$F send", "path of a server"),
         ("$F send $S", "pictures to send"),
         ("$F send $S $X/jpeg --quality 0", "--quality wants a whole number from 1 to 100"),

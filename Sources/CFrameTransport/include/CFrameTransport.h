@@ -7,6 +7,7 @@
 #define CFRAMETRANSPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -56,6 +57,23 @@ int frame_socket_accept(int listener);
 /// The port that a TCP socket is bound to.
 int frame_socket_port(int descriptor);
 
+/// What a socket is that somebody else has made.
+struct frame_listener {
+    /// Its address family: AF_UNIX, AF_INET, or another.
+    int family;
+    bool is_stream;
+    bool is_listening;
+    /// Whether it is bound to 127.0.0.1.
+    bool is_loopback;
+    uint16_t port;
+};
+
+/// Says what a socket is, and writes its path, closed with a NUL byte, to `path`; an abstract name begins with "@" there.
+int frame_listener_inspect(int descriptor, struct frame_listener *listener, char *path, size_t capacity);
+
+/// Makes a socket that was inherited non-blocking, and closed on exec.
+int frame_listener_adopt(int descriptor);
+
 /// What became of a connect that was under way: 0, or the error.
 int frame_socket_error(int descriptor);
 
@@ -70,6 +88,9 @@ extern const int frame_send_flags;
 
 /// Who is at the other end of a connected Unix-domain socket, as the kernel recorded it.
 int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid);
+
+/// How many descriptors a process may have, itself where `process` is 0; of others Linux alone tells.
+int frame_descriptor_limit(pid_t process, uint64_t *limit);
 
 /// Names the calling thread, for debuggers and `top -H`.
 void frame_thread_set_name(const char *name);

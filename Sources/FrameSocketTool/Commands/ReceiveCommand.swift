@@ -7,6 +7,7 @@ struct ReceiveCommand: Command {
     static let summary = "listen at a path and take the frames that come"
     static let help = """
         Usage: framesocket receive PATH [options]
+               framesocket receive --systemd [options]
 
         Listens at PATH, or at tcp:PORT of this machine, takes every frame of every
         sender, and goes on until it is stopped.
@@ -40,6 +41,10 @@ struct ReceiveCommand: Command {
           --stats json     print a JSON object a second with rate, size, drops and
                            latency; where frames go to standard output, on standard
                            error
+          --systemd        listen on the socket that systemd passes, which stays
+          --socket-name N  the one of that name (FileDescriptorName=), where there are
+                           several
+          --metrics FILE   write counters for Prometheus to FILE every 5 seconds
           --timeout S      end with exit code 75 unless --count is reached within S
                            seconds
           --quiet          tell nothing on standard error but failures
@@ -53,7 +58,7 @@ struct ReceiveCommand: Command {
         case raw(PixelFormat)
     }
 
-    let endpoint: SocketEndpoint
+    let place: ListeningPlace
     let tokens: HandshakeTokenFiles?
     /// What each sender is asked for as soon as it has connected; nil where that is nothing.
     let requests: [ControlRequest]
@@ -71,6 +76,8 @@ struct ReceiveCommand: Command {
     /// Whether a line a second is printed for scripts.
     let printsStatistics: Bool
     let wireLog: String?
+    /// The file that the counters are written to.
+    let metrics: String?
     let timeout: Double?
     let isQuiet: Bool
 
@@ -88,6 +95,7 @@ struct ReceiveCommand: Command {
         requests = try Self.requests(&arguments, wantsAudio: audio != nil)
         directory = try arguments.value("--output")
         wireLog = try arguments.value("--wire-log")
+        metrics = try arguments.value("--metrics")
         timeout = try arguments.number("--timeout")
         let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
         let raw = try arguments.value("--raw", "one of \(formats)") { PixelFormat(name: $0) }
@@ -103,11 +111,7 @@ struct ReceiveCommand: Command {
         }
         guard box == nil || raw != nil else { throw UsageError(message: "--letterbox goes with --raw") }
         output = raw.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
-        let paths = try arguments.rest()
-        guard paths.count == 1, let path = paths.first else {
-            throw UsageError(message: "receive wants one path to listen at")
-        }
-        endpoint = try Arguments.endpoint(path)
+        place = try ListeningPlace(&arguments)
     }
 
     private static func requests(
@@ -127,20 +131,20 @@ struct ReceiveCommand: Command {
     func run() async throws(CommandFailure) {
         let reception = Reception(self)
         let holder = Locked<FrameServer?>(nil)
+        let manager = ServiceManager()
+        prepare(for: manager)
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             do throws(CommandFailure) {
                 let server = try await listen(reception, holder)
-                await reception.report(.listening(at: server.endpoint))
-                return await receive(from: server, reception)
+                await announce(server, reception, to: manager)
+                return await receive(from: server, reception, manager)
             } catch {
                 return .failure(error)
             }
         } end: {
             // Where the server is being made just now, the lock waits for it: its socket has to go.
             guard let server = holder.withLock({ $0 }) else { return }
-            server.close()
-            await server.closed()
-            await reception.summarise()
+            await end(server, reception, manager)
         }
         try outcome.get()
     }
@@ -167,19 +171,25 @@ struct ReceiveCommand: Command {
             configuration.tokens = tokens
             configuration.tap = tap
             configuration.delivery = takesNewest ? .newest : .everyFrame
-            return try holder.withLock { holder throws(TransportError) in
-                let server = try FrameServer(at: endpoint, configuration: configuration)
-                holder = server
-                return server
+            let server = try holder.withLock { holder throws(TransportError) in
+                holder = try place.server(configuration)
+                return holder
             }
+            if let server { return server }
         } catch {
             await reception.report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
             throw CommandFailure(ExitCode(error), error.description)
         }
+        await reception.report(.failed(connection: nil, code: "socket.missing", message: place.complaint))
+        throw CommandFailure(.noInput, place.complaint)
     }
 
     /// Takes frames until there are enough, or something ends it.
-    private func receive(from server: FrameServer, _ reception: Reception) async -> Result<Void, CommandFailure> {
+    private func receive(
+        from server: FrameServer,
+        _ reception: Reception,
+        _ manager: ServiceManager
+    ) async -> Result<Void, CommandFailure> {
         // The frames are handled on a thread of their own: writing may block, and must not hold up the sockets, nor
         // Swift's pool.
         let thread = IOThread()
@@ -194,7 +204,10 @@ struct ReceiveCommand: Command {
                         await reception.finish(.failure(CommandFailure(.unavailable, "\(error)")))
                     }
                 }
+                // The server has ended, and all that came from it is handled.
+                await reception.finish(.success(()))
             }
+            group.addTask { await serve(server, reception, manager) }
             if let timeout {
                 group.addTask {
                     guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }

@@ -100,6 +100,9 @@ struct ReceptionTotals {
         lastAt = frame.receivedAt
     }
 
+    /// When the last frame came, on the monotonic clock; nil where none has.
+    var lastFrameAt: UInt64? { firstAt == nil ? nil : lastAt }
+
     /// Frames a second, from the first to the last.
     private var rate: String? {
         guard let firstAt, lastAt > firstAt, frames > 1 else { return nil }

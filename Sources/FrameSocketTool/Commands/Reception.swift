@@ -24,7 +24,7 @@ actor Reception {
     private var sound: WAVWriter?
     private var connections: [Int: FrameConnection] = [:]
     private var result: Result<Void, CommandFailure>?
-    private var waiter: CheckedContinuation<Result<Void, CommandFailure>, Never>?
+    private var waiters: [CheckedContinuation<Result<Void, CommandFailure>, Never>] = []
 
     init(_ command: ReceiveCommand) {
         self.command = command
@@ -39,7 +39,7 @@ actor Reception {
     /// Waits until there are enough frames, or ``finish(_:)`` is called.
     func outcome() async -> Result<Void, CommandFailure> {
         if let result { return result }
-        return await withCheckedContinuation { waiter = $0 }
+        return await withCheckedContinuation { waiters.append($0) }
     }
 
     /// Ends the reception; the first call counts.
@@ -49,8 +49,8 @@ actor Reception {
         if command.stopsSenders {
             for connection in connections.values { connection.close(.requestedByHost) }
         }
-        waiter?.resume(returning: result)
-        waiter = nil
+        for waiter in waiters { waiter.resume(returning: result) }
+        waiters = []
     }
 
     /// Tells a person what came.
@@ -166,9 +166,12 @@ actor Reception {
     // MARK: Telling
 
     /// What came from all senders, those included who are still connected.
-    private var totals: ReceptionTotals {
+    var totals: ReceptionTotals {
         connections.values.reduce(statistics) { $0.adding(received[$1.id], $1.supersededFrames) }
     }
+
+    /// How many senders are connected.
+    var senderCount: Int { connections.count }
 
     /// Tells once a second how it goes.
     func tick() {

@@ -18,9 +18,20 @@ enum Interruption {
         var end: (@Sendable () async -> Void)?
         var isEnding = false
         var isInterrupted = false
+        var isTermination = false
+        var termination = ExitCode.interrupted
     }
 
     private static let state = Locked(State())
+
+    /// How the program ends when it is asked to by the polite form of kill; default: as by Ctrl-C.
+    static var termination: ExitCode {
+        get { state.withLock { $0.termination } }
+        set { state.withLock { $0.termination = newValue } }
+    }
+
+    /// Whether that is what ends it.
+    static var isTermination: Bool { state.withLock { $0.isTermination } }
 
     /// Runs `program`, which has to exit, and waits for signals meanwhile on the main thread.
     static func watch(_ program: @escaping @Sendable () async -> Void) -> Never {
@@ -33,10 +44,12 @@ enum Interruption {
         unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
         // A write to a pipe without a reader is an error in place of a signal.
         signal(SIGPIPE, SIG_IGN)
+        // Without a terminal that could hang up it asks for nothing.
+        if !Terminal.isControlling { signal(SIGHUP, SIG_IGN) }
         Task { @concurrent in await program() }
         while true {
             var number: Int32 = 0
-            if unsafe sigwait(&signals, &number) == 0 { interrupt() }
+            if unsafe sigwait(&signals, &number) == 0 { interrupt(by: number) }
         }
     }
 
@@ -59,17 +72,18 @@ enum Interruption {
         return value
     }
 
-    private static func interrupt() {
-        let (end, mustExit) = state.withLock { state in
+    private static func interrupt(by number: Int32) {
+        let (end, mustExit, code) = state.withLock { state in
             let mustExit = state.isInterrupted || (state.end == nil && !state.isEnding)
+            state.isTermination = !state.isInterrupted && number == SIGTERM
             state.isInterrupted = true
-            return (state.end.take(), mustExit)
+            return (state.end.take(), mustExit, state.isTermination ? state.termination : .interrupted)
         }
-        if mustExit { exit(ExitCode.interrupted.rawValue) }
+        if mustExit { exit(code.rawValue) }
         guard let end else { return }
         Task {
             await end()
-            exit(ExitCode.interrupted.rawValue)
+            exit(code.rawValue)
         }
     }
 }

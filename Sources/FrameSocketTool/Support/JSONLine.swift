@@ -9,6 +9,9 @@ struct JSONLine {
         add("event", event)
     }
 
+    /// An object without members.
+    init() {}
+
     /// The whole line.
     var text: String { "{\(members)}" }
 
@@ -27,6 +30,11 @@ struct JSONLine {
 
     mutating func add(_ name: String, _ value: Bool) {
         addRaw(name, value ? "true" : "false")
+    }
+
+    /// A list of objects.
+    mutating func add(_ name: String, _ objects: [JSONLine]) {
+        addRaw(name, "[" + objects.map(\.text).joined(separator: ",") + "]")
     }
 
     private mutating func addRaw(_ name: String, _ value: String) {

@@ -13,6 +13,14 @@ enum Terminal {
     /// Whether a person sees standard error.
     static let isInteractive = isatty(STDERR_FILENO) == 1
 
+    /// Whether the process has a controlling terminal.
+    static var isControlling: Bool {
+        let descriptor = unsafe open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        close(descriptor)
+        return true
+    }
+
     /// Tells a person something, on standard error.
     static func say(_ text: String) {
         write(text + "\n", to: STDERR_FILENO)

@@ -97,7 +97,7 @@ public final class FrameServer: Sendable {
     ///   - configuration: how to receive; for a port, with tokens.
     ///   - delegate: as for a path.
     /// - Throws: as for a path, and `tokenRequired` or `invalidToken`.
-    public init(
+    public convenience init(
         at endpoint: SocketEndpoint,
         configuration: Configuration = .init(),
         delegate: (any FrameServerDelegate)? = nil
@@ -105,7 +105,36 @@ public final class FrameServer: Sendable {
         try configuration.thread.checkRunning()
         try endpoint.check(configuration.tokens)
         let socket = try ListeningSocket(at: endpoint, backlog: configuration.limits.backlog)
-        self.endpoint = socket.endpoint
+        self.init(socket, configuration, delegate)
+    }
+
+    /// Takes over a socket that listens already, as a service manager passes it.
+    ///
+    /// Its file is never removed, nor is its mode or backlog changed. Connections that come after ``close()`` or
+    /// ``drain()`` wait for whoever listens next.
+    ///
+    /// - Parameters:
+    ///   - socket: the server's from now on, also where this throws.
+    ///   - configuration: how to receive; for a port, with tokens.
+    ///   - delegate: as for a path.
+    /// - Throws: `unfitSocket`, `tokenRequired`, `invalidToken` or `system`.
+    public convenience init(
+        inheriting socket: InheritedSocket,
+        configuration: Configuration = .init(),
+        delegate: (any FrameServerDelegate)? = nil
+    ) throws(TransportError) {
+        let socket = try ListeningSocket(inheriting: socket)
+        try configuration.thread.checkRunning()
+        try socket.endpoint.check(configuration.tokens)
+        self.init(socket, configuration, delegate)
+    }
+
+    private init(
+        _ socket: consuming ListeningSocket,
+        _ configuration: Configuration,
+        _ delegate: (any FrameServerDelegate)?
+    ) {
+        endpoint = socket.endpoint
         self.configuration = configuration
         driver = ListeningDriver(socket, configuration: configuration, delegate: delegate)
         configuration.thread.execute { [driver] in driver.start() }
@@ -130,7 +159,16 @@ public final class FrameServer: Sendable {
         configuration.thread.execute { [driver] in driver.close() }
     }
 
-    /// Waits until the server, after ``close()``, has ended, its connections included.
+    /// Stops to listen, and ends every connection in order once what has arrived on it is delivered.
+    ///
+    /// Senders are told at once that the connection ends, and have ``TransportLimits/linger`` to come to a stop. Every
+    /// frame that is complete by then is delivered, as fast as it is consumed; one that is not is dropped. Where
+    /// nobody consumes, ``close()`` ends it.
+    public func drain() {
+        configuration.thread.execute { [driver] in driver.drain() }
+    }
+
+    /// Waits until the server, after ``close()`` or ``drain()``, has ended, its connections included.
     public func closed() async {
         await driver.closed.wait()
     }

@@ -44,6 +44,14 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         for connection in connections.values { connection.close() }
     }
 
+    /// Stops to listen, and lets each connection come to its end.
+    func drain() {
+        // Who has come to an inherited socket waits there for the next process.
+        if socket?.isOwn == true { acceptAll() }
+        end(nil)
+        for connection in connections.values { connection.drain() }
+    }
+
     // MARK: IOHandler
 
     func becameReady(_ readiness: Readiness) {

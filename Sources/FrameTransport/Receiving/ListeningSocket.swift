@@ -25,6 +25,25 @@ struct ListeningSocket: ~Copyable {
         self.socket = socket
     }
 
+    /// Takes over a socket that listens already.
+    ///
+    /// Nobody here has a claim to its path: that stays, for whoever passed the socket.
+    init(inheriting inherited: InheritedSocket) throws(TransportError) {
+        let socket = OwnedDescriptor(inherited.descriptor)
+        let endpoint = try inherited.endpoint()
+        do {
+            try Syscalls.adoptListener(socket.rawValue)
+        } catch {
+            throw TransportError(.system, systemError: error, "the inherited socket cannot be used")
+        }
+        self.endpoint = endpoint
+        claim = nil
+        self.socket = socket
+    }
+
+    /// Whether connections that nobody has accepted are lost when this closes.
+    var isOwn: Bool { claim != nil }
+
     private static func makeSocket(
         for address: SocketAddress,
         at endpoint: SocketEndpoint

@@ -24,7 +24,17 @@ struct PathLock: ~Copyable {
     }
 
     private static func name(in directory: borrowing SocketDirectory) -> String {
-        directory.path.name + ".lock"
+        name(for: directory.path)
+    }
+
+    /// The name of the file, beside the socket.
+    static func name(for path: SocketPath) -> String { path.name + ".lock" }
+
+    /// Whether it is a plain file of this user's.
+    ///
+    /// One with a second name is a file of this user's that somebody has linked here.
+    static func isUsable(_ entry: Syscalls.Entry) -> Bool {
+        entry.kind == .file && entry.owner == Syscalls.effectiveUserID && entry.links <= 1
     }
 
     private static func lock(in directory: borrowing SocketDirectory) throws(TransportError) -> OwnedDescriptor {
@@ -75,9 +85,8 @@ struct PathLock: ~Copyable {
         }
     }
 
-    /// One with a second name is a file of this user's that somebody has linked here.
     private static func check(_ entry: Syscalls.Entry, in directory: borrowing SocketDirectory) throws(TransportError) {
-        guard entry.kind == .file, entry.owner == Syscalls.effectiveUserID, entry.links <= 1 else {
+        guard isUsable(entry) else {
             throw TransportError(
                 .unsafePath,
                 path: directory.path.text,

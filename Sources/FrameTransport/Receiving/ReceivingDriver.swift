@@ -38,6 +38,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// Why this side ends the connection, once it does.
     private var ending: FinishReason?
     private var isLingering: Bool { ending != nil }
+    /// Whether this side ends the connection, once what has arrived is delivered.
+    private var isDraining = false
     private var requests = RequestWriter()
     private var hasSaidHello = false
     private var stopReason: FinishReason?
@@ -151,6 +153,23 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         discardInput()
     }
 
+    /// Closes in order, as ``close(_:)`` does, and delivers what has arrived and what comes until the sender stops.
+    func drain() {
+        guard isReady else { return close() }
+        guard !isLingering, !isDraining, let socket = descriptor?.rawValue else { return }
+        isDraining = true
+        Syscalls.shutdownSending(socket)
+        registration?.deadline = MonotonicClock.deadline(in: limits.linger)
+    }
+
+    /// Takes nothing more from a sender that has not stopped: what has arrived by now is all that is delivered.
+    private func cutOff() {
+        guard let socket = descriptor?.rawValue else { return }
+        Syscalls.shutdownReceiving(socket)
+        receiver.socketBecameReady([.readable, .hangup])
+        turn()
+    }
+
     /// Sends a request to the sender, which need not understand it; one that cannot be taken is dropped.
     ///
     /// A sender heeds requests only after a hello, so the first one is preceded by it.
@@ -179,6 +198,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     func deadlinePassed() {
         if let ending { return finish(.closedLocally(ending)) }
+        if isDraining { return cutOff() }
         guard isReady else {
             return finish(.failed(TransportError(.handshakeTimedOut, "the sender did not show its token in time")))
         }
@@ -200,10 +220,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         messagesLeft = Self.messagesPerTurn
         while messagesLeft > 0 {
             guard sink != nil || mailbox.makesRoom() else {
-                // The wait is the consumer's: no deadline runs against the peer.
-                registration?.deadline = nil
-                deadlinePhase = nil
-                return
+                // The wait is the consumer's.
+                return suspendDeadline()
             }
             guard let frame = receive() else { return }
             messagesLeft -= 1
@@ -236,10 +254,10 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
                     updateDeadline()
                     return nil
                 case .endOfStream:
-                    finish(.closedByPeer(stopReason ?? .stoppedByUser))
+                    finish(isDraining ? .closedLocally(.stoppedByUser) : .closedByPeer(stopReason ?? .stoppedByUser))
                 }
             } catch {
-                finish(.failed(error))
+                finish(isDraining && error.isTruncation ? .closedLocally(.stoppedByUser) : .failed(error))
             }
         }
         return nil
@@ -260,9 +278,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         case .granted(let grant): return receiver.take(grant)
         case .waiting(let id): awaitedGrant = id
         }
-        // The wait is this side's: no deadline runs against the peer.
-        registration?.deadline = nil
-        deadlinePhase = nil
+        // The wait is this side's.
+        suspendDeadline()
     }
 
     private func granted(_ grant: MemoryBudget.Grant) {
@@ -293,6 +310,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     /// Deadlines are absolute: set when a phase begins, and left alone while bytes trickle in.
     private func updateDeadline() {
+        guard !isDraining else { return }
         let current = (phase: receiver.phase, messages: receiver.messages)
         if let deadlinePhase, deadlinePhase == current { return }
         deadlinePhase = current
@@ -303,6 +321,13 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             case .body(let length): limits.bodyDuration(length: length)
             }
         registration?.deadline = duration.map { MonotonicClock.deadline(in: $0) }
+    }
+
+    /// Lets no deadline run against the peer; that of an end, which is this side's, goes on.
+    private func suspendDeadline() {
+        guard !isDraining else { return }
+        registration?.deadline = nil
+        deadlinePhase = nil
     }
 
     private func endForUndecodableFrames() {
@@ -334,6 +359,13 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         onEnd?(reason)
         onClosed?()
         (sink, onEnd, onReady, onClosed) = (nil, nil, nil, nil)
+    }
+}
+
+extension TransportError {
+    /// Whether the stream ended within a message, as it may where this side ends it, or broke.
+    fileprivate var isTruncation: Bool {
+        code == .connectionLost || wireError?.code == .headTruncated || wireError?.code == .bodyTruncated
     }
 }
 

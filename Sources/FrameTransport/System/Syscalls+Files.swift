@@ -13,7 +13,7 @@ extension Syscalls {
     /// What stands at a name, itself and not what it may link to.
     struct Entry {
         enum Kind {
-            case file, directory, socket, other
+            case file, directory, socket, link, other
         }
 
         let device: UInt64
@@ -33,6 +33,7 @@ extension Syscalls {
                 case S_IFREG: .file
                 case S_IFDIR: .directory
                 case S_IFSOCK: .socket
+                case S_IFLNK: .link
                 default: .other
                 }
             mode = UInt32(status.st_mode & ~S_IFMT)

@@ -154,6 +154,13 @@ extension Syscalls {
         _ = shutdown(socket, Int32(SHUT_WR))
     }
 
+    /// Takes nothing more; what has arrived is read, and then the end.
+    ///
+    /// On Apple systems what has arrived is lost with it.
+    static func shutdownReceiving(_ socket: Int32) {
+        _ = shutdown(socket, Int32(SHUT_RD))
+    }
+
     /// Asks for a send buffer of `bytes`; the system may give less, and says nothing.
     static func setSendBuffer(of socket: Int32, bytes: Int) {
         var bytes = Int32(clamping: bytes)

@@ -1,0 +1,64 @@
+import FrameSocket
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The counters of a reception, as Prometheus reads them from a file.
+struct ReceptionMetrics {
+    let endpoint: SocketEndpoint
+    /// Senders that are connected.
+    let connections: Int
+    let refused: Int
+    let totals: ReceptionTotals
+
+    /// The text format, version 0.0.4; each metric is labelled with the socket, so that several receivers are told apart.
+    var text: String {
+        var text = ""
+        add(&text, "connections_total", "counter", "Senders that have connected.", totals.connections)
+        add(&text, "connections", "gauge", "Senders that are connected.", connections)
+        add(&text, "refused_connections_total", "counter", "Senders that were turned away.", refused)
+        add(&text, "frames_total", "counter", "Frames received.", totals.frames)
+        add(&text, "frame_bytes_total", "counter", "Bytes of the JPEGs received.", totals.bytes)
+        add(&text, "missing_frames_total", "counter", "Frames that senders numbered and dropped.", totals.missing)
+        add(&text, "superseded_frames_total", "counter", "Frames that gave way to newer ones.", totals.superseded)
+        add(&text, "undecodable_frames_total", "counter", "Frames that could not be decoded.", totals.undecodable)
+        if let lastFrameAt = totals.lastFrameAt {
+            // Of the monotonic clock, which says how long ago it was.
+            let age = Double(MonotonicClock.now() &- lastFrameAt) / 1e9
+            let stamp = Format.decimal(Self.now - age, digits: 3)
+            add(&text, "last_frame_timestamp_seconds", "gauge", "When the last frame came, in Unix time.", stamp)
+        }
+        return text
+    }
+
+    private func add(_ text: inout String, _ name: String, _ type: String, _ help: String, _ value: some Any) {
+        let name = "framesocket_" + name
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+        text += "\(name){socket=\"\(Self.escaped(endpoint.description))\"} \(value)\n"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": result += "\\\\"
+            case "\"": result += "\\\""
+            case "\n": result += "\\n"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    /// Seconds of Unix time.
+    private static var now: Double {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}

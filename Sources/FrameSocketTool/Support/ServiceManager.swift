@@ -1,0 +1,99 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The service manager that started this program, and what it is told: the protocol of sd_notify(3).
+///
+/// One datagram of `NAME=value` lines goes to the socket that `NOTIFY_SOCKET` names.
+struct ServiceManager: Sendable {
+    /// What there is to tell.
+    enum State {
+        /// Whoever waits for this service may go on.
+        case ready(status: String)
+        /// The watchdog need not bite.
+        case alive
+        case stopping
+
+        fileprivate var text: String {
+            switch self {
+            // A line of its own: what is behind a line feed would be another assignment.
+            case .ready(let status): "READY=1\nSTATUS=\(status.prefix { !$0.isNewline })"
+            case .alive: "WATCHDOG=1"
+            case .stopping: "STOPPING=1"
+            }
+        }
+    }
+
+    /// The name of its socket: a path, or one that begins with a NUL byte; nil where nobody wants to be told.
+    private let name: [UInt8]?
+
+    /// How often it wants to hear that the program is alive: twice in the time after which it would end it.
+    let watchdogInterval: Duration?
+
+    /// Takes what the environment says.
+    init() {
+        name = Self.value("NOTIFY_SOCKET").flatMap(Self.name)
+        let isMeant = Self.value("WATCHDOG_PID").map { $0 == String(getpid()) } ?? true
+        let microseconds = Self.value("WATCHDOG_USEC").flatMap { Int64($0) } ?? 0
+        watchdogInterval = isMeant && name != nil && microseconds > 1 ? .microseconds(microseconds / 2) : nil
+    }
+
+    /// Whether somebody wants to be told.
+    var isThere: Bool { name != nil }
+
+    /// Tells it; where that fails a person is told why.
+    func tell(_ state: State) {
+        guard let name else { return }
+        do {
+            try Self.send(Array(state.text.utf8), to: name)
+        } catch {
+            Terminal.say("the service manager cannot be told: \(error.message)")
+        }
+    }
+
+    private static func value(_ name: String) -> String? {
+        unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+
+    /// A name as the socket's address has it; nil for what is neither a path nor abstract, as a virtual machine's port.
+    private static func name(_ text: String) -> [UInt8]? {
+        let bytes = Array(text.utf8)
+        let capacity = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
+        guard bytes.count > 1, bytes.count < capacity else { return nil }
+        switch bytes.first {
+        case UInt8(ascii: "/"): return bytes
+        case UInt8(ascii: "@"): return [0] + bytes.dropFirst()
+        default: return nil
+        }
+    }
+
+    private static func send(_ message: [UInt8], to name: [UInt8]) throws(Files.Failure) {
+        #if canImport(Glibc)
+            let type = Int32(SOCK_DGRAM.rawValue)
+        #else
+            let type = SOCK_DGRAM
+        #endif
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else { throw Files.Failure("NOTIFY_SOCKET") }
+        defer { close(descriptor) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
+        // An abstract name is as long as its address says, and no NUL byte ends it.
+        let size = MemoryLayout<sockaddr_un>.size
+        let length = socklen_t(clamping: size - MemoryLayout.size(ofValue: address.sun_path) + name.count)
+        let count = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe message.withUnsafeBytes { bytes in
+                    unsafe sendto(descriptor, bytes.baseAddress, bytes.count, 0, pointer, length)
+                }
+            }
+        }
+        guard count == message.count else { throw Files.Failure("NOTIFY_SOCKET") }
+    }
+}

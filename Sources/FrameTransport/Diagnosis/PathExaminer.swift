@@ -1,0 +1,109 @@
+/// Looks at a path as a server would that is about to listen there, and a sender that is about to connect.
+///
+/// It blocks, for its deadline at most.
+struct PathExaminer {
+    private(set) var findings: [PathFinding] = []
+
+    private let peers: PeerPolicy
+    private let patience: Duration
+
+    init(peers: PeerPolicy, patience: Duration) {
+        self.peers = peers
+        self.patience = patience
+    }
+
+    mutating func examine(_ text: String) {
+        var server: Int32?
+        if let path = examineText(text) { server = examinePlace(path) }
+        examineDescriptors(of: server)
+    }
+
+    // MARK: The path itself
+
+    private mutating func examineText(_ text: String) -> SocketPath? {
+        do {
+            let path = try SocketPath(text)
+            if !path.isWhole { findings.append(Self.longPath(text)) }
+            return path
+        } catch {
+            findings.append(error.code == .pathTooLong ? Self.tooLong(text) : Self.invalid(error))
+            return nil
+        }
+    }
+
+    // MARK: Where it leads
+
+    /// Looks at the directory and at what stands there, and gives the process that listens.
+    private mutating func examinePlace(_ path: SocketPath) -> Int32? {
+        let directory: OwnedDescriptor
+        do {
+            directory = try Syscalls.openDirectory(path.directory)
+        } catch {
+            findings.append(Self.unusableDirectory(path, error))
+            return nil
+        }
+        var probe = SocketProbe(path: path, directory: directory.rawValue, peers: peers, patience: patience)
+        let found = Self.entryFinding(path, in: directory.rawValue) ?? probe.finding()
+        // Whether more can be made there matters only to a server that is to start.
+        let isServed = [.liveServer, .silentServer, .refusedPeer].contains(found.code)
+        findings += Self.directoryFindings(path, directory.rawValue, isServed: isServed)
+        if !isServed, let lock = Self.lockFinding(path, in: directory.rawValue) { findings.append(lock) }
+        findings.append(found)
+        return probe.server
+    }
+
+    private static func directoryFindings(_ path: SocketPath, _ directory: Int32, isServed: Bool) -> [PathFinding] {
+        var findings: [PathFinding] = []
+        do throws(Errno) {
+            let entry = try Syscalls.entry(of: directory)
+            if entry.owner != Syscalls.effectiveUserID, entry.owner != 0 {
+                findings.append(foreignDirectory(path, entry))
+            } else if entry.isOpenToOthers {
+                findings.append(openDirectory(path, entry))
+            }
+            do throws(Errno) {
+                try Syscalls.checkWritable(directory)
+            } catch {
+                findings.append(readOnlyDirectory(path, entry, error, isServed: isServed))
+            }
+        } catch {
+            findings.append(system(error, "the directory \(path.directory) cannot be looked at"))
+        }
+        return findings
+    }
+
+    /// What there is to say of the path's entry; nil where it is a socket, which is to be asked.
+    private static func entryFinding(_ path: SocketPath, in directory: Int32) -> PathFinding? {
+        do throws(Errno) {
+            let entry = try Syscalls.entry(named: path.name, in: directory)
+            return entry.kind == .socket ? nil : notASocket(path, entry)
+        } catch .noEntry {
+            return free(path)
+        } catch {
+            return system(error, "what stands at the path cannot be looked at")
+        }
+    }
+
+    private static func lockFinding(_ path: SocketPath, in directory: Int32) -> PathFinding? {
+        let name = PathLock.name(for: path)
+        guard let entry = try? Syscalls.entry(named: name, in: directory), !PathLock.isUsable(entry) else { return nil }
+        return unusableLock(path, entry)
+    }
+
+    // MARK: The system
+
+    /// How many descriptors a server should have left: one for each sender that it takes.
+    private static let wantedDescriptors = TransportLimits().connections
+
+    private mutating func examineDescriptors(of server: Int32?) {
+        addDescriptors(of: nil)
+        // The system's own process, which may listen for others, shows its descriptors to root alone.
+        if let server, server > 1 { addDescriptors(of: server) }
+    }
+
+    private mutating func addDescriptors(of process: Int32?) {
+        guard let use = Syscalls.descriptorUse(of: process) else { return }
+        let isShort = use.limit - use.open < Self.wantedDescriptors
+        findings.append(Self.descriptors(use, of: process, wanted: isShort ? Self.wantedDescriptors : nil))
+    }
+}

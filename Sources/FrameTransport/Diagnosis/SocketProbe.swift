@@ -1,0 +1,89 @@
+/// Asks a socket whether somebody listens there, who it is, and whether connections are taken.
+///
+/// It connects, says at once that nothing will come, and waits for the other side to end too, as every server does that
+/// takes the connection and reads: so that one which is stopped, or has too many waiting, is told from one that is well.
+struct SocketProbe {
+    /// The process that listens, where the system tells.
+    private(set) var server: Int32?
+
+    private let path: SocketPath
+    private let directory: Int32
+    private let peers: PeerPolicy
+    private let patience: Duration
+    private let deadline: UInt64
+
+    /// How long to wait between two attempts where the queue of those who wait is full, in nanoseconds.
+    private static let pause: UInt64 = 10_000_000
+
+    init(path: SocketPath, directory: Int32, peers: PeerPolicy, patience: Duration) {
+        self.path = path
+        self.directory = directory
+        self.peers = peers
+        self.patience = patience
+        deadline = MonotonicClock.deadline(in: patience)
+    }
+
+    /// What there is to say of the socket and of whoever listens there.
+    mutating func finding() -> PathFinding {
+        let socket: OwnedDescriptor
+        do {
+            socket = try connect()
+        } catch {
+            return failure(error)
+        }
+        let peer: PeerCredentials
+        do {
+            peer = try peers.admit(socket.rawValue, at: path.text)
+        } catch {
+            let peer = try? Syscalls.peer(of: socket.rawValue)
+            server = peer?.processID
+            return PathExaminer.refusedPeer(path, peer)
+        }
+        server = peer.processID
+        Syscalls.shutdownSending(socket.rawValue)
+        return isEnded(socket.rawValue)
+            ? PathExaminer.liveServer(path, peer) : PathExaminer.silentServer(path, peer, patience)
+    }
+
+    private func connect() throws(Errno) -> OwnedDescriptor {
+        let address = SocketAddress.path(path)
+        while true {
+            let socket = try Syscalls.makeSocket(for: address)
+            do throws(Errno) {
+                try Syscalls.connectSocket(socket.rawValue, to: address, in: directory)
+                return socket
+            } catch .again where MonotonicClock.now() < deadline {
+                Syscalls.pause(until: min(deadline, MonotonicClock.now() &+ Self.pause))
+            }
+        }
+    }
+
+    /// Reads away what comes until the other side ends; false where it has not by the deadline.
+    private func isEnded(_ socket: Int32) -> Bool {
+        unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { scratch in
+            let nothing = unsafe MemoryRun(start: nil, count: 0)
+            while MonotonicClock.now() < deadline {
+                switch try? unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
+                // A connection that was reset has ended too.
+                case .bytes(0, _), nil: return true
+                case .bytes: continue
+                case .wouldBlock:
+                    guard (try? Syscalls.waitForInput(on: socket, until: deadline)) == true else { return false }
+                }
+            }
+            return false
+        }
+    }
+
+    private func failure(_ error: Errno) -> PathFinding {
+        let entry = try? Syscalls.entry(named: path.name, in: directory)
+        switch error {
+        case .refused: return PathExaminer.deadSocket(path, entry)
+        case .noEntry: return PathExaminer.free(path)
+        case .again: return PathExaminer.silentServer(path, nil, patience)
+        case .wrongType: return PathExaminer.wrongType(path)
+        case .accessDenied, .notPermitted: return PathExaminer.closedSocket(path, entry, error)
+        default: return PathExaminer.system(error, "the socket cannot be connected to")
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// A listening socket that this process was started with: a service manager made it, and keeps it.
+///
+///     if let socket = try InheritedSocket.passed().first {
+///         let server = try FrameServer(inheriting: socket)
+///     }
+public struct InheritedSocket: Sendable, Hashable {
+    /// The descriptor's number in this process.
+    public let descriptor: Int32
+
+    /// The name that the service manager gave it (`FileDescriptorName=` of systemd); nil where it gave none.
+    public let name: String?
+
+    /// A socket of which the program knows by other means.
+    public init(descriptor: Int32, name: String? = nil) {
+        self.descriptor = descriptor
+        self.name = name
+    }
+
+    /// The sockets that systemd has passed to this process, as sd_listen_fds(3) lays it down; none where it has not.
+    ///
+    /// `LISTEN_PID` must be this process's number, `LISTEN_FDS` says how many there are, from descriptor 3, and
+    /// `LISTEN_FDNAMES` what they are called. They are closed on exec from now on. Each call gives the same sockets,
+    /// of which each may be taken over once.
+    ///
+    /// - Throws: `unfitSocket`, where the count is none or a descriptor is not open.
+    public static func passed() throws(TransportError) -> [InheritedSocket] {
+        guard let process = Syscalls.environment("LISTEN_PID"), process == String(Syscalls.processID),
+            let text = Syscalls.environment("LISTEN_FDS")
+        else { return [] }
+        guard let count = Int32(text), (0...Syscalls.maximumPassed).contains(count) else {
+            throw TransportError(.unfitSocket, "LISTEN_FDS is \"\(text)\" and should be a number of descriptors")
+        }
+        let names = Syscalls.environment("LISTEN_FDNAMES").map(Self.names) ?? []
+        var sockets: [InheritedSocket] = []
+        for index in 0..<count {
+            let descriptor = Syscalls.firstPassed + index
+            do {
+                try Syscalls.setCloseOnExec(descriptor)
+            } catch {
+                throw TransportError(
+                    .unfitSocket,
+                    systemError: error,
+                    "LISTEN_FDS promises \(count) descriptors, and \(descriptor) is not there"
+                )
+            }
+            let name = names.count == count ? names[sockets.count] : nil
+            sockets.append(InheritedSocket(descriptor: descriptor, name: name))
+        }
+        return sockets
+    }
+
+    private static func names(_ text: String) -> [String] {
+        text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    /// Where the socket listens.
+    ///
+    /// - Throws: `unfitSocket`, where it does not listen for streams at a path or at a port of the loopback address.
+    func endpoint() throws(TransportError) -> SocketEndpoint {
+        let found: Syscalls.Listener
+        do {
+            found = try Syscalls.listener(descriptor)
+        } catch {
+            throw TransportError(.unfitSocket, systemError: error, "descriptor \(descriptor) is no socket")
+        }
+        guard found.isStream else {
+            throw unfit("is for datagrams or packets, and frames need a stream (ListenStream= of systemd)")
+        }
+        guard found.isListening else {
+            throw unfit("does not listen; a connection is passed where systemd's unit says Accept=yes, and it must not")
+        }
+        switch found.address {
+        case .path(let path): return .path(path)
+        case .loopback(let port): return .loopback(port: port)
+        case .other: throw unfit("listens neither at a path nor at a port of 127.0.0.1")
+        }
+    }
+
+    private func unfit(_ reason: String) -> TransportError {
+        TransportError(.unfitSocket, "the inherited socket (descriptor \(descriptor)) \(reason)")
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import Testing
+
+/// `framesocket doctor`: what it says, how it ends, and what it leaves alone.
+@Suite(.serialized) struct DoctorTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// One finding as it is printed for scripts.
+    private struct Finding: Decodable {
+        let code, severity, message: String
+        let mend: String?
+        let bytes, limit, pid, uid, open: Int?
+    }
+
+    private struct Diagnosis: Decodable {
+        let event, path, severity: String
+        let findings: [Finding]
+    }
+
+    private func diagnosis(_ ending: Ending) throws -> Diagnosis {
+        try #require(ending.lines.count == 1, "\(ending)")
+        return try JSONDecoder().decode(Diagnosis.self, from: Data(ending.output))
+    }
+
+    private static let python = "$(command -v python3)"
+    private static let bind = "import socket; s = socket.socket(socket.AF_UNIX); s.bind('$D/t')"
+
+    /// Each with the exit code, the command that makes the place, the path, and the code of the finding that counts.
+    @Test(arguments: [
+        (0, ":", "$D/t", "path.free"),
+        (0, ":", "$S", "server.live"),
+        (69, "python3 -c \"\(bind)\"", "$D/t", "socket.dead"),
+        (69, "ulimit -n 60", "$D/t", "descriptors.few"),
+        (73, ":", "''", "path.invalid"),
+        (73, ":", "$D/$(printf '%0120d' 0)", "path.tooLong"),
+        (73, ":", "$D/none/t", "directory.missing"),
+        (73, "touch $D/file", "$D/file/t", "directory.notADirectory"),
+        (73, "mkdir -m 777 $D/open", "$D/open/t", "directory.openToOthers"),
+        (73, "touch $D/t", "$D/t", "path.notASocket"),
+        (73, "ln -s $S $D/t", "$D/t", "path.symlink"),
+        (73, "mkdir $D/t.lock", "$D/t", "path.lockUnusable"),
+        (
+            73,
+            "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind('$D/t')\"",
+            "$D/t", "socket.wrongType"
+        ),
+    ])
+    func `each finding has its code and ends the program as it should`(
+        code: Int32,
+        preparation: String,
+        path: String,
+        finding: String
+    ) async throws {
+        // Somebody listens at $S, whom nothing of this may disturb.
+        let receiver = try await place.receiver("--count", "1", "--json")
+        let ending = try await place.shell("\(preparation); $F doctor \(path) --json --timeout 60").ended()
+        #expect(ending.status == code, "\(ending)")
+        let diagnosis = try diagnosis(ending)
+        #expect(diagnosis.event == "diagnosis")
+        #expect(diagnosis.severity == (code == 0 ? "note" : code == 69 ? "warning" : "failure"))
+        let found = try #require(diagnosis.findings.first { $0.code == finding }, "\(ending)")
+        #expect(found.severity == diagnosis.severity)
+        #expect((found.mend == nil) == (code == 0))
+        #expect(ending.errors.contains(found.message) == (code != 0))
+        #expect(diagnosis.findings.last?.code == "jpeg.library")
+        #expect(diagnosis.findings.last?.message.contains("libturbojpeg") == true)
+
+        let names = try place.names()
+        let words = try await place.shell("ulimit -n \(finding == "descriptors.few" ? 60 : 1024); $F doctor \(path)")
+            .ended()
+        #expect(words.status == code)
+        #expect(words.text.contains(found.message) && words.text.contains("(\(finding))"))
+        if let mend = found.mend { #expect(words.text.contains("mend: \(mend)\n")) }
+        #expect(try place.names() == names)
+
+        #expect(try await place.send(Places.fixture("jpeg/chelsea-420.jpg")).status == 0)
+        #expect(await receiver.ended().status == 0)
+    }
+
+    @Test func `a live server is named by its process and user, with its descriptors`() async throws {
+        let receiver = try await place.receiver("--json")
+        let ending = try await place.shell("$F doctor $S --json").ended()
+        let diagnosis = try diagnosis(ending)
+        let server = try #require(diagnosis.findings.first { $0.code == "server.live" })
+        #expect(server.pid == receiver.id && server.uid == Int(geteuid()))
+        let descriptors = diagnosis.findings.filter { $0.code == "descriptors.free" }
+        #expect(descriptors.map(\.pid).contains(receiver.id))
+        #expect(descriptors.allSatisfy { ($0.open ?? 0) > 2 && ($0.limit ?? 0) > ($0.open ?? 0) })
+        // The receiver saw a sender that came and went, and no failure.
+        try await receiver.lines(3)
+        receiver.send(.interrupt)
+        #expect(try await receiver.ended().events.map(\.name) == ["listening", "connected", "closed"])
+    }
+
+    @Test func `a server that is stopped is told from one that is well`() async throws {
+        let receiver = try await place.receiver("--json")
+        let stopped = try await place.shell("kill -STOP \(receiver.id); $F doctor $S --json --timeout 0.2").ended()
+        #expect(stopped.status == 75, "\(stopped)")
+        let silent = try diagnosis(stopped).findings.first { $0.code == "server.noAnswer" }
+        #expect(silent?.pid == receiver.id)
+        let awake = try await place.shell("kill -CONT \(receiver.id); $F doctor $S --json --timeout 60").ended()
+        #expect(awake.status == 0, "\(awake)")
+        receiver.send(.interrupt)
+        #expect(await receiver.ended().status == 130)
+    }
+
+    #if os(Linux)
+        @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
+        func `another user's server is not one to deal with`() async throws {
+            try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: place.directory)
+            let code = """
+                import socket
+                s = socket.socket(socket.AF_UNIX); s.bind('\(place.path("t"))'); s.listen()
+                print('listening', flush=True)
+                print(len(s.accept()[0].recv(1)))
+                """
+            let server = try place.start(
+                Places.tool("setpriv"),
+                ["--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", code]
+            )
+            try await server.lines(1)
+            let ending = try await place.shell("$F doctor $D/t --json").ended()
+            #expect(ending.status == 69, "\(ending)")
+            let refused = try diagnosis(ending).findings.first { $0.code == "peer.refused" }
+            #expect(refused?.uid == 65_534 && refused?.pid == server.id)
+            #expect(await server.ended().text == "listening\n0\n")
+        }
+
+        @Test func `a long path is a note, and says by which way it goes`() async throws {
+            let deep = place.directory + "/" + String(repeating: "d", count: 150)
+            try FileManager.default.createDirectory(
+                atPath: deep,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+            let ending = try await place.shell("$F doctor \(deep)/s --json").ended()
+            #expect(ending.status == 0, "\(ending)")
+            let long = try #require(try diagnosis(ending).findings.first { $0.code == "path.long" })
+            #expect(long.bytes == deep.utf8.count + 2 && long.limit == 107)
+            #expect(long.message.contains("descriptor of its directory"))
+        }
+    #endif
+
+    @Test func `what nobody reads is no failure`() async throws {
+        let ending = try await place.shell("$F doctor $D/t | true; $F doctor $D/t >&-; echo $?").ended()
+        #expect(ending.status == 0, "\(ending)")
+    }
+}

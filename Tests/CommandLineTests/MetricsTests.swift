@@ -1,0 +1,140 @@
+import Foundation
+import Testing
+
+/// `framesocket receive --metrics`: counters in a file, as node_exporter collects them.
+@Suite(.serialized) struct MetricsTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    private static let names = [
+        "connections_total", "connections", "refused_connections_total", "frames_total", "frame_bytes_total",
+        "missing_frames_total", "superseded_frames_total", "undecodable_frames_total",
+    ]
+
+    /// What the file says, metric by metric.
+    ///
+    /// Every line has to be one of the text format.
+    private func metrics(_ name: String = "m.prom", socket: String? = nil) throws -> [String: Double] {
+        let text = String(decoding: try Data.bytes(at: place.path(name)), as: UTF8.self)
+        #expect(text.hasSuffix("\n"))
+        let label = "{socket=\"\(socket ?? place.socket)\"} "
+        var values: [String: Double] = [:]
+        var lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)[...]
+        while !lines.isEmpty {
+            try #require(lines.count >= 3, "\(text)")
+            let (help, type, sample) = (lines.removeFirst(), lines.removeFirst(), lines.removeFirst())
+            let name = try #require(help.split(separator: " ").dropFirst(2).first)
+            #expect(help.hasPrefix("# HELP framesocket_"))
+            let kind = name.hasSuffix("_total") ? "counter" : "gauge"
+            #expect(type == "# TYPE \(name) \(kind)")
+            #expect(sample.hasPrefix(name + label), "\(sample)")
+            values[String(name.dropFirst("framesocket_".count))] = Double(sample.dropFirst(name.count + label.count))
+        }
+        return values
+    }
+
+    @Test func `the counters are there from the start, and right at the end`() async throws {
+        let receiver = try await place.receiver("--json", "--metrics", place.path("m.prom"))
+        #expect(try metrics() == Dictionary(uniqueKeysWithValues: Self.names.map { ($0, 0) }))
+        let before = Date().timeIntervalSince1970
+        #expect(try await place.send(jpeg, "--loop", "3").status == 0)
+        #expect(try await place.send(jpeg, "--loop", "2").status == 0)
+        try await receiver.lines(10)
+        receiver.send(.terminate)
+        #expect(await receiver.ended().status == 130)
+        var values = try metrics()
+        let last = try #require(values.removeValue(forKey: "last_frame_timestamp_seconds"))
+        #expect(last >= before - 1 && last <= Date().timeIntervalSince1970 + 1)
+        let bytes = Double(5 * (try Data.bytes(at: jpeg).count))
+        let expected = ["connections_total": 2.0, "frames_total": 5, "frame_bytes_total": bytes]
+        #expect(values == Dictionary(uniqueKeysWithValues: Self.names.map { ($0, expected[$0] ?? 0) }))
+        #expect(try place.names() == ["m.prom"])
+    }
+
+    @Test func `the count at which it ends is counted`() async throws {
+        let receiver = try await place.receiver("--json", "--count", "2", "--metrics", place.path("m.prom"))
+        #expect(try await place.send(jpeg, "--loop", "2").status == 0)
+        #expect(await receiver.ended().status == 0)
+        #expect(try metrics()["frames_total"] == 2)
+    }
+
+    @Test func `they go on while it receives, and whoever reads sees a whole file`() async throws {
+        let receiver = try await place.receiver("--metrics", place.path("m.prom"))
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet"])
+        var frames: Set<Double> = []
+        // Each read checks the whole of what it sees.
+        try await eventually {
+            let values = try metrics()
+            frames.insert(try #require(values["frames_total"]))
+            return frames.count >= 3 && values["connections"] == 1
+        }
+        sender.send(.interrupt)
+        _ = await sender.ended()
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test func `a path of any characters is a label`() async throws {
+        let path = place.path("a\"b\\c\nd")
+        let receiver = try place.framesocket(["receive", path, "--json", "--metrics", place.path("m.prom")])
+        try await receiver.lines(1)
+        #expect(try metrics(socket: place.path(#"a\"b\\c\nd"#)).count == Self.names.count)
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test func `what an earlier process left is replaced, and what a link leads to is not`() async throws {
+        let precious = try place.file("precious", [1, 2, 3])
+        try FileManager.default.createSymbolicLink(atPath: place.path("m.prom.tmp"), withDestinationPath: precious)
+        let receiver = try await place.receiver("--json", "--metrics", place.path("m.prom"))
+        #expect(try metrics().count == Self.names.count)
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+        #expect(try Data.bytes(at: precious) == [1, 2, 3])
+        #expect(try place.names() == ["m.prom", "precious"])
+    }
+
+    @Test func `a file that cannot be written is told of before anything is received`() async throws {
+        let ending = try await place.shell("$F receive $S --metrics $D/none/m.prom").ended()
+        #expect(ending.status == 73 && ending.errors.contains("none/m.prom"), "\(ending)")
+        #expect(!ending.errors.contains("listening"))
+        #expect(try place.names() == [])
+    }
+
+    #if os(Linux)
+        @Test(.needs("prometheus-node-exporter")) func `node_exporter collects several of them`() async throws {
+            let directory = place.path("prom")
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+            let first = try await place.receiver("--json", "--metrics", directory + "/first.prom", "--count", "2")
+            let other = place.path("o")
+            let second = try place.framesocket(["receive", other, "--json", "--metrics", directory + "/second.prom"])
+            try await second.lines(1)
+            #expect(try await place.send(jpeg, "--loop", "2").status == 0)
+            #expect(await first.ended().status == 0)
+
+            let exporter = try place.shell(
+                "exec prometheus-node-exporter --web.listen-address=127.0.0.1:0 --collector.disable-defaults "
+                    + "--collector.textfile --collector.textfile.directory=\(directory) 2>&1"
+            )
+            var count = 0
+            var address: Substring?
+            while address == nil {
+                count += 1
+                let line = try await exporter.lines(count)[count - 1]
+                if line.contains("Listening on") { address = line.split(separator: "address=").last }
+            }
+            let code = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())"
+            let url = "http://\(try #require(address))/metrics"
+            let page = await (try place.start(Places.tool("python3"), ["-c", code, url])).ended()
+            #expect(page.status == 0, "\(page)")
+            for (socket, frames) in [(place.socket, 2), (other, 0)] {
+                #expect(page.lines.contains("framesocket_frames_total{socket=\"\(socket)\"} \(frames)"), "\(page)")
+            }
+            #expect(page.lines.contains("node_textfile_scrape_error 0"))
+        }
+    #endif
+}

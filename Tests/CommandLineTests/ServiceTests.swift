@@ -1,0 +1,229 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    /// `framesocket receive` under a service manager: systemd's own program passes the sockets, and a stand-in is told.
+    @Suite(.serialized) struct ServiceTests {
+        private let place: Workplace
+        private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+        init() throws {
+            place = try Workplace()
+        }
+
+        /// Starts the receiver as a socket unit would: when the first sender comes.
+        private func activated(_ settings: [String] = [], _ options: String...) async throws -> Program {
+            let program = try place.start(
+                Places.tool("systemd-socket-activate"),
+                settings + ["-l", place.socket, Places.framesocket, "receive", "--systemd", "--json"] + options
+            )
+            try await program.told("Listening on")
+            return program
+        }
+
+        /// A service manager's socket, and what it is told: each message as a line of Python.
+        private func manager(_ name: String) async throws -> Program {
+            let code = """
+                import socket, sys
+                s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+                s.bind(sys.argv[1].replace('@', chr(0), 1))
+                print('bound', flush=True)
+                while True: print(repr(s.recv(4096)), flush=True)
+                """
+            let program = try place.start(Places.tool("python3"), ["-c", code, name])
+            try await program.lines(1)
+            return program
+        }
+
+        // MARK: Sockets from systemd
+
+        @Test(.needs("systemd-socket-activate"))
+        func `a passed socket is taken, and stays for the next`() async throws {
+            let first = try await activated()
+            #expect(try await place.send(jpeg, "--loop", "3").status == 0)
+            try await first.lines(6)
+            // A second one like it is told that the path is taken: the lock is not what says so.
+            #expect(await (try place.framesocket(["receive", place.socket])).ended().status == 69)
+            first.send(.terminate)
+            let ending = await first.ended()
+            #expect(ending.status == 0, "\(ending)")
+            #expect(try ending.events.map(\.name) == ["listening", "connected", "frame", "frame", "frame", "closed"])
+            #expect(try ending.events.first?.text("path") == place.socket)
+            #expect(try place.names() == ["s"])
+        }
+
+        @Test(.needs("systemd-socket-activate"))
+        func `the one with the wanted name is taken`() async throws {
+            let control = place.path("c")
+            let options = ["-l", control, "--fdname=control:frames"]
+            let receiver = try await activated(options, "--socket-name", "frames", "--count", "1")
+            #expect(try await place.send(jpeg).status == 0)
+            let ending = await receiver.ended()
+            #expect(ending.status == 0, "\(ending)")
+            #expect(try ending.events.first?.text("path") == place.socket)
+            #expect(try place.names() == ["c", "s"])
+        }
+
+        @Test(.needs("systemd-socket-activate"), arguments: [[], ["--socket-name", "none"]])
+        func `which socket is meant has to be clear`(options: [String]) async throws {
+            let receiver = try place.start(
+                Places.tool("systemd-socket-activate"),
+                ["-l", place.path("c"), "-l", place.socket, "--fdname=control:frames", Places.framesocket]
+                    + ["receive", "--systemd", "--json"] + options
+            )
+            try await receiver.told("Listening on \(place.socket)")
+            let sender = try place.framesocket(["send", place.socket, jpeg])
+            let ending = await receiver.ended()
+            #expect(ending.status == 66, "\(ending)")
+            #expect(ending.errors.contains("2 sockets passed (control, frames)"))
+            #expect(try ending.events.map { $0.text("code") } == ["socket.missing"])
+            #expect(try place.names() == ["c", "s"])
+            _ = await sender.ended()
+        }
+
+        @Test(.needs("systemd-socket-activate"))
+        func `a connection in place of a socket is refused with what to change`() async throws {
+            let receiver = try await activated(["--accept"])
+            let sender = try place.framesocket(["send", place.socket, jpeg, "--wait", "1"])
+            try await receiver.told("Accept=yes")
+            receiver.send(.terminate)
+            _ = await (receiver.ended(), sender.ended())
+        }
+
+        @Test func `without a socket it says how to get one`() async throws {
+            for setting in ["", "LISTEN_FDS=1 ", "LISTEN_FDS=1 LISTEN_PID=1 "] {
+                let ending = try await place.shell("\(setting)$F receive --systemd").ended()
+                #expect(ending.status == 66 && ending.errors.contains("no socket was passed"), "\(ending)")
+            }
+            let promised = try await place.shell("LISTEN_PID=$$ LISTEN_FDS=1 exec $F receive --systemd 3>&-").ended()
+            #expect(promised.status == 73 && promised.errors.contains("3 is not there"), "\(promised)")
+        }
+
+        // MARK: Readiness
+
+        @Test(arguments: [true, false])
+        func `the manager is told when it listens and when it stops`(isAbstract: Bool) async throws {
+            let name = isAbstract ? "@\(place.directory)/n" : place.path("n")
+            let manager = try await manager(name)
+            let receiver = try place.shell("NOTIFY_SOCKET=\(name) exec $F receive $S --json")
+            let ready = try await manager.lines(2)
+            #expect(ready[1] == #"b'READY=1\nSTATUS=listening at \#(place.socket)'"#)
+            // It is true: a sender need not wait.
+            #expect(try await place.send(jpeg, "--wait", "0.001").status == 0)
+            try await receiver.lines(4)
+            receiver.send(.terminate)
+            #expect(try await manager.lines(3).last == "b'STOPPING=1'")
+            #expect(await receiver.ended().status == 0)
+        }
+
+        @Test(.needs("socat")) func `socat hears it too`() async throws {
+            let manager = try place.start(
+                Places.tool("socat"),
+                ["-u", "UNIX-RECVFROM:\(place.path("n"))", "OPEN:\(place.path("told")),creat"]
+            )
+            try await eventually { try place.names().contains("n") }
+            let receiver = try place.shell("NOTIFY_SOCKET=$D/n exec $F receive $S --quiet")
+            // It takes one datagram and ends.
+            #expect(await manager.ended().status == 0)
+            let told = String(decoding: try Data.bytes(at: place.path("told")), as: UTF8.self)
+            #expect(told.split(separator: "\n").first == "READY=1")
+            receiver.send(.interrupt)
+            #expect(await receiver.ended().status == 130)
+        }
+
+        @Test func `nobody is told that it is ready where it is not`() async throws {
+            let manager = try await manager(place.path("n"))
+            let ending = try await place.shell("NOTIFY_SOCKET=$D/n exec $F receive $D/none/s").ended()
+            #expect(ending.status == 73)
+            // What is told now is the first thing that is.
+            let receiver = try place.shell("NOTIFY_SOCKET=$D/n exec $F receive $S")
+            #expect(try await manager.lines(2)[1].contains("listening at \(place.socket)'"))
+            receiver.send(.interrupt)
+            _ = await receiver.ended()
+        }
+
+        @Test(arguments: ["$D/none", "relative", "vsock:2:1234", "@", "", "/$(printf '%0200d' 0)"])
+        func `a manager that cannot be told keeps nothing from being received`(name: String) async throws {
+            let receiver = try place.shell("export NOTIFY_SOCKET=\"\(name)\"; exec $F receive $S --count 1 --json")
+            try await receiver.lines(1)
+            #expect(try await place.send(jpeg).status == 0)
+            let ending = await receiver.ended()
+            #expect(ending.status == 0)
+            #expect(ending.errors.contains("cannot be told") == (name == "$D/none"), "\(ending)")
+        }
+
+        @Test func `the watchdog is told, unless it is another process's`() async throws {
+            let manager = try await manager(place.path("n"))
+            let settings = "export NOTIFY_SOCKET=$D/n WATCHDOG_USEC=20000"
+            let other = try place.shell("\(settings) WATCHDOG_PID=1; exec $F receive $D/o --json")
+            try await other.lines(1)
+            let receiver = try place.shell("\(settings); export WATCHDOG_PID=$$; exec $F receive $S --json")
+            let told = try await manager.lines(8)
+            #expect(told.count { $0.contains("READY=1") } == 2)
+            #expect(told.count { $0 == "b'WATCHDOG=1'" } >= 5)
+            receiver.send(.terminate)
+            #expect(await receiver.ended().status == 0)
+            other.send(.terminate)
+            #expect(await other.ended().status == 0)
+            try await eventually { manager.hasPrinted("STOPPING=1") }
+        }
+
+        // MARK: Signals
+
+        @Test func `a hang-up changes nothing`() async throws {
+            let manager = try await manager(place.path("n"))
+            let receiver = try place.shell("NOTIFY_SOCKET=$D/n exec $F receive $S --count 2 --json")
+            try await manager.lines(2)
+            for _ in 0..<2 {
+                #expect(await (try place.shell("kill -HUP \(receiver.id)")).ended().status == 0)
+                #expect(try await place.send(jpeg).status == 0)
+            }
+            let ending = await receiver.ended()
+            #expect(ending.status == 0)
+            #expect(try ending.events("frame").count == 2)
+        }
+
+        /// Everything has arrived when the signal comes, as the receiver stood still while it was written: on a connection
+        /// that it had accepted, or on one that waited.
+        @Test(arguments: [false, true])
+        func `what has arrived is delivered when it is asked to stop`(isConnected: Bool) async throws {
+            let code = """
+                import os, socket, sys, time
+                s = socket.socket(socket.AF_UNIX)
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+                s.connect(sys.argv[1])
+                message = open(sys.argv[2], 'rb').read()
+                s.sendall(message)
+                print('one', flush=True)
+                while not os.path.exists(sys.argv[3]): time.sleep(0.005)
+                s.sendall(message * 3 + message[:1000])
+                print('all', flush=True)
+                print(len(s.recv(1)), flush=True)
+                """
+            let body = try Data.bytes(at: jpeg)
+            let file = try place.file("message", message(body))
+            let go = place.path("go")
+            let receiver = try await place.receiver("--json", "--output", place.path("out"))
+            let stopping = { _ = try await place.run("kill", "-STOP", "\(receiver.id)") }
+            if !isConnected { try await stopping() }
+            let sender = try place.start(Places.tool("python3"), ["-c", code, place.socket, file, go])
+            try await sender.lines(1)
+            if isConnected {
+                try await receiver.lines(3)
+                try await stopping()
+            }
+            _ = try place.file("go", [])
+            try await sender.lines(2)
+            receiver.send(.terminate)
+            _ = try await place.run("kill", "-CONT", "\(receiver.id)")
+            let ending = await receiver.ended()
+            #expect(ending.status == 130, "\(ending)")
+            #expect(try ending.events("frame").count == 4)
+            #expect(try ending.events("error") == [])
+            #expect(try ending.events("closed").first?.text("reason") == "closedLocally")
+            #expect(try place.contents(of: "out") == Array(repeating: body, count: 4))
+            // The sender sees an end, and no failure.
+            #expect(await sender.ended().lines == ["one", "all", "0"])
+        }
+    }
+#endif

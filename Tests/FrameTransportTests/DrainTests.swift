@@ -1,0 +1,147 @@
+import Foundation
+import FrameTransport
+import FrameWire
+import Testing
+
+/// An end that loses nothing which has arrived.
+@Suite(.timeLimit(.minutes(5)), .besideBystander) struct DrainTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Small enough that all of them wait in a socket's buffer.
+    private func bodies(_ count: Int) -> [[UInt8]] {
+        (0..<count).map { body($0, count: 1000) }
+    }
+
+    private func frames(of connection: FrameConnection) async throws -> [[UInt8]] {
+        var frames: [[UInt8]] = []
+        for try await frame in connection.frames { frames.append(frame.jpeg.array()) }
+        return frames
+    }
+
+    @Test(arguments: [0, 1, 20, 100]) func `what has arrived is delivered, to the last whole frame`(cut: Int)
+        async throws
+    {
+        let server = try directory.server()
+        let sender = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        // The consumer takes none before all is there, and the sender's next frame is under way.
+        try await sender.write(bodies(20).flatMap { message($0) } + message(body(20, count: 1000)).prefix(cut))
+        server.drain()
+        // It is told at once, and stops.
+        #expect(try await sender.read(1) == [])
+        sender.finishWriting()
+        #expect(try await frames(of: connection) == bodies(20))
+        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        await server.closed()
+        #expect(directory.names.isEmpty)
+    }
+
+    @Test func `a sender that does not stop is cut off, and what it sent before is delivered`() async throws {
+        let server = try directory.server { $0.limits.linger = .milliseconds(20) }
+        let sender = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        let writing = Task {
+            for index in 0... { try await sender.write(message(body(index, count: 1000))) }
+        }
+        var count = 0
+        for try await frame in connection.frames {
+            #expect(frame.jpeg.array() == body(count, count: 1000))
+            count += 1
+            if count == 10 { server.drain() }
+        }
+        #expect(count >= 10)
+        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        await #expect(throws: RawSocket.Failure.self) { try await writing.value }
+        await server.closed()
+    }
+
+    @Test func `a slow consumer has the time it takes`() async throws {
+        let server = try directory.server { $0.limits.linger = .zero }
+        let sender = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        try await sender.write(bodies(20).flatMap { message($0) })
+        server.drain()
+        // The sender has been cut off by now, while the consumer has not begun.
+        #expect(await eventually { (try? sender.isCutOff) == true })
+        #expect(try await frames(of: connection) == bodies(20))
+        await server.closed()
+    }
+
+    @Test func `who has connected and was not accepted yet is heard`() async throws {
+        let server = try directory.server()
+        let sender = try await server.thread.whileHeld {
+            let sender = try RawSocket.connected(to: directory.socket)
+            try await sender.write(bodies(3).flatMap { message($0) })
+            sender.finishWriting()
+            server.drain()
+            return sender
+        }
+        let connection = try #require(try await firstConnection(of: server))
+        #expect(try await frames(of: connection) == bodies(3))
+        await server.closed()
+        _ = sender
+    }
+
+    @Test func `a stream that is no stream of frames is a failure still`() async throws {
+        let server = try directory.server()
+        let sender = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        try await sender.write(bodies(2).flatMap { message($0) } + Array("nonsense\r\n\r\n".utf8))
+        server.drain()
+        let error = await #expect(throws: TransportError.self) { _ = try await frames(of: connection) }
+        #expect(error?.code == .malformedMessage)
+        await server.closed()
+    }
+
+    @Test func `a sender of this package sees an orderly end`() async throws {
+        let server = try directory.server()
+        let sender = directory.connection { $0.reopens = false }
+        try await sender.open(within: nil)
+        let connection = try #require(try await firstConnection(of: server))
+        for index in 0..<5 { try await sender.send(FrameMessage(body(index, count: 1000))) }
+        server.drain()
+        #expect(try await frames(of: connection) == bodies(5))
+        #expect(await sender.closed().error == nil)
+        await server.closed()
+    }
+
+    @Test func `closing ends a drain for which nobody cares`() async throws {
+        let server = try directory.server()
+        let sender = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        try await sender.write(bodies(20).flatMap { message($0) })
+        server.drain()
+        server.drain()
+        server.close()
+        #expect(try await sender.read(1) == [])
+        sender.close()
+        await server.closed()
+        _ = connection
+    }
+
+    @Test func `a sender that has not shown its token has nothing to deliver`() async throws {
+        let server = try directory.server { $0.tokens = HandshakeTokens(own: [1], expected: [2]) }
+        let sender = try RawSocket.connected(to: directory.socket)
+        await IOThread.shared.settle()
+        server.drain()
+        #expect(try await sender.read(1) == [])
+        sender.close()
+        await server.closed()
+    }
+}
+
+extension RawSocket {
+    /// Whether the other side takes nothing more.
+    fileprivate var isCutOff: Bool {
+        get throws {
+            var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            guard unsafe poll(&state, 1, 0) >= 0 else { throw Failure(call: "poll", code: errno) }
+            // A pipe whose reader has gone is always ready; a write of nothing tells.
+            return unsafe send(descriptor, [0], 0, Int32(MSG_NOSIGNAL)) < 0 && errno == EPIPE
+        }
+    }
+}

@@ -1,0 +1,168 @@
+#if os(Linux)
+    import Foundation
+    import FrameTransport
+    import Testing
+
+    /// Listening sockets that somebody else has made, and keeps.
+    @Suite(.timeLimit(.minutes(5)), .besideBystander) struct InheritedSocketTests {
+        let directory: TemporaryDirectory
+
+        init() throws {
+            directory = try TemporaryDirectory()
+        }
+
+        /// The descriptor once more, as a service manager keeps its own while it passes one.
+        private func passed(_ socket: RawSocket, name: String? = nil) -> InheritedSocket {
+            InheritedSocket(descriptor: dup(socket.descriptor), name: name)
+        }
+
+        private func failure(of socket: InheritedSocket) -> TransportError? {
+            do throws(TransportError) {
+                _ = try FrameServer(inheriting: socket)
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        @Test func `frames come through it, and its file stays for the next server`() async throws {
+            let manager = try RawSocket.bound(to: directory.socket)
+            for round in 0..<3 {
+                let server = try FrameServer(inheriting: passed(manager))
+                #expect(server.endpoint == .path(directory.socket))
+                let sender = directory.connection()
+                try await sender.open(within: nil)
+                let connection = try #require(try await firstConnection(of: server))
+                #expect(connection.peer?.processID == getpid())
+                try await sender.send(FrameMessage(body(round, count: 50_000)))
+                var frames = connection.frames.makeAsyncIterator()
+                #expect(try await frames.next()?.jpeg.array() == body(round, count: 50_000))
+                server.close()
+                await server.closed()
+                #expect(directory.names == ["rtc_SSFD"])
+                // It listens still: who comes now waits for the next.
+                try RawSocket.connected(to: directory.socket).close()
+            }
+        }
+
+        @Test func `who is not to be dealt with is turned away there too`() async throws {
+            let manager = try RawSocket.bound(to: directory.socket)
+            var configuration = FrameServer.Configuration()
+            configuration.peers = .users([65_534])
+            let server = try FrameServer(inheriting: passed(manager), configuration: configuration)
+            let stranger = try RawSocket.connected(to: directory.socket)
+            #expect(await eventually { server.refusedConnections == 1 })
+            _ = stranger
+        }
+
+        @Test func `a port of the loopback address needs tokens, as one of its own does`() async throws {
+            let manager = try RawSocket.boundToPort(backlog: 16)
+            #expect(failure(of: passed(manager))?.code == .tokenRequired)
+            var configuration = FrameServer.Configuration()
+            configuration.tokens = HandshakeTokens(own: [1], expected: [2])
+            let server = try FrameServer(inheriting: passed(manager), configuration: configuration)
+            #expect(server.endpoint == .loopback(port: manager.port))
+            var own = SocketConnection.Configuration()
+            own.tokens = HandshakeTokens(own: [2], expected: [1])
+            let sender = SocketConnection(to: server.endpoint, configuration: own)
+            try await sender.open(within: nil)
+            #expect(try await firstConnection(of: server) != nil)
+        }
+
+        @Test func `an abstract name is told with an @`() throws {
+            let name = "fs-\(UUID().uuidString)"
+            let manager = try RawSocket.unconnected()
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: [0] + name.utf8) }
+            let length = socklen_t(2 + 1 + name.utf8.count)
+            let result = unsafe withUnsafePointer(to: &address) {
+                unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    unsafe bind(manager.descriptor, $0, length)
+                }
+            }
+            #expect(result == 0 && listen(manager.descriptor, 1) == 0)
+            #expect(try FrameServer(inheriting: passed(manager)).path == "@" + name)
+        }
+
+        enum Unfit: CaseIterable {
+            case closed, file, idle, connection, datagrams, packets
+        }
+
+        @Test(arguments: Unfit.allCases) func `what no server can use is refused, with the reason`(kind: Unfit) throws {
+            let manager = try RawSocket.bound(to: directory.socket, listening: kind != .idle)
+            var holders: [RawSocket] = [manager]
+            func socket(_ type: __socket_type) -> Int32 {
+                holders.append(RawSocket(descriptor: Glibc.socket(AF_UNIX, Int32(type.rawValue), 0)))
+                return dup(holders[holders.count - 1].descriptor)
+            }
+            let (descriptor, reason): (Int32, String) =
+                switch kind {
+                case .closed: (1 << 20, "is no socket")
+                case .file: (unsafe open("/dev/null", O_RDONLY | O_CLOEXEC), "is no socket")
+                case .idle: (dup(manager.descriptor), "does not listen")
+                case .connection: (dup(try RawSocket.connected(to: directory.socket).descriptor), "Accept=yes")
+                case .datagrams: (socket(SOCK_DGRAM), "frames need a stream")
+                case .packets: (socket(SOCK_SEQPACKET), "frames need a stream")
+                }
+            let error = try #require(failure(of: InheritedSocket(descriptor: descriptor)))
+            #expect(error.code == .unfitSocket && error.description.contains(reason), "\(error)")
+            // It was taken over all the same.
+            #expect(fcntl(descriptor, F_GETFD) == -1)
+        }
+
+        @Test func `a port that others can reach is refused`() throws {
+            let manager = try RawSocket.unconnected(AF_INET)
+            #expect(listen(manager.descriptor, 1) == 0)
+            let error = failure(of: passed(manager))
+            #expect(error?.code == .unfitSocket)
+            #expect(error?.description.contains("nor at a port of 127.0.0.1") == true)
+        }
+
+        /// Each with LISTEN_PID ("own" for this process), LISTEN_FDS, LISTEN_FDNAMES, and what comes of it.
+        @Test(arguments: [
+            (nil, "2", nil, [] as [String?]?),
+            ("1", "2", nil, []),
+            ("own", nil, nil, []),
+            ("own", "0", nil, []),
+            ("own", "2", nil, [nil, nil]),
+            ("own", "2", "frames:control", ["frames", "control"]),
+            ("own", "2", "frames:", ["frames", ""]),
+            ("own", "2", "frames", [nil, nil]),
+            ("own", "1", "unknown", ["unknown"]),
+            ("own", "3", nil, nil),
+            ("own", "-1", nil, nil),
+            ("own", "two", nil, nil),
+            ("own", "", nil, nil),
+            ("own", "2147483647", nil, nil),
+            ("own", "99999999999999999999", nil, nil),
+        ])
+        func `what systemd passes is read as it lays it down`(
+            process: String?,
+            count: String?,
+            names: String?,
+            expected: [String?]?
+        ) async {
+            // Environment and low descriptors belong to the process.
+            await #expect(processExitsWith: .success) { [process, count, names, expected] in
+                for descriptor in 3..<64 as Range<Int32> { _ = close(descriptor) }
+                for descriptor in [3, 4] as [Int32] {
+                    #expect(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) == descriptor)
+                }
+                let values = [
+                    "LISTEN_PID": process == "own" ? "\(getpid())" : process, "LISTEN_FDS": count,
+                    "LISTEN_FDNAMES": names,
+                ]
+                for (name, value) in values { if let value { setenv(name, value, 1) } else { unsetenv(name) } }
+                do throws(TransportError) {
+                    let sockets = try InheritedSocket.passed()
+                    #expect(sockets.map(\.name) == expected)
+                    #expect(sockets.map(\.descriptor) == sockets.indices.map { Int32($0) + 3 })
+                    for socket in sockets { #expect(fcntl(socket.descriptor, F_GETFD) == FD_CLOEXEC) }
+                } catch {
+                    #expect(expected == nil && error.code == .unfitSocket, "\(error)")
+                }
+            }
+        }
+    }
+#endif

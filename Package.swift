@@ -42,6 +42,11 @@ let package = Package(
             pkgConfig: "speexdsp",
             providers: [.apt(["libspeexdsp-dev"]), .brew(["speexdsp"])]
         ),
+        .systemLibrary(
+            name: "CMicroHTTPD",
+            pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]
+        ),
 
         // The library, from the bytes up.
         .target(name: "Locking", swiftSettings: settings),
@@ -63,7 +68,7 @@ let package = Package(
         .target(name: "PNGReading", dependencies: ["TurboJPEG", "CPNG"], swiftSettings: settings),
         .executableTarget(
             name: "FrameSocketTool",
-            dependencies: ["FrameSocket", "Locking", "PNGReading"],
+            dependencies: ["FrameSocket", "Locking", "PNGReading", "CMicroHTTPD"],
             swiftSettings: settings
         ),
         .target(name: "CBaseline", dependencies: ["CTurboJPEG"]),
@@ -97,7 +102,7 @@ if Context.environment["FUZZ"] != nil {
         ("FuzzTokens", ["FrameTransport"], []),
         ("FuzzJPEG", ["TurboJPEG"], []),
         // The program's own sources, but for where it begins.
-        ("FuzzOptions", ["FrameSocket", "Locking", "PNGReading"], ["Tool/FrameSocketTool.swift"]),
+        ("FuzzOptions", ["FrameSocket", "Locking", "PNGReading", "CMicroHTTPD"], ["Tool/FrameSocketTool.swift"]),
     ]
     package.targets += fuzzers.map {
         .executableTarget(

@@ -11,7 +11,9 @@
 enum FrameSocketTool {
     static let version = "0.1.0"
 
-    private static let commands: [any Command.Type] = [ReceiveCommand.self, SendCommand.self, DemoCommand.self]
+    private static let commands: [any Command.Type] = [
+        ReceiveCommand.self, SendCommand.self, PreviewCommand.self, DemoCommand.self,
+    ]
 
     private static var help: String {
         let list = commands.map { "  \($0.name.rightPadded(10))\($0.summary)" }.joined(separator: "\n")

@@ -20,6 +20,11 @@ struct JSONLine {
         addRaw(name, String(value))
     }
 
+    /// A number with `digits` digits behind the point.
+    mutating func add(_ name: String, _ value: Double, digits: Int) {
+        addRaw(name, Format.decimal(value, digits: digits))
+    }
+
     mutating func add(_ name: String, _ value: Bool) {
         addRaw(name, value ? "true" : "false")
     }

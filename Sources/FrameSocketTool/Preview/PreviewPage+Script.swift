@@ -46,7 +46,7 @@ extension PreviewPage {
         function describe(state) {
           switch (state.state) {
             case "none":
-              return ["No sender", state.lastEnd ? `No sender is connected. How the last one ended: ${state.lastEnd}.` : "No sender is connected yet."];
+              return ["No sender", state.lastEnd ? `No sender is connected any more: ${state.lastEnd}.` : "No sender is connected yet."];
             case "waiting":
               return ["Waiting", "A sender is connected, and has not sent a picture yet."];
             case "paused":

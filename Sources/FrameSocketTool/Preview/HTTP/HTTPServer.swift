@@ -98,7 +98,8 @@ private final class Responder: Sendable {
         guard let response = unsafe make(answer.body, for: connection) else { return microhttpd_no }
         defer { unsafe MHD_destroy_response(response) }
         for field in answer.fields {
-            guard unsafe MHD_add_response_header(response, field.name, field.value) == microhttpd_yes else { return microhttpd_no }
+            let status = unsafe MHD_add_response_header(response, field.name, field.value)
+            guard status == microhttpd_yes else { return microhttpd_no }
         }
         return unsafe MHD_queue_response(connection, answer.status, response)
     }

@@ -124,4 +124,33 @@ struct PreviewRequestTests {
         let types = (0..<100).map { _ in MultipartStream().contentType }
         #expect(Set(types).count == 100)
     }
+
+    // MARK: Exif
+
+    /// A segment with its length.
+    private func segment(_ kind: UInt8, _ content: [UInt8]) -> [UInt8] {
+        [0xFF, kind, UInt8(content.count + 2) >> 8, UInt8((content.count + 2) & 0xFF)] + content
+    }
+
+    @Test func `an Exif segment is found wherever it stands, and nothing else is`() {
+        let exif = segment(0xE1, Array("Exif\0\0II".utf8))
+        let xmp = segment(0xE1, Array("http://ns".utf8))
+        let jfif = segment(0xE0, Array("JFIF\0".utf8))
+        let scan: [UInt8] = [0xFF, 0xDA, 0, 2]
+        let cases: [([UInt8], Range<Int>?)] = [
+            (exif + scan, 2..<14), (jfif + exif + scan, 11..<23), (xmp + exif, 15..<27),
+            ([0xFF] + exif + scan, 3..<15), (jfif + xmp + scan, nil), (scan + exif, nil), ([], nil),
+            (segment(0xE1, Array("Exi".utf8)) + scan, nil), ([0xFF, 0xE1, 0, 0], nil), ([0xFF, 0xE1, 0, 1, 0], nil),
+            ([0xFF, 0xE1, 0xFF, 0xFF] + exif, nil), ([0, 0, 0, 0] + exif, nil),
+        ]
+        for (index, (bytes, expected)) in cases.enumerated() {
+            let jpeg = [0xFF, 0xD8] + bytes
+            #expect(JPEGExif.segment(of: jpeg.span) == expected, "case \(index)")
+            // Cut anywhere, it is found whole or not at all.
+            for count in jpeg.indices {
+                let found = JPEGExif.segment(of: jpeg.span.extracting(..<count))
+                #expect(found == nil || found == expected, "case \(index), cut at \(count)")
+            }
+        }
+    }
 }

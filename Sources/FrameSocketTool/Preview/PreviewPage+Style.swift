@@ -46,8 +46,6 @@ extension PreviewPage {
         #picture {
           display: block; max-width: 100%; max-height: 100%; object-fit: contain;
           border-radius: 4px; box-shadow: 0 1px 3px rgb(0 0 0 / .25);
-          /* How a picture lies is said by its sender and not by its JPEG. */
-          image-orientation: none;
         }
         body:not([data-state="live"]) #picture { opacity: .35; }
         #message {

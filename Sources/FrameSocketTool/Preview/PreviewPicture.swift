@@ -12,7 +12,7 @@ final class PreviewPicture: Sendable {
     let size: BufferSize
 
     private let frame: Frame
-    private let turned = Locked<FrameBytes?>(nil)
+    private let finished = Locked<FrameBytes?>(nil)
 
     /// Takes a frame whose JPEG says what it is.
     ///
@@ -33,15 +33,16 @@ final class PreviewPicture: Sendable {
     /// When the frame had been received, in nanoseconds of `MonotonicClock`.
     var receivedAt: UInt64 { frame.receivedAt }
 
-    /// The JPEG, upright; made when it is first asked for, as turning takes longer than everything else here.
+    /// The JPEG, upright and without an orientation of its own; made when it is first asked for, as turning takes longer than
+    /// everything else here.
     ///
     /// - Throws: where the JPEG is damaged, and had to be turned.
     func jpeg() throws(TurboJPEGError) -> FrameBytes {
-        if frame.orientation.rotation == 0, !frame.orientation.isMirrored { return frame.jpeg }
-        return try turned.withLock { turned throws(TurboJPEGError) in
-            if let turned { return turned }
-            let jpeg = try Self.turn(frame)
-            turned = jpeg
+        try finished.withLock { finished throws(TurboJPEGError) in
+            if let finished { return finished }
+            let isUpright = frame.orientation.rotation == 0 && !frame.orientation.isMirrored
+            let jpeg = JPEGExif.removed(from: isUpright ? frame.jpeg : try Self.turn(frame))
+            finished = jpeg
             return jpeg
         }
     }

@@ -96,3 +96,22 @@ extension Places {
     /// The browser that the page is looked at with; nil where it is not installed.
     static let chromium = ["chromium", "chromium-browser", "google-chrome"].lazy.compactMap { try? tool($0) }.first
 }
+
+/// A picture of four quarters, each of one colour.
+enum Quarters {
+    /// Red and green above, blue and white below.
+    static let colours: [[UInt8]] = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]
+
+    /// The pixels: red, green and blue, row by row.
+    static func pixels(width: Int, height: Int) -> [UInt8] {
+        var pixels: [UInt8] = []
+        for y in 0..<height {
+            for x in 0..<width {
+                let isBelow = y * 2 >= height
+                let isRight = x * 2 >= width
+                pixels += colours[(isBelow ? 2 : 0) + (isRight ? 1 : 0)]
+            }
+        }
+        return pixels
+    }
+}

@@ -42,11 +42,6 @@ let package = Package(
             pkgConfig: "speexdsp",
             providers: [.apt(["libspeexdsp-dev"]), .brew(["speexdsp"])]
         ),
-        .systemLibrary(
-            name: "CMicroHTTPD",
-            pkgConfig: "libmicrohttpd",
-            providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]
-        ),
 
         // The library, from the bytes up.
         .target(name: "Locking", swiftSettings: settings),
@@ -65,6 +60,8 @@ let package = Package(
         ),
 
         // The programs, and what only they and the tests need.
+        // Loads libmicrohttpd when it is used (apt: libmicrohttpd-dev), so that it is not linked.
+        .target(name: "CMicroHTTPD"),
         .target(name: "PNGReading", dependencies: ["TurboJPEG", "CPNG"], swiftSettings: settings),
         .executableTarget(
             name: "FrameSocketTool",

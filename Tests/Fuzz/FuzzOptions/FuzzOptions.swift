@@ -2,7 +2,9 @@
 
 import FrameSocket
 
-private let commands: [any Command.Type] = [ReceiveCommand.self, SendCommand.self, DemoCommand.self]
+private let commands: [any Command.Type] = [
+    ReceiveCommand.self, SendCommand.self, DemoCommand.self, PreviewCommand.self,
+]
 
 /// What libFuzzer calls with each input: the first byte says what the others are.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -9,6 +9,14 @@ import FrameSocket
     /// After so many seconds without a byte a connection is closed.
     static let idleSeconds: UInt32 = 30
 
+    private static var installation: String {
+        #if os(Linux)
+            "on Debian: apt install libmicrohttpd12"
+        #else
+            "brew install libmicrohttpd"
+        #endif
+    }
+
     /// Where it listens: for port 0, the port that it was given.
     let address: HTTPAddress
 
@@ -22,12 +30,16 @@ import FrameSocket
     ///   - address: where to listen.
     ///   - connections: the most connections at once; further ones are closed unheard.
     ///   - answer: makes the answer to a request that has no body; it is called on the server's thread.
-    /// - Throws: `unavailable` where the port is in use, `cannotCreate` for everything else.
+    /// - Throws: `unavailable` where the port is in use or the library is missing, `cannotCreate` for everything else.
     init(
         at address: HTTPAddress,
         connections: Int,
         answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
     ) throws(CommandFailure) {
+        if let failure = unsafe microhttpd_load() {
+            let reason = unsafe String(cString: failure)
+            throw CommandFailure(.unavailable, "serving pages needs libmicrohttpd (\(reason)); \(Self.installation)")
+        }
         let listener = try HTTPListener.make(at: address)
         let responder = Responder(answer)
         let started = unsafe microhttpd_start(
@@ -50,7 +62,7 @@ import FrameSocket
     ///
     /// Streams must have been told to end before.
     func stop() {
-        unsafe MHD_stop_daemon(daemon.pointer)
+        unsafe microhttpd_stop(daemon.pointer)
     }
 
     /// - Note: `@unchecked Sendable` holds because the library's functions may be called from every thread.
@@ -96,12 +108,11 @@ private final class Responder: Sendable {
 
     private static func respond(to connection: OpaquePointer, _ answer: HTTPResponse) -> MHD_Result {
         guard let response = unsafe make(answer.body, for: connection) else { return microhttpd_no }
-        defer { unsafe MHD_destroy_response(response) }
+        defer { unsafe microhttpd_release(response) }
         for field in answer.fields {
-            let status = unsafe MHD_add_response_header(response, field.name, field.value)
-            guard status == microhttpd_yes else { return microhttpd_no }
+            guard unsafe microhttpd_add_field(response, field.name, field.value) else { return microhttpd_no }
         }
-        return unsafe MHD_queue_response(connection, answer.status, response)
+        return unsafe microhttpd_answer(connection, answer.status, response)
     }
 
     private static func make(_ body: HTTPResponse.Body, for connection: OpaquePointer) -> OpaquePointer? {

@@ -71,7 +71,7 @@ import Locking
     private func resume(_ state: inout State) {
         guard state.isWaiting, let connection = unsafe state.connection else { return }
         state.isWaiting = false
-        unsafe MHD_resume_connection(connection)
+        unsafe microhttpd_resume(connection)
     }
 
     // MARK: On the server's thread
@@ -97,7 +97,7 @@ import Locking
             case .later:
                 guard let connection = unsafe state.connection else { return microhttpd_end_with_error }
                 // Within the lock, so that who wakes the stream finds it waiting, or has been seen by the source.
-                unsafe MHD_suspend_connection(connection)
+                unsafe microhttpd_suspend(connection)
                 state.isWaiting = true
                 return 0
             }

@@ -53,7 +53,7 @@ extension PreviewPage {
           background: var(--sheet); border: 1px solid var(--line); border-radius: 6px; text-align: center;
         }
         body[data-state="live"] #message { bottom: .5rem; color: var(--quiet); font-size: .9rem; }
-        section { width: 16rem; flex: none; padding: 1.25rem; background: var(--sheet); border-left: 1px solid var(--line); overflow: auto; }
+        section { width: 18rem; flex: none; padding: 1.25rem; background: var(--sheet); border-left: 1px solid var(--line); overflow: auto; }
         h2 { margin: 0 0 .75rem; font-size: .85rem; font-weight: 600; color: var(--quiet); }
         dl { margin: 0; }
         dl div { display: flex; justify-content: space-between; gap: 1rem; padding: .35rem 0; border-bottom: 1px solid var(--line); }

@@ -1,6 +1,10 @@
 #include "CMicroHTTPD.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 
 // The names under which systems keep the version of the library that the header belongs to.
 static const char *const names[] = {
@@ -73,6 +77,38 @@ int microhttpd_socket(struct MHD_Connection *connection)
     const union MHD_ConnectionInfo *info =
         library.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
+}
+
+// As Linux prints an address: words of 32 bits as they lie in memory, and the port.
+static int print_address(const struct sockaddr_storage *address, char *text, size_t size)
+{
+    if (address->ss_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)address;
+        return snprintf(text, size, "%08X:%04X", (unsigned)in->sin_addr.s_addr, (unsigned)ntohs(in->sin_port));
+    }
+    if (address->ss_family != AF_INET6)
+        return -1;
+    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
+    uint32_t words[4];
+    memcpy(words, &in6->sin6_addr, sizeof words);
+    return snprintf(
+        text, size, "%08X%08X%08X%08X:%04X", (unsigned)words[0], (unsigned)words[1], (unsigned)words[2],
+        (unsigned)words[3], (unsigned)ntohs(in6->sin6_port));
+}
+
+bool microhttpd_addresses(struct MHD_Connection *connection, char *text, size_t size, bool *version6)
+{
+    struct sockaddr_storage peer = {0}, own = {0};
+    socklen_t peer_size = sizeof peer, own_size = sizeof own;
+    int descriptor = microhttpd_socket(connection);
+    char peer_text[48], own_text[48];
+    if (getpeername(descriptor, (struct sockaddr *)&peer, &peer_size) != 0 ||
+        getsockname(descriptor, (struct sockaddr *)&own, &own_size) != 0 ||
+        print_address(&peer, peer_text, sizeof peer_text) < 0 || print_address(&own, own_text, sizeof own_text) < 0)
+        return false;
+    *version6 = peer.ss_family == AF_INET6;
+    int count = snprintf(text, size, "%s %s", peer_text, own_text);
+    return count > 0 && (size_t)count < size;
 }
 
 const char *microhttpd_field(struct MHD_Connection *connection, const char *name)

@@ -57,7 +57,7 @@ struct PreviewRequestTests {
 
     private func answer(_ method: String, _ path: String, site: String? = nil) -> HTTPResponse {
         let stage = PreviewStage(maximumViewers: 1)
-        let routes = PreviewRoutes(stage: stage, endpoint: .path("/run/s"), names: [])
+        let routes = PreviewRoutes(stage: stage, endpoint: .path("/run/s"), names: [], user: nil)
         return routes.answer(HTTPRequest(method: method, path: path, host: "localhost", site: site))
     }
 
@@ -88,6 +88,40 @@ struct PreviewRequestTests {
         #expect(fields["X-Content-Type-Options"] == "nosniff")
         #expect(fields["Content-Security-Policy"]?.hasPrefix("default-src 'none'; ") == true)
         #expect(fields["Cross-Origin-Resource-Policy"] == "same-origin")
+    }
+
+    @Test(
+        arguments: [(1_000, 1_000, 200), (1_000, 0, 200), (1_000, 1_001, 403), (1_000, nil, 403), (0, 1_000, 403)]
+            as [(UInt32, UInt32?, UInt32)]
+    )
+    func `the user who started it and root may look, and nobody else`(user: UInt32, client: UInt32?, status: UInt32) {
+        let stage = PreviewStage(maximumViewers: 1)
+        let routes = PreviewRoutes(stage: stage, endpoint: .path("/run/s"), names: [], user: user)
+        for path in ["/", "/state", "/stream"] {
+            let request = HTTPRequest(method: "GET", path: path, host: "localhost", site: nil, userID: client)
+            #expect(routes.answer(request).status == status)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("0100007F:C350 0100007F:1F90", 1_000), ("0100007F:1F90 0100007F:C350", 1_001),
+            // Of another address, without an owner any more, listening, cut off, or not there.
+            ("0200007F:C350 0100007F:1F90", 1_002), ("0100007F:C351 0100007F:1F90", nil),
+            ("00000000:1F90 00000000:0000", nil), ("0100007F:C352 0100007F:1F90", nil), ("", nil),
+        ] as [(String, UInt32?)]
+    )
+    func `the owner of a socket is found in the kernel's table`(addresses: String, owner: UInt32?) {
+        let table = """
+              sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+               0: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1001        0 101 1 0 100 0 0 10 0
+               1: 0200007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1002        0 102 1 0 20 4 30 10 -1
+               2: 0100007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 103 1 0 20 4 30 10 -1
+               3: 0100007F:C351 0100007F:1F90 05 00000000:00000000 00:00000000 00000000     0        0 0 1 0 20 4 30 10 -1
+               4: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1001        0 104 1 0 20 4 30 10 -1
+               5: 0100007F:C352 0100007F:1F90 01 00000000
+            """
+        #expect(HTTPClient.userID(ofSocket: addresses, in: table) == owner)
     }
 
     // MARK: The stream

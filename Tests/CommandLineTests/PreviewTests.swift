@@ -120,6 +120,24 @@ import Testing
         #expect(try await site.get("/state", "--field", "Sec-Fetch-Site: cross-site")["status"] == 403)
     }
 
+    @Test(
+        .enabled(if: geteuid() == 0, "only root can look as somebody else"),
+        arguments: ["127.0.0.1:0"] + (hasVersion6 ? ["[::1]:0"] : [])
+    )
+    func `other users of the machine see nothing unless that is meant`(address: String) async throws {
+        let site = try await PreviewSite(place, http: address)
+        for path in ["/", "/state", "/snapshot.jpg", "/stream"] {
+            let answer = try await site.get(path, user: 65_534)
+            #expect(answer["status"] == 403)
+            #expect(answer.text("text")?.contains("--http-open") == true)
+        }
+        #expect(try await site.get("/state")["status"] == 200)
+        site.program.send(.terminate)
+        #expect(await site.program.ended().status == 130)
+        let open = try await PreviewSite(place, "--http-open", http: address)
+        #expect(try await open.get("/state", user: 65_534)["status"] == 200)
+    }
+
     /// Whether this machine has addresses of IPv6, which containers may lack.
     private static var hasVersion6: Bool {
         #if os(Linux)

@@ -5,8 +5,10 @@ next part has come, which is when Chromium shows it; then how the stream ended.
 """
 
 import argparse
+import encodings.idna  # Loaded late otherwise, when another user may not be able to read it.
 import hashlib
 import http.client
+import os
 import pathlib
 import socket
 import time
@@ -107,6 +109,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url")
     parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS", help="to wait for anything (60)")
+    parser.add_argument("--user", type=int, metavar="UID", help="ask as this user; needs root")
     actions = parser.add_subparsers(required=True)
     getting = actions.add_parser("get")
     getting.add_argument("path")
@@ -121,6 +124,8 @@ def main():
     streaming.add_argument("--pause-until", type=pathlib.Path, metavar="FILE", help="read nothing until FILE is there")
     streaming.set_defaults(run=stream)
     options = parser.parse_args()
+    if options.user is not None:
+        os.setuid(options.user)
     options.run(options)
 
 

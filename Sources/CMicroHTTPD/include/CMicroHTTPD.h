@@ -24,6 +24,10 @@ void microhttpd_resume(struct MHD_Connection *connection);
 // The socket of a connection; -1 where the library does not tell.
 int microhttpd_socket(struct MHD_Connection *connection);
 
+// Writes the client's address and this side's as Linux lists them in /proc/net/tcp or, where `version6` becomes true, tcp6;
+// false where they cannot be had.
+bool microhttpd_addresses(struct MHD_Connection *connection, char *text, size_t size, bool *version6);
+
 // A field of a request's head; NULL where it is not there.
 const char *microhttpd_field(struct MHD_Connection *connection, const char *name);
 

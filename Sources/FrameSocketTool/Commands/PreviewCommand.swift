@@ -22,9 +22,10 @@ struct PreviewCommand: Command {
         /snapshot.jpg and /state (JSON).
 
           --http ADDRESS   where to serve the page (127.0.0.1:8080); port 0 picks a free
-                           one. Any user of this machine may look there
-          --http-open      let other machines look: needed for any address but 127.x.x.x
-                           and [::1]. There is no password and no encryption
+                           one
+          --http-open      let everybody look: other users of this machine, and, which
+                           any address but 127.x.x.x and [::1] needs, other machines.
+                           There is no password and no encryption
           --http-name N    answer to the host name N as well
           --viewers N      how many may look at once, 1 to 256 (16)
           --json           print one JSON object a line for each event
@@ -112,10 +113,17 @@ struct PreviewCommand: Command {
                 throw CommandFailure(ExitCode(error), error.description)
             }
             service.server = server
-            let routes = PreviewRoutes(stage: stage, endpoint: server.endpoint, names: names + ownNames)
+            let isChecked = !isOpen && HTTPClient.isKnown
+            let routes = PreviewRoutes(
+                stage: stage,
+                endpoint: server.endpoint,
+                names: names + ownNames,
+                user: isChecked ? geteuid() : nil
+            )
             let page = try HTTPServer(
                 at: address,
                 connections: viewers + Self.furtherConnections,
+                identifiesClients: isChecked,
                 answer: routes.answer
             )
             service.page = page

@@ -7,6 +7,8 @@ struct PreviewRoutes: Sendable {
     let endpoint: SocketEndpoint
     /// Names by which this machine may be asked, beside `localhost` and addresses.
     let names: [String]
+    /// The user who may look, beside root; nil for everybody.
+    let user: UInt32?
 
     /// What every answer says: nobody keeps it, guesses what it is, or shows it in a page of another site, and the page loads
     /// and runs nothing that does not come from here.
@@ -34,6 +36,10 @@ struct PreviewRoutes: Sendable {
     private func refusal(of request: HTTPRequest) -> HTTPResponse? {
         guard request.isForThisHost(named: names) else {
             return HTTPResponse(status: 421, "This server does not answer to that name; ask it by its address.")
+        }
+        if let user, request.userID != user, request.userID != 0 {
+            let sentence = "Only the user who started this preview may look, unless it is started with --http-open."
+            return HTTPResponse(status: 403, sentence)
         }
         // A link to the page is all that another site may have.
         guard !request.isFromElsewhere || request.path == "/" else {

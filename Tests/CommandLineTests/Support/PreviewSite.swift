@@ -17,8 +17,9 @@ struct PreviewSite {
     }
 
     /// What Python's HTTP client is answered.
-    func get(_ path: String, _ options: String...) async throws -> Event {
-        let arguments = ["-B", Places.peer("watch_preview"), url, "get", path] + options
+    func get(_ path: String, _ options: String..., user: Int? = nil) async throws -> Event {
+        let identity = user.map { ["--user", String($0)] } ?? []
+        let arguments = ["-B", Places.peer("watch_preview")] + identity + [url, "get", path] + options
         let ending = try await place.start(Places.python, arguments).ended()
         guard ending.status == 0, let answer = try ending.events.first else {
             throw Program.Failure(description: "\(path): \(ending)")

@@ -29,11 +29,13 @@ import FrameSocket
     /// - Parameters:
     ///   - address: where to listen.
     ///   - connections: the most connections at once; further ones are closed unheard.
+    ///   - identifiesClients: whether a request says whose program asks, where the system tells.
     ///   - answer: makes the answer to a request that has no body; it is called on the server's thread.
     /// - Throws: `unavailable` where the port is in use or the library is missing, `cannotCreate` for everything else.
     init(
         at address: HTTPAddress,
         connections: Int,
+        identifiesClients: Bool,
         answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
     ) throws(CommandFailure) {
         if let failure = unsafe microhttpd_load() {
@@ -41,7 +43,7 @@ import FrameSocket
             throw CommandFailure(.unavailable, "serving pages needs libmicrohttpd (\(reason)); \(Self.installation)")
         }
         let listener = try HTTPListener.make(at: address)
-        let responder = Responder(answer)
+        let responder = Responder(answer, identifiesClients: identifiesClients)
         let started = unsafe microhttpd_start(
             listener.descriptor,
             UInt32(clamping: connections),
@@ -75,8 +77,11 @@ import FrameSocket
 private final class Responder: Sendable {
     private let answer: @Sendable (HTTPRequest) -> HTTPResponse
 
-    init(_ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse) {
+    private let identifiesClients: Bool
+
+    init(_ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse, identifiesClients: Bool) {
         self.answer = answer
+        self.identifiesClients = identifiesClients
     }
 
     /// Called once for the head, then for each part of a request's body, and at last to be answered.
@@ -96,7 +101,8 @@ private final class Responder: Sendable {
             method: String(cString: method),
             path: String(cString: url),
             host: field("Host", of: connection),
-            site: field("Sec-Fetch-Site", of: connection)
+            site: field("Sec-Fetch-Site", of: connection),
+            userID: responder.identifiesClients ? HTTPClient.userID(of: connection) : nil
         )
         return unsafe respond(to: connection, responder.answer(request))
     }

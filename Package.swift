@@ -60,10 +60,12 @@ let package = Package(
         ),
 
         // The programs, and what only they and the tests need.
+        // Loads libmicrohttpd when it is used (apt: libmicrohttpd-dev), so that it is not linked.
+        .target(name: "CMicroHTTPD"),
         .target(name: "PNGReading", dependencies: ["TurboJPEG", "CPNG"], swiftSettings: settings),
         .executableTarget(
             name: "FrameSocketTool",
-            dependencies: ["FrameSocket", "Locking", "PNGReading"],
+            dependencies: ["FrameSocket", "Locking", "PNGReading", "CMicroHTTPD"],
             swiftSettings: settings
         ),
         .target(name: "CBaseline", dependencies: ["CTurboJPEG"]),
@@ -97,7 +99,7 @@ if Context.environment["FUZZ"] != nil {
         ("FuzzTokens", ["FrameTransport"], []),
         ("FuzzJPEG", ["TurboJPEG"], []),
         // The program's own sources, but for where it begins.
-        ("FuzzOptions", ["FrameSocket", "Locking", "PNGReading"], ["Tool/FrameSocketTool.swift"]),
+        ("FuzzOptions", ["FrameSocket", "Locking", "PNGReading", "CMicroHTTPD"], ["Tool/FrameSocketTool.swift"]),
     ]
     package.targets += fuzzers.map {
         .executableTarget(

@@ -12,8 +12,8 @@ enum FrameSocketTool {
     static let version = "0.1.0"
 
     private static let commands: [any Command.Type] = [
-        ReceiveCommand.self, SendCommand.self, RecordCommand.self, ReplayCommand.self, DoctorCommand.self,
-        DemoCommand.self,
+        ReceiveCommand.self, SendCommand.self, PreviewCommand.self, RecordCommand.self, ReplayCommand.self,
+        DoctorCommand.self, DemoCommand.self,
     ]
 
     private static var help: String {

@@ -1,0 +1,52 @@
+// libmicrohttpd, loaded by the one command that needs it: linked, it and GnuTLS behind it would cost every process of the
+// program, those that send among them, 3 MiB.
+#pragma once
+
+#include <stdbool.h>
+#include <microhttpd.h>
+
+// Loads the library, unless it is loaded; NULL where that worked, or else what the system says. Every other function here
+// needs it. For one thread at a time.
+const char *microhttpd_load(void);
+
+// A server on `listener`, a socket that listens already and belongs to the server from here on; NULL where it cannot be.
+// One thread of its own polls, and connections may be suspended.
+struct MHD_Daemon *microhttpd_start(
+    int listener, unsigned connections, size_t memory, unsigned timeout, MHD_AccessHandlerCallback handler, void *context);
+
+// Closes every connection, none of which may be suspended, and waits for the server's thread.
+void microhttpd_stop(struct MHD_Daemon *daemon);
+
+// Lets the server leave a connection alone, from within its own callback, and has it go on, from anywhere.
+void microhttpd_suspend(struct MHD_Connection *connection);
+void microhttpd_resume(struct MHD_Connection *connection);
+
+// The socket of a connection; -1 where the library does not tell.
+int microhttpd_socket(struct MHD_Connection *connection);
+
+// Writes the client's address and this side's as Linux lists them in /proc/net/tcp or, where `version6` becomes true, tcp6;
+// false where they cannot be had.
+bool microhttpd_addresses(struct MHD_Connection *connection, char *text, size_t size, bool *version6);
+
+// A field of a request's head; NULL where it is not there.
+const char *microhttpd_field(struct MHD_Connection *connection, const char *name);
+
+// A response of one piece, which is copied, and one that is read until its reader ends it; NULL where there is no memory.
+struct MHD_Response *microhttpd_response(const void *bytes, size_t count);
+struct MHD_Response *microhttpd_endless_response(
+    size_t block, MHD_ContentReaderCallback read, void *context, MHD_ContentReaderFreeCallback release);
+
+// Adds a field to a response; false where it cannot be.
+bool microhttpd_add_field(struct MHD_Response *response, const char *name, const char *value);
+
+// Answers with a response, which is to be let go of as well.
+enum MHD_Result microhttpd_answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
+void microhttpd_release(struct MHD_Response *response);
+
+// What a handler returns.
+static const enum MHD_Result microhttpd_yes = MHD_YES;
+static const enum MHD_Result microhttpd_no = MHD_NO;
+
+// What a reader returns for the end of the body, and for the end of the connection.
+static const ssize_t microhttpd_end_of_stream = MHD_CONTENT_READER_END_OF_STREAM;
+static const ssize_t microhttpd_end_with_error = MHD_CONTENT_READER_END_WITH_ERROR;

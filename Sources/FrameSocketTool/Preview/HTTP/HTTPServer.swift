@@ -1,0 +1,157 @@
+internal import CMicroHTTPD
+import FrameSocket
+
+/// A small HTTP server (libmicrohttpd) with a thread of its own, which answers what it is told to.
+@safe final class HTTPServer: Sendable {
+    /// How many bytes a connection may take here, its head and what goes out next included.
+    static let memoryPerConnection = 64 << 10
+
+    /// After so many seconds without a byte a connection is closed.
+    static let idleSeconds: UInt32 = 30
+
+    private static var installation: String {
+        #if os(Linux)
+            "on Debian: apt install libmicrohttpd12"
+        #else
+            "brew install libmicrohttpd"
+        #endif
+    }
+
+    /// Where it listens: for port 0, the port that it was given.
+    let address: HTTPAddress
+
+    private let daemon: Daemon
+    /// Kept for the daemon, which calls it.
+    private let responder: Responder
+
+    /// Starts to serve.
+    ///
+    /// - Parameters:
+    ///   - address: where to listen.
+    ///   - connections: the most connections at once; further ones are closed unheard.
+    ///   - identifiesClients: whether a request says whose program asks, where the system tells.
+    ///   - answer: makes the answer to a request that has no body; it is called on the server's thread.
+    /// - Throws: `unavailable` where the port is in use or the library is missing, `cannotCreate` for everything else.
+    init(
+        at address: HTTPAddress,
+        connections: Int,
+        identifiesClients: Bool,
+        answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
+    ) throws(CommandFailure) {
+        if let failure = unsafe microhttpd_load() {
+            let reason = unsafe String(cString: failure)
+            throw CommandFailure(.unavailable, "serving pages needs libmicrohttpd (\(reason)); \(Self.installation)")
+        }
+        let listener = try HTTPListener.make(at: address)
+        let responder = Responder(answer, identifiesClients: identifiesClients)
+        let started = unsafe microhttpd_start(
+            listener.descriptor,
+            UInt32(clamping: connections),
+            Self.memoryPerConnection,
+            Self.idleSeconds,
+            Responder.handler,
+            Unmanaged.passUnretained(responder).toOpaque()
+        )
+        guard let started = unsafe started else {
+            throw CommandFailure(.cannotCreate, Files.Failure("the HTTP server at \(listener.address)").message)
+        }
+        self.address = listener.address
+        self.responder = responder
+        daemon = unsafe Daemon(pointer: started)
+    }
+
+    /// Closes every connection and waits for the end of the server's thread; to be called once.
+    ///
+    /// Streams must have been told to end before.
+    func stop() {
+        unsafe microhttpd_stop(daemon.pointer)
+    }
+
+    /// - Note: `@unchecked Sendable` holds because the library's functions may be called from every thread.
+    @safe private struct Daemon: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+}
+
+/// What the library calls for each request.
+private final class Responder: Sendable {
+    private let answer: @Sendable (HTTPRequest) -> HTTPResponse
+
+    private let identifiesClients: Bool
+
+    init(_ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse, identifiesClients: Bool) {
+        self.answer = answer
+        self.identifiesClients = identifiesClients
+    }
+
+    /// Called once for the head, then for each part of a request's body, and at last to be answered.
+    static let handler: MHD_AccessHandlerCallback = { context, connection, url, method, _, _, bodyByteCount, memory in
+        guard let context = unsafe context, let connection = unsafe connection, let url = unsafe url,
+            let method = unsafe method, let bodyByteCount = unsafe bodyByteCount, let memory = unsafe memory
+        else { return microhttpd_no }
+        if unsafe memory.pointee == nil {
+            // To answer now would mean to close the connection.
+            unsafe memory.pointee = context
+            return microhttpd_yes
+        }
+        // Nothing here takes a body, so its connection ends.
+        guard unsafe bodyByteCount.pointee == 0 else { return microhttpd_no }
+        let responder = unsafe Unmanaged<Responder>.fromOpaque(context).takeUnretainedValue()
+        let request = unsafe HTTPRequest(
+            method: String(cString: method),
+            path: String(cString: url),
+            host: field("Host", of: connection),
+            site: field("Sec-Fetch-Site", of: connection),
+            userID: responder.identifiesClients ? HTTPClient.userID(of: connection) : nil
+        )
+        return unsafe respond(to: connection, responder.answer(request))
+    }
+
+    private static func field(_ name: String, of connection: OpaquePointer) -> String? {
+        guard let value = unsafe microhttpd_field(connection, name) else { return nil }
+        return unsafe String(cString: value)
+    }
+
+    private static func respond(to connection: OpaquePointer, _ answer: HTTPResponse) -> MHD_Result {
+        guard let response = unsafe make(answer.body, for: connection) else { return microhttpd_no }
+        defer { unsafe microhttpd_release(response) }
+        for field in answer.fields {
+            guard unsafe microhttpd_add_field(response, field.name, field.value) else { return microhttpd_no }
+        }
+        return unsafe microhttpd_answer(connection, answer.status, response)
+    }
+
+    private static func make(_ body: HTTPResponse.Body, for connection: OpaquePointer) -> OpaquePointer? {
+        switch body {
+        case .bytes(let bytes): return unsafe copy(bytes.span)
+        case .frame(let frame): return unsafe frame.withBytes { unsafe copy($0) }
+        case .stream(let stream):
+            unsafe stream.begin(on: connection)
+            let response = unsafe microhttpd_endless_response(
+                HTTPServer.memoryPerConnection,
+                { context, _, room, count in
+                    guard let context = unsafe context, let room = unsafe room else { return microhttpd_end_with_error }
+                    let stream = unsafe Unmanaged<HTTPStream>.fromOpaque(context).takeUnretainedValue()
+                    return unsafe room.withMemoryRebound(to: UInt8.self, capacity: count) { room in
+                        var span = unsafe MutableSpan(_unsafeStart: room, count: count)
+                        return stream.read(into: &span)
+                    }
+                },
+                Unmanaged.passRetained(stream).toOpaque(),
+                { context in
+                    guard let context = unsafe context else { return }
+                    unsafe Unmanaged<HTTPStream>.fromOpaque(context).takeRetainedValue().end()
+                }
+            )
+            if unsafe response == nil {
+                unsafe Unmanaged.passUnretained(stream).release()
+                stream.end()
+            }
+            return unsafe response
+        }
+    }
+
+    private static func copy(_ bytes: Span<UInt8>) -> OpaquePointer? {
+        unsafe bytes.withUnsafeBytes { bytes in unsafe microhttpd_response(bytes.baseAddress, bytes.count) }
+    }
+}

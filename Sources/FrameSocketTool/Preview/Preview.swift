@@ -1,0 +1,67 @@
+import FrameSocket
+
+/// Brings what senders send onto the stage.
+struct Preview: Sendable {
+    /// How often those who look are looked after.
+    static let tendingInterval = Duration.milliseconds(100)
+
+    private let stage: PreviewStage
+    private let report: @Sendable (Reception.Event) -> Void
+
+    init(_ stage: PreviewStage, report: @escaping @Sendable (Reception.Event) -> Void) {
+        self.stage = stage
+        self.report = report
+    }
+
+    /// Takes what comes until the server ends.
+    func follow(_ server: FrameServer) async -> Result<Void, CommandFailure> {
+        // Turning pictures takes a while, and must not hold up the sockets, nor Swift's pool.
+        let thread = IOThread()
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while (try? await Task.sleep(for: Self.tendingInterval)) != nil { stage.tend() }
+            }
+            defer { group.cancelAll() }
+            return await Task(executorPreference: thread) { await followAll(of: server) }.value
+        }
+    }
+
+    private func followAll(of server: FrameServer) async -> Result<Void, CommandFailure> {
+        await withDiscardingTaskGroup { senders in
+            do throws(TransportError) {
+                for try await connection in server.connections {
+                    senders.addTask { await follow(connection) }
+                }
+                return .success(())
+            } catch {
+                return .failure(CommandFailure(.unavailable, error.description))
+            }
+        }
+    }
+
+    /// Takes what one sender sends, to its end.
+    private func follow(_ connection: FrameConnection) async {
+        report(.connected(connection))
+        stage.begin(connection)
+        async let statuses: Void = followStatuses(of: connection)
+        do throws(TransportError) {
+            for try await frame in connection.frames {
+                if stage.take(frame, of: connection) { frame.reportDecoded() } else { frame.reportUndecodable() }
+            }
+        } catch {
+            let code = error.wireError?.code.rawValue ?? error.code.rawValue
+            report(.failed(connection: connection.id, code: code, message: error.description))
+        }
+        let reason = await connection.closed()
+        await statuses
+        stage.end(connection, reason: reason)
+        report(.closed(connection: connection.id, reason: reason))
+    }
+
+    private func followStatuses(of connection: FrameConnection) async {
+        for await status in connection.statuses {
+            stage.take(status, of: connection)
+            report(.status(status, connection: connection.id))
+        }
+    }
+}

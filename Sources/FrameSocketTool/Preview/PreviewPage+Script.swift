@@ -1,0 +1,127 @@
+extension PreviewPage {
+    static let script = #"""
+        "use strict";
+
+        const element = (id) => document.getElementById(id);
+        const picture = element("picture");
+        const interval = 500;
+
+        // Who opens the page on a still screen sees the picture at once; whoever comes later replaces it part by part.
+        let streamNumber = 0;
+        let isStreaming = false;
+
+        function startStream() {
+          isStreaming = true;
+          streamNumber += 1;
+          picture.src = `/stream?${streamNumber}`;
+        }
+
+        function stopStream() {
+          isStreaming = false;
+          picture.hidden = true;
+          picture.removeAttribute("src");
+        }
+
+        picture.addEventListener("error", () => { isStreaming = false; });
+
+        function say(id, text) {
+          // What has not changed is not read aloud again.
+          if (element(id).textContent !== text) element(id).textContent = text;
+        }
+
+        function decimal(value, digits) {
+          return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false });
+        }
+
+        function bytes(count) {
+          if (count < 1e3) return `${count} B`;
+          return count < 1e6 ? `${decimal(count / 1e3, 1)} kB` : `${decimal(count / 1e6, 1)} MB`;
+        }
+
+        function duration(nanoseconds) {
+          const seconds = nanoseconds / 1e9;
+          return seconds < 60 ? `${Math.round(seconds)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+        }
+
+        function describe(state) {
+          switch (state.state) {
+            case "none":
+              return ["No sender", state.lastEnd ? `No sender is connected any more: ${state.lastEnd}.` : "No sender is connected yet."];
+            case "waiting":
+              return ["Waiting", "A sender is connected, and has not sent a picture yet."];
+            case "paused":
+              return ["Paused", state.width ? "The sender has paused. This is its last picture." : "The sender has paused."];
+            default:
+              // A screen that stands still is not sent again, so this is no fault.
+              return ["Live", state.age > 3e9 ? `No new picture for ${duration(state.age)}.` : ""];
+          }
+        }
+
+        function show(state) {
+          document.body.dataset.state = state.state;
+          const [summary, message] = describe(state);
+          say("summary", summary);
+          say("message", message);
+          element("message").hidden = message === "";
+          say("path", state.path);
+
+          const hasPicture = state.width !== undefined;
+          const hasSender = state.connection !== undefined;
+          say("size", hasPicture ? `${state.width} × ${state.height}` : "–");
+          say("rate", hasSender ? `${decimal(state.framesPerSecond, 1)} frames/s` : "–");
+          say("data", hasSender ? `${bytes(state.bytesPerSecond)}/s` : "–");
+          say("latency", state.latency === undefined ? "–" : `${decimal(state.latency / 1e6, 1)} ms`);
+          say("frames", hasSender ? String(state.frames) : "–");
+          const dropped = state.missing + state.superseded + state.undecodable;
+          say("dropped", hasSender ? String(dropped) : "–");
+          element("dropped").title = hasSender
+            ? `${state.missing} left out by the sender, ${state.superseded} overtaken by newer ones, ${state.undecodable} not decodable` : "";
+          const process = state.pid === undefined ? `no. ${state.connection}` : `process ${state.pid}, user ${state.uid}`;
+          say("sender", hasSender ? (state.senders > 1 ? `${process} (of ${state.senders})` : process) : "–");
+          say("viewers", `${state.viewers} of ${state.maximumViewers}`);
+
+          picture.alt = hasPicture ? `Picture of the sender, ${state.width} by ${state.height} pixels` : "";
+          picture.hidden = !hasPicture;
+          // A stream before there is a picture would take one of the viewers' places for nothing.
+          if (hasPicture && !isStreaming) startStream();
+          if (!hasPicture && isStreaming) stopStream();
+          enable(hasPicture);
+          document.title = `${summary} – FrameSocket preview`;
+        }
+
+        function enable(isEnabled) {
+          element("full").disabled = !isEnabled;
+          element("save").toggleAttribute("href", isEnabled);
+          if (isEnabled) element("save").href = "/snapshot.jpg";
+          element("save").setAttribute("aria-disabled", String(!isEnabled));
+        }
+
+        function showEnd() {
+          document.body.dataset.state = "ended";
+          say("summary", "Preview ended");
+          say("message", "The preview does not answer. This page goes on when it does again.");
+          element("message").hidden = false;
+          document.title = "Preview ended – FrameSocket preview";
+          isStreaming = false;
+          enable(false);
+        }
+
+        async function look() {
+          try {
+            const answer = await fetch("/state", { signal: AbortSignal.timeout(5000) });
+            if (!answer.ok) throw new Error(answer.statusText);
+            show(await answer.json());
+          } catch {
+            showEnd();
+          }
+          setTimeout(look, interval);
+        }
+
+        element("full").addEventListener("click", () => {
+          if (document.fullscreenElement) document.exitFullscreen(); else element("stage").requestFullscreen();
+        });
+        enable(false);
+        look();
+
+        """#
+}

@@ -1,0 +1,79 @@
+extension PreviewPage {
+    static let css = """
+        :root {
+          color-scheme: light dark;
+          --ground: #f5f6f8; --sheet: #ffffff; --stage: #e6e9ee;
+          --text: #1c2230; --quiet: #596274; --line: #d8dce4; --accent: #2a5f9e;
+          --live: #1d7a45; --paused: #8a5a00; --none: #596274; --broken: #b3261e;
+        }
+        @media (prefers-color-scheme: dark) {
+          :root {
+            --ground: #12151b; --sheet: #1a1e26; --stage: #0b0d11;
+            --text: #e6e9ef; --quiet: #9aa4b5; --line: #2c323d; --accent: #8ab8ee;
+            --live: #5fcf8e; --paused: #e3b04b; --none: #9aa4b5; --broken: #ff8a80;
+          }
+        }
+        * { box-sizing: border-box; }
+        [hidden] { display: none !important; }
+        html, body { height: 100%; }
+        body {
+          margin: 0; display: flex; flex-direction: column;
+          background: var(--ground); color: var(--text);
+          font: 15px/1.5 system-ui, sans-serif;
+        }
+        header {
+          display: flex; flex-wrap: wrap; align-items: baseline; gap: .25rem 1rem;
+          padding: .75rem 1.25rem; background: var(--sheet); border-bottom: 1px solid var(--line);
+        }
+        h1 { margin: 0; font-size: 1rem; font-weight: 600; }
+        header p { margin: 0; }
+        #path { color: var(--quiet); font-family: ui-monospace, monospace; font-size: .85rem; overflow-wrap: anywhere; }
+        #status { margin-left: auto; font-weight: 600; color: var(--tone); }
+        #summary::before {
+          content: ""; display: inline-block; width: .6em; height: .6em; margin-right: .5em;
+          border-radius: 50%; background: currentColor;
+        }
+        body { --tone: var(--none); }
+        body[data-state="live"] { --tone: var(--live); }
+        body[data-state="paused"] { --tone: var(--paused); }
+        body[data-state="ended"] { --tone: var(--broken); }
+        main { flex: 1; min-height: 0; display: flex; }
+        #stage {
+          flex: 1; min-width: 0; min-height: 0; margin: 0; padding: 1.25rem;
+          position: relative; display: flex; align-items: center; justify-content: center;
+          background: var(--stage);
+        }
+        #picture {
+          display: block; max-width: 100%; max-height: 100%; object-fit: contain;
+          border-radius: 4px; box-shadow: 0 1px 3px rgb(0 0 0 / .25);
+        }
+        body:not([data-state="live"]) #picture { opacity: .35; }
+        #message {
+          position: absolute; max-width: 32rem; margin: 1rem; padding: .5rem 1rem;
+          background: var(--sheet); border: 1px solid var(--line); border-radius: 6px; text-align: center;
+        }
+        body[data-state="live"] #message { bottom: .5rem; color: var(--quiet); font-size: .9rem; }
+        section { width: 18rem; flex: none; padding: 1.25rem; background: var(--sheet); border-left: 1px solid var(--line); overflow: auto; }
+        h2 { margin: 0 0 .75rem; font-size: .85rem; font-weight: 600; color: var(--quiet); }
+        dl { margin: 0; }
+        dl div { display: flex; justify-content: space-between; gap: 1rem; padding: .35rem 0; border-bottom: 1px solid var(--line); }
+        dt { color: var(--quiet); }
+        dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+        .actions { display: flex; flex-wrap: wrap; gap: .5rem; margin: 1.25rem 0 0; }
+        .actions > * {
+          flex: 1; padding: .45rem .75rem; border: 1px solid var(--line); border-radius: 6px; white-space: nowrap;
+          background: none; color: var(--accent); font: inherit; text-align: center; text-decoration: none; cursor: pointer;
+        }
+        .actions > *:hover { border-color: var(--accent); }
+        .actions > [aria-disabled="true"], .actions > :disabled { color: var(--quiet); border-color: var(--line); cursor: default; }
+        :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+        @media (max-width: 48rem) {
+          html, body { height: auto; }
+          main { flex-direction: column; }
+          #stage { min-height: 60vh; }
+          #picture { max-height: 80vh; }
+          section { width: auto; border-left: 0; border-top: 1px solid var(--line); }
+        }
+
+        """
+}

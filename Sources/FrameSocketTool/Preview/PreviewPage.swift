@@ -1,0 +1,58 @@
+/// The page: what a browser is given of it, beside its style and its script.
+enum PreviewPage {
+    static let html = """
+        <!doctype html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>FrameSocket preview</title>
+        <link rel="icon" href="/icon.svg" type="image/svg+xml">
+        <link rel="stylesheet" href="/preview.css">
+        <script src="/preview.js" defer></script>
+        </head>
+        <body data-state="connecting">
+        <header>
+          <h1>FrameSocket preview</h1>
+          <p id="path"></p>
+          <p id="status" role="status"><span id="summary">Connecting</span></p>
+        </header>
+        <main>
+          <figure id="stage">
+            <img id="picture" alt="" hidden>
+            <figcaption id="message">Asking the preview what there is to see.</figcaption>
+          </figure>
+          <section aria-labelledby="facts-title">
+            <h2 id="facts-title">What comes</h2>
+            <dl>
+              <div><dt>Size</dt><dd id="size">–</dd></div>
+              <div><dt>Rate</dt><dd id="rate">–</dd></div>
+              <div><dt>Data</dt><dd id="data">–</dd></div>
+              <div><dt>Latency</dt><dd id="latency">–</dd></div>
+              <div><dt>Frames</dt><dd id="frames">–</dd></div>
+              <div><dt>Dropped</dt><dd id="dropped">–</dd></div>
+              <div><dt>Sender</dt><dd id="sender">–</dd></div>
+              <div><dt>Viewers</dt><dd id="viewers">–</dd></div>
+            </dl>
+            <p class="actions">
+              <a id="save" href="/snapshot.jpg" download="snapshot.jpg">Save picture</a>
+              <button id="full" type="button">Full screen</button>
+            </p>
+            <noscript><p>The page needs JavaScript to tell what it shows. <a href="/snapshot.jpg">The last picture</a> does not.</p></noscript>
+          </section>
+        </main>
+        </body>
+        </html>
+
+        """
+
+    static let icon = """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
+        <rect x="1" y="2.5" width="14" height="9.5" rx="2" fill="#3b6ea8"/>
+        <circle cx="8" cy="7.25" r="2.25" fill="#fff"/>
+        <rect x="5" y="13" width="6" height="1.5" rx=".75" fill="#3b6ea8"/>
+        </svg>
+
+        """
+}

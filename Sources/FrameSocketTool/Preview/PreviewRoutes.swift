@@ -1,0 +1,101 @@
+import FrameSocket
+
+/// What the preview answers to which request.
+struct PreviewRoutes: Sendable {
+    let stage: PreviewStage
+    /// Where senders connect.
+    let endpoint: SocketEndpoint
+    /// Names by which this machine may be asked, beside `localhost` and addresses.
+    let names: [String]
+    /// The user who may look, beside root; nil for everybody.
+    let user: UInt32?
+
+    /// What every answer says: nobody keeps it, guesses what it is, or shows it in a page of another site, and the page loads
+    /// and runs nothing that does not come from here.
+    private static let protection = [
+        ("Cache-Control", "no-store"),
+        ("X-Content-Type-Options", "nosniff"),
+        (
+            "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+                + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        ),
+        ("X-Frame-Options", "DENY"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+        ("Cross-Origin-Opener-Policy", "same-origin"),
+        ("Referrer-Policy", "no-referrer"),
+    ]
+
+    /// Answers a request.
+    func answer(_ request: HTTPRequest) -> HTTPResponse {
+        var response = refusal(of: request) ?? content(for: request)
+        response.fields += Self.protection
+        return response
+    }
+
+    private func refusal(of request: HTTPRequest) -> HTTPResponse? {
+        guard request.isForThisHost(named: names) else {
+            return HTTPResponse(status: 421, "This server does not answer to that name; ask it by its address.")
+        }
+        if let user, request.userID != user, request.userID != 0 {
+            let sentence = "Only the user who started this preview may look, unless it is started with --http-open."
+            return HTTPResponse(status: 403, sentence)
+        }
+        // A link to the page is all that another site may have.
+        guard !request.isFromElsewhere || request.path == "/" else {
+            return HTTPResponse(status: 403, "This is not for pages of other sites.")
+        }
+        guard request.method == "GET" || request.method == "HEAD" else {
+            return HTTPResponse(status: 405, "There is nothing to do here but to look.").adding("Allow", "GET, HEAD")
+        }
+        return nil
+    }
+
+    private func content(for request: HTTPRequest) -> HTTPResponse {
+        switch request.path {
+        case "/": Self.file("text/html; charset=utf-8", PreviewPage.html)
+        case "/preview.css": Self.file("text/css; charset=utf-8", PreviewPage.css)
+        case "/preview.js": Self.file("text/javascript; charset=utf-8", PreviewPage.script)
+        case "/icon.svg": Self.file("image/svg+xml", PreviewPage.icon)
+        case "/state": state
+        case "/snapshot.jpg": snapshot
+        case "/stream": stream
+        default: HTTPResponse(status: 404, "There is nothing here. The page is at /.")
+        }
+    }
+
+    private static func file(_ type: String, _ text: String) -> HTTPResponse {
+        HTTPResponse(type: type, body: .bytes(Array(text.utf8)))
+    }
+
+    private var state: HTTPResponse {
+        let text = stage.state.json(
+            endpoint: endpoint,
+            maximumViewers: stage.maximumViewers,
+            at: MonotonicClock.now()
+        )
+        return Self.file("application/json", text + "\n")
+    }
+
+    private var snapshot: HTTPResponse {
+        guard let picture = stage.state.shown?.picture else {
+            return HTTPResponse(status: 404, "There is no picture yet.")
+        }
+        do {
+            return HTTPResponse(type: "image/jpeg", body: .frame(try picture.jpeg()))
+        } catch {
+            return HTTPResponse(status: 404, "The last picture is damaged: \(error)")
+        }
+    }
+
+    private var stream: HTTPResponse {
+        guard let seat = stage.admit() else {
+            let count = Format.count(stage.maximumViewers, "viewer")
+            return HTTPResponse(status: 503, "There is room for \(count), and no place is free.").adding(
+                "Retry-After",
+                "5"
+            )
+        }
+        return HTTPResponse(type: seat.contentType, body: .stream(seat.stream))
+    }
+}

@@ -1,0 +1,68 @@
+import FrameSocket
+import Locking
+
+/// One who looks at the pictures, at a pace of its own: when it has read one, the next is the latest there is.
+final class PreviewViewer: Sendable {
+    /// After so many nanoseconds without a new picture the last one is sent again, once.
+    ///
+    /// Browsers built on WebKit show a part when the next one comes, and would else not show what stands still.
+    static let stillness: UInt64 = 200_000_000
+
+    private struct State {
+        var parts = MultipartStream()
+        /// The number of the picture that was added last.
+        var shown: Int?
+        var addedAt: UInt64 = 0
+        var isRepeated = false
+
+        func wantsRepetition(at now: UInt64) -> Bool {
+            shown != nil && !isRepeated && now > addedAt && now - addedAt >= PreviewViewer.stillness
+        }
+    }
+
+    /// The value of the field `Content-Type`.
+    let contentType: String
+
+    // Not back: the stage has the viewers.
+    private weak let stage: PreviewStage?
+    private let locked: Locked<State>
+
+    init(of stage: PreviewStage) {
+        let state = State()
+        contentType = state.parts.contentType
+        locked = Locked(state)
+        self.stage = stage
+    }
+
+    /// Whether the last picture is to be sent again.
+    func wantsRepetition(at now: UInt64) -> Bool {
+        locked.withLock { $0.parts.isIdle && $0.wantsRepetition(at: now) }
+    }
+
+    /// Writes what the viewer gets next.
+    func supply(_ room: inout MutableSpan<UInt8>) -> HTTPStream.Supply {
+        locked.withLock { state in
+            if state.parts.isIdle {
+                guard let stage = stage?.state, !stage.isClosed else { return .end }
+                if let picture = stage.shown?.picture {
+                    add(picture, to: &state)
+                } else {
+                    // Its sender has left: there is nothing to repeat.
+                    state.isRepeated = true
+                }
+            }
+            let count = state.parts.write(to: &room)
+            return count > 0 ? .bytes(count) : .later
+        }
+    }
+
+    private func add(_ picture: PreviewPicture, to state: inout State) {
+        let now = MonotonicClock.now()
+        let isNew = picture.number != state.shown
+        guard isNew || state.wantsRepetition(at: now), let jpeg = try? picture.jpeg() else { return }
+        state.parts.add(jpeg)
+        state.shown = picture.number
+        state.addedAt = now
+        state.isRepeated = !isNew
+    }
+}

@@ -1,0 +1,162 @@
+"""Opens a page in headless Chromium and waits for things to come true in it, one after the other.
+
+Each STEP is a JavaScript expression, which may be a promise: it is evaluated until it is truthy, and its value is then printed
+as a line of JSON. `screenshot=FILE` writes what the page looks like as a PNG. At the end a line tells the errors that the
+page has logged, such as what its content security policy refused.
+
+Chromium is driven by its DevTools protocol over a pair of pipes, so that neither a port nor a library is needed.
+"""
+
+import argparse
+import base64
+import json
+import os
+import pathlib
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+FLAGS = [
+    "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio", "--hide-scrollbars",
+]
+# How often an expression is looked at again, in seconds.
+INTERVAL = 0.1
+
+
+class Chromium:
+    """A browser with one tab."""
+
+    def __init__(self, program, deadline):
+        self.deadline = deadline
+        self.profile = tempfile.mkdtemp(prefix="look-")
+        self.errors = []
+        self.buffer = b""
+        self.count = 0
+        commands, self.commands = os.pipe()
+        self.answers, answers = os.pipe()
+        # The browser reads from descriptor 3 and writes to 4. Chromium's sandbox refuses root, and needs what containers lack;
+        # the one page that is opened is the project's own.
+        shell = f'exec 3<&{commands} 4>&{answers}; exec "$@"'
+        flags = [*FLAGS, "--no-sandbox", f"--user-data-dir={self.profile}", "about:blank"]
+        self.process = subprocess.Popen(
+            ["/bin/sh", "-c", shell, "sh", program, *flags],
+            pass_fds=[commands, answers],
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        os.close(commands)
+        os.close(answers)
+        self.session = None
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in "Page", "Runtime", "Log":
+            self.call(f"{domain}.enable")
+
+    def close(self):
+        try:
+            self.session = None
+            self.call("Browser.close")
+            self.process.wait(10)
+        except (OSError, EOFError, RuntimeError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def call(self, method, **parameters):
+        self.count += 1
+        message = {"id": self.count, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self.commands, data):]
+        while True:
+            answer = self.receive()
+            self.note(answer)
+            if answer.get("id") == self.count:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']['message']}")
+                return answer["result"]
+
+    def receive(self):
+        while b"\0" not in self.buffer:
+            left = self.deadline - time.monotonic()
+            if left <= 0 or not select.select([self.answers], [], [], left)[0]:
+                raise TimeoutError("the browser does not answer")
+            data = os.read(self.answers, 1 << 16)
+            if not data:
+                raise EOFError("the browser has ended")
+            self.buffer += data
+        message, _, self.buffer = self.buffer.partition(b"\0")
+        return json.loads(message)
+
+    def note(self, message):
+        parameters = message.get("params", {})
+        if message.get("method") == "Runtime.exceptionThrown":
+            self.errors.append(parameters["exceptionDetails"]["text"])
+        entry = parameters.get("entry", {})
+        if message.get("method") == "Log.entryAdded" and entry["level"] == "error":
+            self.errors.append(f"{entry['text']} {entry.get('url', '')}".strip())
+
+    def evaluate(self, expression):
+        result = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in result:
+            raise RuntimeError(f"{expression}: {result['result'].get('description', 'it throws')}")
+        return result["result"].get("value")
+
+    def wait_for(self, expression):
+        while True:
+            value = self.evaluate(expression)
+            if value:
+                return value
+            if time.monotonic() > self.deadline:
+                text = self.evaluate("document.body ? document.body.innerText : ''")
+                raise TimeoutError(f"it never came true: {expression}\nthe page says: {text}")
+            time.sleep(INTERVAL)
+
+    def screenshot(self, path):
+        data = self.call("Page.captureScreenshot", format="png")["data"]
+        pathlib.Path(path).write_bytes(base64.b64decode(data))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("url")
+    parser.add_argument("steps", nargs="*", metavar="STEP")
+    parser.add_argument("--chromium", default="chromium", metavar="PROGRAM")
+    parser.add_argument("--size", default="1280x800", metavar="WxH", help="of the window (1280x800)")
+    parser.add_argument("--dark", action="store_true", help="prefer dark colours")
+    parser.add_argument("--timeout", type=float, default=75, metavar="SECONDS", help="for everything (75)")
+    options = parser.parse_args()
+    width, height = map(int, options.size.split("x"))
+    browser = Chromium(options.chromium, time.monotonic() + options.timeout)
+    try:
+        browser.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        )
+        scheme = "dark" if options.dark else "light"
+        browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        failure = browser.call("Page.navigate", url=options.url).get("errorText")
+        if failure:
+            raise RuntimeError(f"{options.url}: {failure}")
+        browser.wait_for("document.readyState == 'complete'")
+        for step in options.steps:
+            if step.startswith("screenshot="):
+                browser.screenshot(step.partition("=")[2])
+                value = True
+            else:
+                value = browser.wait_for(step)
+            print(json.dumps({"value": value}), flush=True)
+        print(json.dumps({"errors": browser.errors}), flush=True)
+    except (RuntimeError, TimeoutError, EOFError) as error:
+        sys.exit(f"look: {error}")
+    finally:
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+import Foundation
+import Testing
+
+/// The page of `framesocket preview` in a real browser.
+@Suite(.serialized, .enabled(if: Places.chromium != nil, "Chromium is not installed; `scripts/setup test` installs it"))
+struct PreviewBrowserTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    // What the page says and shows, as expressions of JavaScript.
+    private static func says(_ summary: String) -> String {
+        "document.getElementById('summary').textContent === '\(summary)'"
+    }
+
+    private static func tells(_ words: String) -> String {
+        "document.getElementById('message').textContent.includes('\(words)')"
+    }
+
+    private static func shows(_ width: Int, _ height: Int) -> String {
+        "picture.naturalWidth === \(width) && picture.naturalHeight === \(height) && !picture.hidden"
+    }
+
+    private static func fact(_ name: String, _ pattern: String) -> String {
+        "/\(pattern)/.test(document.getElementById('\(name)').textContent)"
+    }
+
+    /// The colour at a place of the picture, in parts of its sides, as one of `red`, `green`, `blue`, `white`, or none.
+    private static let colour = """
+        !!(globalThis.colour = (x, y) => {
+          const canvas = new OffscreenCanvas(picture.naturalWidth, picture.naturalHeight).getContext("2d");
+          canvas.drawImage(picture, 0, 0);
+          const [r, g, b] = canvas.getImageData(x * picture.naturalWidth, y * picture.naturalHeight, 1, 1).data;
+          const isHigh = [r > 128, g > 128, b > 128].join();
+          return { "true,false,false": "red", "false,true,false": "green", "false,false,true": "blue",
+            "true,true,true": "white" }[isHigh];
+        })
+        """
+
+    /// How many different pictures were seen within the page, until there are enough.
+    private static func moves(_ count: Int) -> String {
+        """
+        (() => {
+          const canvas = new OffscreenCanvas(64, 64).getContext("2d");
+          canvas.drawImage(picture, 0, 0, 64, 64);
+          globalThis.seen ??= new Set();
+          seen.add(canvas.getImageData(0, 0, 64, 64).data.join());
+          return seen.size >= \(count);
+        })()
+        """
+    }
+
+    private func expectClean(_ browser: Program) async throws {
+        let ending = await browser.ended()
+        #expect(ending.status == 0, "\(ending)")
+        // Nothing was refused by the content security policy, and nothing was thrown.
+        #expect(ending.lines.last == #"{"errors": []}"#)
+    }
+
+    @Test func `the page says that nobody sends, then shows a picture that moves, then that the sender has gone`()
+        async throws
+    {
+        let site = try await PreviewSite(place)
+        let browser = try site.browser([
+            Self.says("No sender"), Self.says("Live"), Self.shows(562, 1218), Self.moves(4),
+            Self.fact("size", "562 × 1218"), Self.fact("rate", "^[1-9].* frames.s$"), Self.fact("latency", " ms$"),
+            Self.fact("sender", "process [0-9]+, user [0-9]+"), Self.fact("viewers", "1 of 16"),
+            "document.title.startsWith('Live')", "picture.alt.includes('562 by 1218')",
+            Self.says("No sender"), "picture.hidden", Self.tells("any more"),
+            "document.getElementById('full').disabled",
+        ])
+        try await browser.lines(1)
+        let screens = Places.fixture("screens/phone-scroll")
+        let arguments = ["send", place.socket, screens, "--scale", "1/2", "--loop", "0", "--fps", "10", "--quiet"]
+        let sender = try place.framesocket(arguments)
+        try await browser.lines(11)
+        sender.send(.terminate)
+        try await expectClean(browser)
+    }
+
+    @Test func `the only picture of a still screen is shown, and paused is said so`() async throws {
+        let site = try await PreviewSite(place)
+        let status =
+            #"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: status\r\nSender-State: %s\r\nControl-Version: 1\r\n\r\n"#
+        let frame =
+            #"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: 451\r\nBuffer-Height: 300\r\nBuffer-Orientation: 1\r\n\r\n"#
+        let wait = { (name: String) in "while ! [ -e $D/\(name) ]; do sleep 0.02; done" }
+        _ = try place.shell(
+            """
+            { \(wait("begin")); printf '\(frame)' "$(wc -c <$X/jpeg/chelsea-420.jpg)"; cat $X/jpeg/chelsea-420.jpg
+              \(wait("pause")); printf '\(status)' paused; \(wait("resume")); printf '\(status)' live
+              exec sleep 1000; } | socat -u - UNIX-CONNECT:$S
+            """
+        )
+        let browser = try site.browser([
+            Self.says("Waiting"), Self.says("Live"), Self.shows(451, 300), Self.tells("No new picture for"),
+            Self.says("Paused"), Self.tells("The sender has paused"), Self.shows(451, 300),
+            Self.says("Live"), Self.says("Preview ended"),
+        ])
+        for (count, name) in [(1, "begin"), (4, "pause"), (7, "resume")] {
+            try await browser.lines(count)
+            _ = try place.file(name, [])
+        }
+        try await browser.lines(8)
+        site.program.send(.interrupt)
+        #expect(await site.program.ended().status == 130)
+        let ending = await browser.ended()
+        #expect(ending.status == 0, "\(ending)")
+    }
+
+    /// Where each of the four quarters of red, green, blue and white is when the picture is upright.
+    @Test(arguments: [
+        (1, 96, 64, ["red", "green", "blue", "white"]), (2, 96, 64, ["green", "red", "white", "blue"]),
+        (3, 96, 64, ["white", "blue", "green", "red"]), (6, 64, 96, ["green", "white", "red", "blue"]),
+        (8, 64, 96, ["blue", "red", "white", "green"]),
+    ])
+    func `the picture of a turned sender is upright`(
+        orientation: Int,
+        width: Int,
+        height: Int,
+        colours: [String]
+    ) async throws {
+        _ = try place.file("raw", Quarters.pixels(width: 96, height: 64))
+        let site = try await PreviewSite(place)
+        _ = try place.shell(
+            "{ cat $D/raw; exec sleep 1000; } | $F send $S - --size 96x64 --format rgb --orientation \(orientation) --quiet"
+        )
+        let places = ["0.25, 0.25", "0.75, 0.25", "0.25, 0.75", "0.75, 0.75"]
+        let expected = zip(places, colours).map { "colour(\($0)) === '\($1)'" }.joined(separator: " && ")
+        let browser = try site.browser([Self.colour, Self.shows(width, height), expected])
+        try await expectClean(browser)
+    }
+
+    @Test func `a sender's own Exif orientation is not heeded`() async throws {
+        let site = try await PreviewSite(place)
+        try site.sender(showing: "cat $X/jpeg/chelsea-exif-6.jpg")
+        let browser = try site.browser([
+            Self.says("Live"), Self.shows(300, 451), "picture.getBoundingClientRect().width === 300",
+        ])
+        try await expectClean(browser)
+    }
+
+    @Test(arguments: [["--size", "400x800"], ["--dark"]])
+    func `the page fits in a narrow window, and is dark where that is preferred`(options: [String]) async throws {
+        let site = try await PreviewSite(place)
+        try site.sender(showing: "cat $X/jpeg/phone-563x1219.jpg")
+        let browser = try site.browser(
+            [
+                Self.says("Live"), Self.shows(563, 1219),
+                "document.documentElement.scrollWidth <= innerWidth",
+                // The picture is whole, and in proportion.
+                """
+                (() => {
+                  const { width, height } = picture.getBoundingClientRect();
+                  return width <= innerWidth && height <= innerHeight && Math.abs(width / height - 563 / 1219) < 0.01;
+                })()
+                """,
+                "matchMedia('(prefers-color-scheme: dark)').matches === \(options == ["--dark"])",
+                "getComputedStyle(document.body).backgroundColor === '\(options == ["--dark"] ? "rgb(18, 21, 27)" : "rgb(245, 246, 248)")'",
+            ] + options
+        )
+        try await expectClean(browser)
+    }
+}

@@ -1,0 +1,301 @@
+import Foundation
+import Testing
+
+/// `framesocket preview` as programs see it that speak HTTP.
+@Suite(.serialized) struct PreviewTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+    private let gray = Places.fixture("jpeg/chelsea-gray.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    private func digest(_ path: String) async throws -> String {
+        String(decoding: try await place.run("sha256sum", path).prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+    }
+
+    @Test func `a page, a picture and a state can be had, and nothing else`() async throws {
+        let site = try await PreviewSite(place)
+        #expect(try await site.get("/").text("content-type") == "text/html; charset=utf-8")
+        #expect(try await site.get("/").text("text")?.contains("<title>FrameSocket preview</title>") == true)
+        #expect(try await site.get("/snapshot.jpg")["status"] == 404)
+        let empty = try await site.state()
+        #expect(empty.state == "none" && empty.path == place.socket && empty.senders == 0 && empty.width == nil)
+        #expect(empty.maximumViewers == 16)
+
+        let sender = try site.sender(showing: "cat \(jpeg)")
+        let state = try await site.state { $0.frames == 1 }
+        #expect(state.state == "live" && state.senders == 1 && state.connection == 1)
+        #expect(state.pid != nil && state.uid == Int(getuid()))
+        #expect(state.width == 451 && state.height == 300 && state.orientation == 1)
+        #expect(state.bytes == 35_042 && state.missing == 0 && state.superseded == 0 && state.undecodable == 0)
+        #expect(state.latency != nil && state.age != nil)
+        let snapshot = try await site.get("/snapshot.jpg")
+        #expect(snapshot["status"] == 200 && snapshot.text("content-type") == "image/jpeg")
+        #expect(try await snapshot.text("sha256") == digest(jpeg))
+        #expect(try await site.get("/snapshot.jpg", "--method", "HEAD")["bytes"] == 0)
+        #expect(try await site.get("/snapshot.jpg", "--method", "DELETE")["status"] == 405)
+        #expect(try await site.get("/../etc/passwd")["status"] == 404)
+
+        sender.kill()
+        let left = try await site.state { $0.state == "none" }
+        #expect(left.width == nil && left.lastEnd != nil)
+        #expect(try await site.get("/snapshot.jpg")["status"] == 404)
+    }
+
+    @Test func `every picture of a slow sender is in the stream, and the last one of a still screen twice`()
+        async throws
+    {
+        let site = try await PreviewSite(place)
+        let names = ["420", "422", "444", "gray"].map { "chelsea-\($0).jpg" }
+        let viewer = try await site.viewer()
+        // The next one is sent when this one has been seen twice.
+        let wait = "while ! [ -e $J.seen ]; do sleep 0.02; done"
+        try site.sender(
+            showing: "cd $D; for J in \(names.joined(separator: " ")); do cat $X/jpeg/$J; \(wait); done"
+        )
+        for (index, name) in names.enumerated() {
+            try await viewer.lines(3 + 2 * index)
+            _ = try place.file("\(name).seen", [])
+        }
+        viewer.kill()
+        let parts = try await viewer.ended().events("part").map { $0.text("sha256") }
+        let digests = try await names.asyncMap { try await digest(Places.fixture("jpeg/\($0)")) }
+        #expect(parts == digests.flatMap { [$0, $0] })
+    }
+
+    @Test func `a viewer that reads nothing holds up nobody, and then sees the latest`() async throws {
+        let site = try await PreviewSite(place)
+        let slow = try await site.viewer("--room", "4096", "--pause-until", place.path("go"), "--until", digest(gray))
+        let quick = try await site.viewer("--until", digest(gray))
+        // 200 pictures of 105 kB: much more than the system's buffers hold.
+        let screen = Places.fixture("jpeg/phone-563x1219.jpg")
+        try site.sender(showing: "for I in $(seq 200); do cat \(screen); done; cat \(gray)")
+        let seen = await quick.ended()
+        #expect(seen.status == 0, "\(seen)")
+        let state = try await site.state { $0.width == 451 && $0.viewers == 1 }
+        #expect((state.frames ?? 0) + (state.superseded ?? 0) == 201)
+        _ = try place.file("go", [])
+        let ending = await slow.ended()
+        #expect(ending.status == 0, "\(ending)")
+        let count = try ending.events("part").count
+        #expect(count < 100, "\(count) pictures waited for a viewer that read nothing")
+        #expect(try await ending.events("part").last?.text("sha256") == digest(gray))
+    }
+
+    @Test func `no more viewers are let in than there is room for, and a place is free again when one leaves`()
+        async throws
+    {
+        let site = try await PreviewSite(place, "--viewers", "2")
+        let first = try await site.viewer()
+        _ = try await site.viewer()
+        #expect(try await site.state().viewers == 2)
+        let refused = try await site.get("/stream")
+        #expect(refused["status"] == 503 && refused.text("retry-after") == "5")
+        #expect(refused.text("text")?.contains("2 viewers") == true)
+        // One that waits for a first picture is not written to, and is missed all the same.
+        first.kill()
+        try await site.state { $0.viewers == 1 }
+        let third = try await site.viewer()
+        let sender = try site.sender(showing: "cat \(jpeg)")
+        try await third.lines(3)
+        sender.kill()
+        try await site.state { $0.senders == 0 }
+        // And so is one whose sender has left.
+        third.kill()
+        try await site.state { $0.viewers == 1 }
+    }
+
+    @Test(arguments: ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
+    func `a page that makes its own name lead here learns nothing`(host: String) async throws {
+        let site = try await PreviewSite(place)
+        try site.sender(showing: "cat \(jpeg)")
+        try await site.state { $0.frames == 1 }
+        for path in ["/", "/state", "/snapshot.jpg", "/stream"] {
+            let answer = try await site.get(path, "--field", "Host: \(host)")
+            #expect(answer["status"] == 421)
+            #expect(answer.text("text")?.contains(place.socket) == false)
+        }
+        #expect(try await site.get("/state", "--field", "Sec-Fetch-Site: cross-site")["status"] == 403)
+    }
+
+    @Test(
+        .enabled(if: geteuid() == 0, "only root can look as somebody else"),
+        arguments: ["127.0.0.1:0"] + (hasVersion6 ? ["[::1]:0"] : [])
+    )
+    func `other users of the machine see nothing unless that is meant`(address: String) async throws {
+        let site = try await PreviewSite(place, http: address)
+        for path in ["/", "/state", "/snapshot.jpg", "/stream"] {
+            let answer = try await site.get(path, user: 65_534)
+            #expect(answer["status"] == 403)
+            #expect(answer.text("text")?.contains("--http-open") == true)
+        }
+        #expect(try await site.get("/state")["status"] == 200)
+        site.program.send(.terminate)
+        #expect(await site.program.ended().status == 130)
+        let open = try await PreviewSite(place, "--http-open", http: address)
+        #expect(try await open.get("/state", user: 65_534)["status"] == 200)
+    }
+
+    /// Whether this machine has addresses of IPv6, which containers may lack.
+    private static var hasVersion6: Bool {
+        #if os(Linux)
+            (try? Data.bytes(at: "/proc/net/if_inet6"))?.isEmpty == false
+        #else
+            true
+        #endif
+    }
+
+    @Test(arguments: ["0.0.0.0:0"] + (hasVersion6 ? ["[::1]:0", "[::]:0"] : []))
+    func `other addresses are served, too, where that is meant`(address: String) async throws {
+        let site = try await PreviewSite(place, "--http-open", "--http-name", "studio", http: address)
+        #expect(try await site.state().state == "none")
+        #expect(try await site.get("/state", "--field", "Host: studio:8080")["status"] == 200)
+        #expect(try await site.get("/state", "--field", "Host: evil.example")["status"] == 421)
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `a signal ends what viewers read in order, and leaves nothing behind`(signal: Program.Signal) async throws {
+        let site = try await PreviewSite(place)
+        let viewer = try await site.viewer()
+        let idle = try await site.viewer("--pause-until", place.path("never"))
+        let sender = try site.sender(showing: "cat \(jpeg)")
+        try await viewer.lines(2)
+        site.program.send(signal)
+        let ending = await site.program.ended()
+        #expect(ending.status == 130, "\(ending)")
+        #expect(ending.errors == "")
+        let seen = await viewer.ended()
+        #expect(seen.status == 0, "\(seen)")
+        #expect(try seen.events.last?.name == "end")
+        #expect(try place.names() == [])
+        idle.kill()
+        sender.kill()
+    }
+
+    @Test func `a port in use is said so, and leaves nothing at the path`() async throws {
+        let site = try await PreviewSite(place)
+        let port = try #require(URL(string: site.url)?.port)
+        let other = try place.framesocket(["preview", place.path("t"), "--http", "127.0.0.1:\(port)", "--json"])
+        let ending = await other.ended()
+        #expect(ending.status == 69, "\(ending)")
+        #expect(ending.errors.contains("127.0.0.1:\(port): Address already in use"))
+        #expect(try place.names().contains("t") == false)
+    }
+
+    @Test(arguments: [
+        (64, "$F preview $S --http 0.0.0.0:0", "--http-open"),
+        (64, "$F preview $S --http [::]:0", "--http-open"),
+        (64, "$F preview $S --http 192.0.2.1:0", "--http-open"),
+        (64, "$F preview $S --http example.org:80", "--http wants an address"),
+        (64, "$F preview $S --http 127.0.0.1", "--http wants an address"),
+        (64, "$F preview $S --viewers 0", "--viewers wants"),
+        (64, "$F preview", "one path"),
+        (
+            69, "$F receive $S --quiet & sleep 0.01; while ! [ -e $S ]; do :; done; $F preview $S --http [::1]:0",
+            "another"
+        ),
+        (73, "$F preview $S --http 192.0.2.1:0 --http-open", "192.0.2.1:0: "),
+        (73, "$F preview $D/none/s --http 127.0.0.1:0", "directory"),
+    ])
+    func `what cannot be served is said so`(status: Int32, command: String, complaint: String) async throws {
+        let ending = try await place.shell("trap 'kill $!' EXIT; " + command).ended()
+        #expect(ending.status == status, "\(ending)")
+        #expect(ending.errors.contains(complaint), "\(ending)")
+        #expect(ending.output.isEmpty)
+    }
+
+    @Test func `what a JPEG says of its own orientation is left out`() async throws {
+        let site = try await PreviewSite(place)
+        try site.sender(showing: "cat $X/jpeg/chelsea-exif-6.jpg")
+        let state = try await site.state { $0.frames == 1 }
+        #expect(state.width == 300 && state.height == 451)
+        #expect(try await site.get("/snapshot.jpg", "--output", place.path("seen.jpg"))["status"] == 200)
+        // As browsers do, ffmpeg turns a picture as its Exif data say: here it has none, and the pixels are the same.
+        let size = try await place.run("ffprobe", "-v", "error", "-show_streams", place.path("seen.jpg"))
+        #expect(String(decoding: size, as: UTF8.self).contains("width=300\nheight=451\n"))
+        let bytes = try Data.bytes(at: place.path("seen.jpg"))
+        #expect(bytes.count < 35_027 && Data(bytes).range(of: Data("Exif".utf8)) == nil)
+        let original = try await place.djpeg(Places.fixture("jpeg/chelsea-exif-6.jpg"))
+        #expect(try await place.djpeg(place.path("seen.jpg")) == original)
+    }
+
+    @Test func `what is no picture is counted and not shown`() async throws {
+        let site = try await PreviewSite(place)
+        let text = String(repeating: "no picture ", count: 1_000)
+        _ = try place.file("text", Array(text.utf8))
+        let head =
+            #"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: 451\r\nBuffer-Height: 300\r\nBuffer-Orientation: 6\r\n\r\n"#
+        // Good, no JPEG, and one whose second half is missing, which has to be turned.
+        let sender = try place.shell(
+            """
+            head -c 17000 $X/jpeg/chelsea-420.jpg >$D/half
+            { for J in $X/jpeg/chelsea-420.jpg $D/text $D/half; do
+                printf '\(head)' "$(wc -c <$J)"; cat $J
+                while ! [ -e $D/seen-$(basename $J) ]; do sleep 0.02; done; done; exec sleep 1000; } | socat -u - UNIX-CONNECT:$S
+            """
+        )
+        // A damaged picture is found out when it is turned, which it is for those who look.
+        _ = try await site.viewer()
+        for (index, name) in ["chelsea-420.jpg", "text"].enumerated() {
+            try await site.state { $0.frames == index + 1 }
+            _ = try place.file("seen-\(name)", [])
+        }
+        let state = try await site.state { $0.frames == 3 }
+        #expect(state.undecodable == 2 && state.state == "live")
+        #expect(state.width == 300 && state.height == 451)
+        #expect(try await site.get("/snapshot.jpg")["status"] == 200)
+        sender.kill()
+    }
+
+    @Test func `ffmpeg reads the stream`() async throws {
+        let site = try await PreviewSite(place)
+        let arguments = ["send", place.socket, Places.fixture("jpeg"), "--passthrough", "--loop", "0", "--fps", "20"]
+        let sender = try place.framesocket(arguments + ["--quiet"])
+        try await site.state { $0.state == "live" }
+        let file = place.path("seen.mkv")
+        _ = try await place.run(
+            "ffmpeg",
+            "-nostdin",
+            "-v",
+            "error",
+            "-i",
+            site.url + "stream",
+            "-frames:v",
+            "20",
+            "-c",
+            "copy",
+            file
+        )
+        let streams = try await place.run("ffprobe", "-v", "error", "-count_packets", "-show_streams", file)
+        let facts = String(decoding: streams, as: UTF8.self)
+        #expect(facts.contains("codec_name=mjpeg") && facts.contains("nb_read_packets=20"))
+        sender.kill()
+    }
+
+    @Test func `help fits in a terminal`() async throws {
+        let ending = try await place.framesocket(["preview", "--help"]).ended()
+        #expect(ending.status == 0 && ending.text.contains("Usage: framesocket preview PATH"))
+        #expect(ending.lines.allSatisfy { $0.count <= 80 })
+        #expect(try await place.framesocket(["--help"]).ended().text.contains("preview"))
+    }
+
+    @Test func `a person is told where the picture is`() async throws {
+        let preview = try place.framesocket(["preview", place.socket, "--http", "127.0.0.1:0"])
+        try await preview.told("the picture is at http://127.0.0.1:")
+        preview.send(.interrupt)
+        let ending = await preview.ended()
+        #expect(ending.status == 130 && ending.output.isEmpty)
+        #expect(ending.errors.contains("listening at \(place.socket)"))
+    }
+}
+
+extension Sequence {
+    /// What `transform` makes of each, one after the other.
+    func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}

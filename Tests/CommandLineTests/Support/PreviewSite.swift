@@ -1,0 +1,118 @@
+import Foundation
+
+/// A `framesocket preview` at the socket of a workplace, and those who look at its page.
+struct PreviewSite {
+    let place: Workplace
+    let program: Program
+    /// Where the page is.
+    let url: String
+
+    /// Starts a preview, and waits until its page can be had.
+    init(_ place: Workplace, _ arguments: String..., http: String = "127.0.0.1:0") async throws {
+        self.place = place
+        program = try place.framesocket(["preview", place.socket, "--http", http, "--json"] + arguments)
+        let events = try await program.lines(2).map { try Event($0) }
+        guard let url = events.last?.text("url") else { throw Program.Failure(description: "no address: \(events)") }
+        self.url = url
+    }
+
+    /// What Python's HTTP client is answered.
+    func get(_ path: String, _ options: String..., user: Int? = nil) async throws -> Event {
+        let identity = user.map { ["--user", String($0)] } ?? []
+        let arguments = ["-B", Places.peer("watch_preview")] + identity + [url, "get", path] + options
+        let ending = try await place.start(Places.python, arguments).ended()
+        guard ending.status == 0, let answer = try ending.events.first else {
+            throw Program.Failure(description: "\(path): \(ending)")
+        }
+        return answer
+    }
+
+    /// What `/state` says.
+    func state() async throws -> PreviewReport {
+        try JSONDecoder().decode(PreviewReport.self, from: Data((await get("/state").text("text") ?? "").utf8))
+    }
+
+    /// Waits until `/state` says what is expected.
+    @discardableResult
+    func state(where isExpected: (PreviewReport) -> Bool) async throws -> PreviewReport {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            let state = try await state()
+            if isExpected(state) { return state }
+            guard ContinuousClock.now < deadline else {
+                throw Program.Failure(description: "the state never became that: \(state)")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Starts to read `/stream`, and waits for the answer's head.
+    func viewer(_ options: String...) async throws -> Program {
+        let viewer = try place.start(Places.python, ["-B", Places.peer("watch_preview"), url, "stream"] + options)
+        try await viewer.lines(1)
+        return viewer
+    }
+
+    /// Starts a sender that shows pictures, which the shell writes one after another, and then stays.
+    @discardableResult
+    func sender(showing pictures: String, _ options: String = "--passthrough") throws -> Program {
+        try place.shell("{ \(pictures); exec sleep 1000; } | $F send $S - --quiet \(options)")
+    }
+
+    /// Opens the page in Chromium, and waits for each of the steps; see Tests/Browser/look.py.
+    func browser(_ steps: [String], _ options: String...) throws -> Program {
+        let chromium = try Places.chromium ?? Places.tool("chromium")
+        let arguments = ["-B", Places.package + "Tests/Browser/look.py", "--chromium", chromium, url]
+        return try place.start("/usr/bin/env", ["python3"] + arguments + steps + options)
+    }
+}
+
+/// What `/state` says.
+struct PreviewReport: Decodable, Sendable {
+    let state: String
+    let path: String
+    let senders: Int
+    let viewers: Int
+    let maximumViewers: Int
+    let connection: Int?
+    let pid: Int?
+    let uid: Int?
+    let frames: Int?
+    let bytes: Int?
+    let missing: Int?
+    let superseded: Int?
+    let undecodable: Int?
+    let framesPerSecond: Double?
+    let bytesPerSecond: Int?
+    let latency: Int?
+    let latencyMaximum: Int?
+    let width: Int?
+    let height: Int?
+    let orientation: Int?
+    let age: Int?
+    let lastEnd: String?
+}
+
+extension Places {
+    /// The browser that the page is looked at with; nil where it is not installed.
+    static let chromium = ["chromium", "chromium-browser", "google-chrome"].lazy.compactMap { try? tool($0) }.first
+}
+
+/// A picture of four quarters, each of one colour.
+enum Quarters {
+    /// Red and green above, blue and white below.
+    static let colours: [[UInt8]] = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]
+
+    /// The pixels: red, green and blue, row by row.
+    static func pixels(width: Int, height: Int) -> [UInt8] {
+        var pixels: [UInt8] = []
+        for y in 0..<height {
+            for x in 0..<width {
+                let isBelow = y * 2 >= height
+                let isRight = x * 2 >= width
+                pixels += colours[(isBelow ? 2 : 0) + (isRight ? 1 : 0)]
+            }
+        }
+        return pixels
+    }
+}

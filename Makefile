@@ -7,7 +7,7 @@ PYTHON  := .tools/venv/bin/python -B
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build demo test bench consumers docs lint format clean
-.PHONY: apple fuzz faults sanitize memcheck soak
+.PHONY: apple examples fuzz faults sanitize memcheck soak
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,10 @@ soak: ## move frames for MINUTES (2) with peers that come, go, stall and lie; SE
 consumers: ## build the packages that depend on this one, and look at what they link
 	@scripts/setup build
 	scripts/check-consumers $(SWIFTFLAGS)
+
+examples: ## build and run the programs in Examples
+	@scripts/setup build
+	scripts/check-examples $(SWIFTFLAGS)
 
 apple: ## compile the Apple sources against stubs of the frameworks
 	@scripts/setup build

@@ -9,6 +9,11 @@ let package = Package(
     // Named because the directory of a clone may have any name.
     dependencies: [.package(name: "FrameSocket", path: "..")],
     targets: [
+        // The program of the article "From nothing to frames", which scripts/check-examples compares it with.
+        .executableTarget(
+            name: "GettingStarted",
+            dependencies: [.product(name: "FrameSocket", package: "FrameSocket")]
+        ),
         .executableTarget(
             name: "ReceiveJPEGs",
             dependencies: [.product(name: "FrameTransport", package: "FrameSocket")]

@@ -71,8 +71,9 @@ apple: ## compile the Apple sources against stubs of the frameworks
 	@scripts/setup build
 	scripts/check-apple $(SWIFTFLAGS)
 
-docs: ## make the reference of every library: .build-docs
+docs: ## compile the snippets of the articles, and make the site of every library: .build-docs
 	@scripts/setup build
+	scripts/check-snippets $(SWIFTFLAGS)
 	scripts/make-docs $(SWIFTFLAGS)
 
 lint: ## check formatting and style, and that nothing in Sources ends the process

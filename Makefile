@@ -77,11 +77,11 @@ docs: ## compile the snippets of the articles, and make the site of every librar
 	scripts/make-docs $(SWIFTFLAGS)
 
 lint: ## check formatting and style, and that nothing in Sources ends the process
-	swift format lint --strict --parallel --recursive Sources Tests Package.swift
+	swift format lint --strict --parallel --recursive Sources Tests Examples Package.swift
 	scripts/check-traps
 
 format: ## format the sources in place
-	swift format --in-place --parallel --recursive Sources Tests Package.swift
+	swift format --in-place --parallel --recursive Sources Tests Examples Package.swift
 
 clean: ## remove what was built; .tools stays
 	rm -rf .build .build-*

@@ -63,7 +63,8 @@
         /// The presentation time, in nanoseconds of the clock that the source uses; nil where it states none.
         var presentationNanoseconds: UInt64? {
             let time = CMSampleBufferGetPresentationTimeStamp(self)
-            guard time.flags.contains(.valid) else { return nil }
+            // Neither infinite nor indefinite.
+            guard time.flags.subtracting(.hasBeenRounded) == .valid else { return nil }
             let nanoseconds = CMTimeConvertScale(time, timescale: 1_000_000_000, method: .default)
             return UInt64(exactly: nanoseconds.value)
         }

@@ -15,6 +15,7 @@ public struct CMTimeFlags: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
     public static let valid = CMTimeFlags(rawValue: 1)
+    public static let hasBeenRounded = CMTimeFlags(rawValue: 2)
 }
 
 public struct CMTime: Sendable {

@@ -112,7 +112,7 @@ public struct JPEGDecoder: Sendable {
     }
 
     /// Decodes to planes of just the decoded size.
-    @unsafe private func decode(
+    @unsafe func decode(
         _ jpeg: Span<UInt8>,
         _ source: DecodingSource,
         to planes: UnsafePlanes,

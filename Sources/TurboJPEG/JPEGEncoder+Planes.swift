@@ -10,7 +10,7 @@ extension JPEGEncoder {
         to output: inout UnsafeMutablePointer<UInt8>?,
         _ byteCount: inout UInt
     ) throws(TurboJPEGError) -> Int32 {
-        let subsampling: ChromaSubsampling = self.subsampling == .gray ? .gray : .yuv420
+        let subsampling = codedSubsampling(of: image.format)
         var planes = try [image.evenLuma(for: subsampling, from: scratch)]
         if subsampling != .gray {
             planes += try image.chromaPlanes(from: scratch)

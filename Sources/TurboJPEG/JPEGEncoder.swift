@@ -37,7 +37,7 @@ public struct JPEGEncoder: Sendable {
     /// - Throws: `invalidSize` outside 1 to 65,500.
     public func maximumByteCount(width: Int, height: Int) throws(TurboJPEGError) -> Int {
         try PixelLayout.check(width: width, height: height)
-        let planar = subsampling == .gray ? subsampling : .yuv420
+        let planar = codedSubsampling(of: .i420)
         return max(
             Int(tjBufSize(Int32(width), Int32(height), subsampling.rawValue)),
             Int(tjBufSize(Int32(width), Int32(height), planar.rawValue))
@@ -79,7 +79,7 @@ public struct JPEGEncoder: Sendable {
     }
 
     /// Compresses to memory that is large enough, and tells how many bytes were written.
-    @unsafe private func encode(
+    @unsafe func encode(
         _ image: PixelBuffer,
         to output: UnsafeMutablePointer<UInt8>,
         capacity: Int
@@ -104,7 +104,7 @@ public struct JPEGEncoder: Sendable {
                         image.format.packedRawValue,
                         &target,
                         &byteCount,
-                        (image.format == .gray ? .gray : subsampling).rawValue,
+                        codedSubsampling(of: image.format).rawValue,
                         Int32(quality),
                         flags
                     )
@@ -114,6 +114,12 @@ public struct JPEGEncoder: Sendable {
             throw handle.error(.encodeFailed, "The picture of \(image.width)x\(image.height) cannot be compressed.")
         }
         return Int(byteCount)
+    }
+
+    /// How the chroma of a picture in this format is subsampled in the end.
+    func codedSubsampling(of format: PixelFormat) -> ChromaSubsampling {
+        if format == .gray || subsampling == .gray { return .gray }
+        return format.isPlanar ? .yuv420 : subsampling
     }
 
     /// The library's flags: never to replace the output, and the cosine transform.

@@ -110,6 +110,11 @@ public struct PixelBuffer: Sendable {
         return part
     }
 
+    /// Whether nothing else refers to the memory, which may be written then without a copy.
+    var isAlone: Bool {
+        mutating get { isKnownUniquelyReferenced(&storage) && storage.isWritable }
+    }
+
     /// Makes the memory this value's own, with rows at the same distance.
     ///
     /// Where new memory is needed, the visible samples are copied only with `preservingContents`.

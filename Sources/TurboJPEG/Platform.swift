@@ -64,3 +64,11 @@ private let mappedByteCount = 1 << 20
 func decibels(_ ratio: Double) -> Double {
     10 * log10(ratio)
 }
+
+/// The place of the next FF in a part of some bytes.
+@unsafe func nextMarkedByte(_ bytes: UnsafeBufferPointer<UInt8>, in range: Range<Int>) -> Int? {
+    guard let base = bytes.baseAddress, !range.isEmpty,
+        let found = unsafe memchr(base + range.lowerBound, 0xFF, range.count)
+    else { return nil }
+    return unsafe UnsafeRawPointer(base).distance(to: found)
+}

@@ -9,7 +9,8 @@ public import TurboJPEG
 ///     let picture = try decoder.decode(frame, as: .bgra)
 ///
 /// One decoder may be used from several tasks at once, and for the frames of several connections; its pictures share a
-/// pool of memory.
+/// pool of memory. Of a JPEG that its sender cut into strips only those are decoded that have changed since the frame before:
+/// see ``StripDecoder``.
 public final class FrameDecoder: Sendable {
     /// How frames become pictures.
     public struct Configuration: Sendable {
@@ -21,6 +22,14 @@ public final class FrameDecoder: Sendable {
         /// How the JPEG is decoded, and what it may be.
         public var jpeg = JPEGDecoder()
 
+        /// Of how many connections, in how many formats, the latest frame is kept for the next one.
+        ///
+        /// Default: 4; those that were used last. 0 decodes each frame as a whole.
+        ///
+        /// Kept are the JPEG and its picture, twice where the consumer still holds the last picture when the next frame comes;
+        /// also after the connection has ended.
+        public var standingPictures = 4
+
         /// The defaults.
         public init() {}
     }
@@ -30,12 +39,14 @@ public final class FrameDecoder: Sendable {
     /// Jitsi's senders halve an odd side, state it rounded down, and encode it rounded up.
     public static let sizeTolerance = 1
 
-    private let configuration: Configuration
+    let configuration: Configuration
+    private let strips: Locked<StandingDecoders>
     private let times = Locked(TimeSummary())
 
     /// A decoder.
     public init(configuration: Configuration = .init()) {
         self.configuration = configuration
+        strips = Locked(StandingDecoders(limit: configuration.standingPictures))
     }
 
     /// How long decoding took so far, turning included.
@@ -58,11 +69,28 @@ public final class FrameDecoder: Sendable {
         as format: PixelFormat = .bgra,
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
+        try decodeChanges(frame, as: format, scale: scale).picture
+    }
+
+    /// Decodes a frame, and tells which rows have changed since the frame before.
+    ///
+    /// - Parameters:
+    ///   - frame: the frame.
+    ///   - format: the arrangement of the bytes.
+    ///   - scale: decodes to a fraction of the size; all rows count as changed then, unless it is ``ScalingFactor/full``.
+    /// - Returns: the picture, as ``decode(_:as:scale:)`` gives it, and the rows.
+    /// - Throws: what ``decode(_:as:scale:)`` throws.
+    public func decodeChanges(
+        _ frame: Frame,
+        as format: PixelFormat = .bgra,
+        scale: ScalingFactor = .full
+    ) throws(TurboJPEGError) -> DecodedFrame {
         let startedAt = MonotonicClock.now()
-        let picture: PixelBuffer
+        var decoded: DecodedFrame
         do {
-            picture = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in
-                try decode(jpeg, bufferSize: frame.bufferSize, as: format, scale: scale)
+            let strips = scale == .full ? stripDecoder(for: frame, as: format) : nil
+            decoded = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in
+                try decode(jpeg, bufferSize: frame.bufferSize, as: format, scale: scale, strips)
             }
             frame.reportDecoded()
         } catch {
@@ -70,12 +98,21 @@ public final class FrameDecoder: Sendable {
             if ![.allocationFailed, .codecUnavailable].contains(error.code) { frame.reportUndecodable() }
             throw error
         }
-        let result =
-            configuration.isUpright
-            ? try picture.upright(from: frame.orientation, pool: configuration.jpeg.pool) : picture
+        if configuration.isUpright {
+            decoded = try decoded.upright(from: frame.orientation, pool: configuration.jpeg.pool)
+        }
         let took = MonotonicClock.now() &- startedAt
         times.withLock { $0.add(nanoseconds: took) }
-        return result
+        return decoded
+    }
+
+    /// What decodes the frames of a connection in strips; nil for frames that are of none.
+    private func stripDecoder(for frame: Frame, as format: PixelFormat) -> StripDecoder? {
+        guard let connection = frame.tally else { return nil }
+        let jpeg = configuration.jpeg
+        return strips.withLock {
+            $0.decoder(for: .init(connection: connection, format: format)) { StripDecoder(decoder: jpeg) }
+        }
     }
 
     /// Decodes a frame to the planes that a video encoder takes, with its time and orientation.
@@ -104,8 +141,9 @@ public final class FrameDecoder: Sendable {
         _ jpeg: Span<UInt8>,
         bufferSize: BufferSize,
         as format: PixelFormat,
-        scale: ScalingFactor
-    ) throws(TurboJPEGError) -> PixelBuffer {
+        scale: ScalingFactor,
+        _ strips: StripDecoder?
+    ) throws(TurboJPEGError) -> DecodedFrame {
         let header = try JPEGHeader(inspecting: jpeg)
         guard abs(header.width - bufferSize.width) <= Self.sizeTolerance,
             abs(header.height - bufferSize.height) <= Self.sizeTolerance
@@ -120,7 +158,12 @@ public final class FrameDecoder: Sendable {
         }
         let wanted = scale.scaled(width: bufferSize.width, height: bufferSize.height)
         let coded = scale.scaled(width: header.width, height: header.height)
-        if coded == wanted { return try configuration.jpeg.decode(jpeg, as: format, scale: scale) }
+        if let strips, coded.width >= wanted.width, coded.height >= wanted.height {
+            return try DecodedFrame(strips.decode(jpeg, as: format), width: wanted.width, height: wanted.height)
+        }
+        // What is decoded by other means is not what the next frame in strips is compared with.
+        strips?.forget()
+        if coded == wanted { return DecodedFrame(try configuration.jpeg.decode(jpeg, as: format, scale: scale)) }
         var picture = try configuration.jpeg.pool.buffer(
             width: max(coded.width, wanted.width),
             height: max(coded.height, wanted.height),
@@ -128,6 +171,6 @@ public final class FrameDecoder: Sendable {
         )
         try configuration.jpeg.decode(jpeg, into: &picture, scale: scale)
         try picture.extendEdges(ofWidth: coded.width, height: coded.height)
-        return try picture.cropped(toWidth: wanted.width, height: wanted.height)
+        return try DecodedFrame(picture.cropped(toWidth: wanted.width, height: wanted.height))
     }
 }

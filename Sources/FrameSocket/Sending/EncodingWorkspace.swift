@@ -20,6 +20,7 @@ struct EncodingWorkspace: Sendable {
     private(set) var scaled = PixelBufferPool(maximumIdle: 1)
     private(set) var turned = PixelBufferPool(maximumIdle: 1)
     private(set) var encoder = JPEGEncoder()
+    private(set) var strips = StripEncoder()
     private var decoder = Self.newDecoder()
 
     /// A JPEG's memory is as large as its worst case, nearly all of which is never touched, so that a high limit to

@@ -31,6 +31,8 @@ final class FrameEncoder: Sendable {
         _ configuration: Configuration
     ) throws(TurboJPEGError) -> Picture {
         let turns = configuration.appliesOrientation && orientation.isTurning
+        var configuration = configuration
+        if !memoryNeed(content, orientation, configuration).keepsStrips { configuration.strips = .off }
         switch consume content {
         case .pixels(let picture):
             return try encode(picture, nil, orientation, configuration)
@@ -58,7 +60,8 @@ final class FrameEncoder: Sendable {
             let bytes = EncodingMemory.bytes(of: picture)
             let isPlanar = configuration.subsampling == .yuv420 && picture.canBecomePlanes(by: plan)
             let format = isPlanar ? .i420 : picture.format
-            return MemoryNeed(content: bytes, total: bytes + configuration.memory(for: plan, format, turns: turns))
+            let total = bytes + configuration.memory(for: plan, format, turns: turns)
+            return configuration.keepingStrips(MemoryNeed(content: bytes, total: total), of: plan)
         case .jpeg(let jpeg, let size):
             guard turns else { return MemoryNeed(content: jpeg.count, total: jpeg.count) }
             return configuration.memoryNeed(of: jpeg, OutputPlan(size), turns: true)
@@ -94,7 +97,10 @@ final class FrameEncoder: Sendable {
         encoder.subsampling = configuration.subsampling
         let capacity = try encoder.maximumByteCount(width: picture.width, height: picture.height)
         let jpeg = try FrameBytes(capacity: capacity, pool: workspace.bytes) { output throws(TurboJPEGError) in
-            try encoder.encode(picture, into: &output)
+            switch configuration.strips {
+            case .off: try encoder.encode(picture, into: &output)
+            case .automatic: try workspace.strips.encode(picture, with: encoder, into: &output)
+            }
         }
         return Picture(
             jpeg: jpeg,
@@ -158,10 +164,15 @@ extension SampleUploader.Configuration {
     /// What a JPEG takes that is decoded; turning it without loss takes no more.
     fileprivate func memoryNeed(of jpeg: FrameBytes, _ plan: OutputPlan, turns: Bool) -> MemoryNeed {
         let decoded = EncodingMemory.bytes(of: plan.scaledDecoding().plan.picture, .bgrx)
-        return MemoryNeed(
-            content: jpeg.count,
-            total: jpeg.count + decoded + memory(for: plan, .bgrx, turns: turns)
-        )
+        let total = jpeg.count + decoded + memory(for: plan, .bgrx, turns: turns)
+        return keepingStrips(MemoryNeed(content: jpeg.count, total: total), of: plan)
+    }
+
+    /// The need with the strips that are kept from one picture to the next, where the memory allows that.
+    fileprivate func keepingStrips(_ need: MemoryNeed, of plan: OutputPlan) -> MemoryNeed {
+        let strips = EncodingMemory.bytes(ofJPEG: plan.canvas, quality: quality, subsampling: subsampling)
+        guard self.strips == .automatic, need.total + strips <= maximumMemory ?? .max else { return need }
+        return MemoryNeed(content: need.content, total: need.total + strips, keepsStrips: true)
     }
 
     /// The format in which nothing is converted that need not be.

@@ -36,13 +36,19 @@ extension SampleUploader {
         /// Default: true.
         public var sendsTiming: Bool
 
+        /// Whether pictures are encoded in strips, on several cores, and again only where they changed.
+        ///
+        /// Default: automatic.
+        public var strips: Strips
+
         /// The most bytes that the uploader holds at one time; nil for no limit.
         ///
         /// Default: nil.
         ///
         /// Counted are the pictures that wait or are under way, with what they become: scaled, turned, and compressed at
-        /// the worst. A picture that would go over is dropped with ``DropCause/overMemoryBudget``; one that would not
-        /// even alone is never sent. A process needs about 10 MB besides.
+        /// the worst, and the strips that are kept; where there is no room for these, pictures are encoded as a whole. A
+        /// picture that would go over is dropped with ``DropCause/overMemoryBudget``; one that would not even alone is
+        /// never sent. A process needs about 10 MB besides.
         public let maximumMemory: Int?
 
         /// A configuration with the defaults, but for what is given.
@@ -53,6 +59,7 @@ extension SampleUploader {
             pacing: Pacing = .everyFrame,
             appliesOrientation: Bool = false,
             sendsTiming: Bool = true,
+            strips: Strips = .automatic,
             maximumMemory: Int? = nil
         ) {
             self.quality = quality
@@ -61,12 +68,24 @@ extension SampleUploader {
             self.pacing = pacing
             self.appliesOrientation = appliesOrientation
             self.sendsTiming = sendsTiming
+            self.strips = strips
             self.maximumMemory = maximumMemory
         }
     }
 }
 
 extension SampleUploader.Configuration {
+    /// Whether a picture is encoded in strips.
+    public enum Strips: Sendable, Hashable {
+        /// In strips between restart markers, which every decoder of baseline JPEGs takes.
+        ///
+        /// Only the strips whose pixels differ from those of the frame before are encoded. They are told by a hash of 64 bits
+        /// with a key of its own: by chance one change in 2^64 goes unseen, until the next change of its strip.
+        case automatic
+        /// Always as a whole, by one thread, without restart markers.
+        case off
+    }
+
     /// This configuration, but for what a receiver prefers; what it says nothing of stays.
     func preferring(_ preferences: ControlPreferences) -> Self {
         var result = self

@@ -36,4 +36,10 @@ struct MemoryNeed: Sendable {
     let content: Int
     /// At most, while it is encoded; no less than ``content``.
     let total: Int
+    /// Whether strips are kept for the next frame, and counted.
+    let keepsStrips: Bool
+
+    init(content: Int, total: Int, keepsStrips: Bool = false) {
+        (self.content, self.total, self.keepsStrips) = (content, total, keepsStrips)
+    }
 }

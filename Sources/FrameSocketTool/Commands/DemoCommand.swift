@@ -80,6 +80,8 @@ struct DemoCommand: Command {
         try Terminal.table("sequence", "frames", "size", "a frame", "frames/s", "bytes", "PSNR, worst")
         var first = 0
         var areAllIdentical = true
+        // It sees what the uploader's own saw, and so cuts and keeps strips where that did.
+        let encoder = StripEncoder()
         for sequence in sequences {
             let pictures = try sequence.pictures()
             let bytesBefore = uploader.statistics.bytes
@@ -91,7 +93,7 @@ struct DemoCommand: Command {
             let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
             let bytes = Int(uploader.statistics.bytes - bytesBefore) / pictures.count
             try await receiver.wait(forFrames: first + pictures.count)
-            let comparison = try compare(pictures, with: directory, from: first)
+            let comparison = try compare(pictures, by: encoder, with: directory, from: first)
             areAllIdentical = areAllIdentical && comparison.areIdentical
             first += pictures.count
             try Terminal.table(
@@ -124,6 +126,7 @@ struct DemoCommand: Command {
     /// Compares the files that the receiver wrote with the pictures that were sent.
     private func compare(
         _ pictures: [PixelBuffer],
+        by strips: StripEncoder,
         with directory: String,
         from first: Int
     ) throws(CommandFailure) -> (areIdentical: Bool, worstPSNR: Double) {
@@ -134,7 +137,7 @@ struct DemoCommand: Command {
         do {
             for (index, picture) in pictures.enumerated() {
                 let arrived = try Files.contents(of: "\(directory)/\(Reception.fileName(first + index))")
-                let sent = try encoder.encode(picture)
+                let sent = try strips.encode(picture, with: encoder).jpeg
                 // A short one is padded on its way.
                 let padding = [UInt8](repeating: 0, count: FramePadding.byteCount(forBodyOf: sent.count))
                 areIdentical = areIdentical && arrived == sent + padding

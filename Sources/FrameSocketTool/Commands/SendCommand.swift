@@ -123,6 +123,8 @@ struct SendCommand: Command {
         } end: {
             connection.close()
             _ = await connection.closed()
+            // The last frame counts once what follows its sending is done.
+            await uploader.finish()
             Terminal.endProgress()
             summarise(uploader.statistics, startedAt: startedAt.withLock { $0 })
         }

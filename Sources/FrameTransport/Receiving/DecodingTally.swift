@@ -1,7 +1,7 @@
 internal import Locking
 
 /// Counts the frames of a connection that could not be decoded, one after the other.
-final class DecodingTally: Sendable {
+package final class DecodingTally: Sendable {
     private struct State {
         var failures = 0
         /// The last frame that failed: several readers may say so of the same one.

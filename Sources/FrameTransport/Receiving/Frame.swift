@@ -17,8 +17,8 @@ public struct Frame: Sendable {
     /// Nanoseconds from the first byte of the head to the last of the body.
     public let transferTime: UInt64
 
-    /// What counts the frames of its connection that cannot be decoded.
-    var tally: DecodingTally?
+    /// What counts the frames of its connection that cannot be decoded: all of them share it, and those of others have another.
+    package var tally: DecodingTally?
     /// What it takes of the memory budget until the consumer has it.
     var grant: MemoryBudget.Grant?
 

@@ -333,8 +333,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     /// Sends what is under way, says why it was the last, and waits for the server's own end.
     func endInOrder(_ socket: Int32, _ reason: CloseReason) {
-        if control.hello != nil, case .waiting? = lane.send(.status(SenderStatus(state: .stopped(reason.finishReason)))) {
-            registration?.watchesRoom = true
+        if control.hello != nil {
+            let last = SenderStatus(state: .stopped(reason.finishReason))
+            if case .waiting? = lane.send(.status(last)) { registration?.watchesRoom = true }
         }
         state = .closing(socket: socket, reason: reason)
         registration?.deadline = MonotonicClock.deadline(in: configuration.linger)

@@ -71,7 +71,7 @@
                 if before == nil { before = (try await descriptorsAtStart(), Self.memory) }
             }
             let start = try #require(before)
-            try await eventually { openDescriptors() == start.descriptors }
+            try await eventually { descriptorsAdded(to: start.descriptors).isEmpty }
             let growth = Self.memory - start.memory
             #expect(growth < Self.memoryTolerance, "\(self): \(growth) bytes more than \(start.memory)")
         }

@@ -20,6 +20,16 @@
         return kinds
     }
 
+    /// How many of each kind there are more than there were.
+    ///
+    /// That there are fewer says nothing: the runtime opens and closes some of its own.
+    func descriptorsAdded(to before: [String: Int]) -> [String: Int] {
+        openDescriptors().reduce(into: [:]) { added, kind in
+            let more = kind.value - before[kind.key, default: 0]
+            if more > 0 { added[kind.key] = more }
+        }
+    }
+
     /// The descriptors that a program started by this one would have too.
     func inheritedDescriptors() throws -> Set<String> {
         let folder = "/proc/self/fdinfo"

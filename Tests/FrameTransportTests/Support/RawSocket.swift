@@ -166,7 +166,7 @@ final class RawSocket: @unchecked Sendable {
         }
     }
 
-    /// Reads `count` bytes, or fewer where the peer ends before.
+    /// Reads `count` bytes, or fewer where the peer ends before: also by a reset, which is how an end looks that left bytes unread.
     func read(_ count: Int) async throws -> [UInt8] {
         try await blocking {
             var bytes: [UInt8] = []
@@ -176,7 +176,7 @@ final class RawSocket: @unchecked Sendable {
                 let got = unsafe buffer.withUnsafeMutableBytes {
                     unsafe recv(self.descriptor, $0.baseAddress, wanted, 0)
                 }
-                if got == 0 { break }
+                if got == 0 || (got < 0 && errno == ECONNRESET) { break }
                 guard got > 0 else { throw Failure(call: "recv", code: errno) }
                 bytes += buffer[..<got]
             }

@@ -1,13 +1,13 @@
 /// A keyed 64-bit hash of rows of bytes, in the manner of wyhash: each step multiplies 64 by 64 bits to 128.
 ///
 /// Whoever does not know the key cannot make two pictures that collide; by chance one pair in 2^64 does.
-struct PictureHash {
+package struct PictureHash {
     /// What two hashes have to share to be comparable.
-    struct Key: Sendable {
+    package struct Key: Sendable {
         fileprivate let words: (UInt64, UInt64, UInt64, UInt64)
 
         /// A new key, unlike all others.
-        init() {
+        package init() {
             var random = SystemRandomNumberGenerator()
             words = (random.next(), random.next(), random.next(), random.next())
         }
@@ -18,14 +18,14 @@ struct PictureHash {
     private let key: Key
     private var lanes: (UInt64, UInt64, UInt64, UInt64)
 
-    init(key: Key) {
+    package init(key: Key) {
         self.key = key
         // The lanes must differ, or exchanging their input would not show.
         lanes = (key.words.1, key.words.2, key.words.3, key.words.0)
     }
 
     /// The hash of all that was added.
-    var value: UInt64 {
+    package var value: UInt64 {
         Self.mix(
             Self.mix(lanes.0, lanes.1 ^ key.words.0) ^ key.words.2,
             Self.mix(lanes.2, lanes.3 ^ key.words.1) ^ key.words.3
@@ -33,14 +33,14 @@ struct PictureHash {
     }
 
     /// Adds a number.
-    mutating func add(_ number: UInt64) {
+    package mutating func add(_ number: UInt64) {
         lanes.0 = Self.mix(number ^ key.words.0, lanes.0 ^ key.words.3)
     }
 
     /// Adds a row.
     ///
     /// Rows are only told apart from others of the same length: the caller adds what the lengths follow from.
-    mutating func add(_ row: Span<UInt8>) {
+    package mutating func add(_ row: Span<UInt8>) {
         unsafe row.withUnsafeBytes { row in
             guard row.count >= Self.stripe else { return unsafe addShort(row) }
             var offset = 0

@@ -1,0 +1,117 @@
+/// The latest frame that a `StripDecoder` has decoded.
+struct StandingFrame: Sendable {
+    private(set) var jpeg: [UInt8]
+    let format: PixelFormat
+    let intervals: RestartIntervals
+    /// Whether a strip's data were seen to end where the strip does.
+    var isVerified: [Bool]
+    private(set) var canvases: [StripCanvas] = []
+    /// The canvas that was handed out last.
+    private(set) var current = 0
+
+    init(_ intervals: RestartIntervals, of jpeg: Span<UInt8>, as format: PixelFormat) {
+        self.jpeg = Array(copying: jpeg)
+        self.format = format
+        self.intervals = intervals
+        isVerified = [Bool](repeating: false, count: intervals.layout.count)
+    }
+
+    private init(following frame: StandingFrame, _ intervals: RestartIntervals, of jpeg: Span<UInt8>) {
+        self.init(intervals, of: jpeg, as: frame.format)
+        (canvases, current) = (frame.canvases, frame.current)
+    }
+
+    /// The picture that was handed out last.
+    var picture: PixelBuffer? {
+        canvases.indices.contains(current) ? canvases[current].picture : nil
+    }
+
+    /// Whether a JPEG is the very one that was decoded last.
+    func isSame(_ other: Span<UInt8>) -> Bool {
+        jpeg.count == other.count && hasSame(0..<other.count, as: 0..<other.count, of: other)
+    }
+
+    /// Takes the place of this frame, and tells which strips have other data than they had here.
+    mutating func advance(to next: RestartIntervals, of other: Span<UInt8>) -> [Bool] {
+        let (old, new) = (intervals, next)
+        let (oldHeader, newHeader) = (0..<old.data[0].lowerBound, 0..<new.data[0].lowerBound)
+        let isComparable = old.layout == new.layout && hasSame(oldHeader, as: newHeader, of: other)
+        var changed = [Bool](repeating: true, count: new.layout.count)
+        if isComparable {
+            for index in changed.indices { changed[index] = !hasSame(old.data[index], as: new.data[index], of: other) }
+        }
+        var frame = StandingFrame(following: self, next, of: other)
+        for index in changed.indices { frame.isVerified[index] = isComparable && isVerified[index] && !changed[index] }
+        let keepsCanvases = old.structure.width == new.structure.width && old.structure.height == new.structure.height
+        if !keepsCanvases { frame.canvases = [] }
+        for index in frame.canvases.indices {
+            let stale = frame.canvases[index].isStale
+            frame.canvases[index].isStale = isComparable ? zip(stale, changed).map { $0 || $1 } : changed
+        }
+        self = frame
+        return changed
+    }
+
+    private func hasSame(_ mine: Range<Int>, as theirs: Range<Int>, of other: Span<UInt8>) -> Bool {
+        guard mine.count == theirs.count, !mine.isEmpty else { return mine.count == theirs.count }
+        return unsafe jpeg.withUnsafeBufferPointer { first in
+            unsafe other.withUnsafeBufferPointer { second in
+                guard let first = first.baseAddress, let second = second.baseAddress else { return false }
+                return unsafe equalBytes(first + mine.lowerBound, second + theirs.lowerBound, count: mine.count)
+            }
+        }
+    }
+
+    /// Makes a canvas the current one that nobody looks at: the one with the least to do, or a new one.
+    ///
+    /// Whoever holds a picture that was handed out before never sees it change.
+    mutating func takeCanvas(from pool: PixelBufferPool) throws(TurboJPEGError) {
+        var best: Int?
+        for index in canvases.indices where canvases[index].picture.isAlone {
+            if let found = best, canvases[found].staleCount <= canvases[index].staleCount { continue }
+            best = index
+        }
+        if let best {
+            current = best
+            return
+        }
+        let structure = intervals.structure
+        let strips = intervals.layout.count
+        let picture = try pool.buffer(width: structure.width, height: structure.height, format: format)
+        var canvas = StripCanvas(picture, strips: strips)
+        if let latest = canvases.indices.contains(current) ? canvases[current] : nil, 2 * latest.staleCount < strips {
+            unsafe UnsafePlanes(picture).copySamples(from: UnsafePlanes(latest.picture))
+            canvas.isStale = latest.isStale
+        }
+        if canvases.count > 1 { canvases.remove(at: 1 - current) }
+        canvases.append(canvas)
+        current = canvases.count - 1
+    }
+
+    /// The strips of the current canvas that have to be decoded, with those between two of them where that costs nothing.
+    func wantedRuns() -> [Range<Int>] {
+        var runs: [Range<Int>] = []
+        for index in isVerified.indices where canvases[current].isStale[index] || !isVerified[index] {
+            if let last = runs.last, index - last.upperBound <= 2 {
+                runs[runs.count - 1] = last.lowerBound..<(index + 1)
+            } else {
+                runs.append(index..<(index + 1))
+            }
+        }
+        return runs
+    }
+
+    /// Notes that the current canvas is up to date.
+    mutating func settle(unverified: Range<Int>) {
+        let strips = isVerified.count
+        canvases[current].isStale = [Bool](repeating: false, count: strips)
+        isVerified = (0..<strips).map { !unverified.contains($0) }
+    }
+}
+
+extension [UInt8] {
+    /// The bytes of a span.
+    fileprivate init(copying bytes: Span<UInt8>) {
+        self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+}

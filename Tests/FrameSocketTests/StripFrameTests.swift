@@ -1,0 +1,129 @@
+import PNGReading
+import Testing
+
+@testable import FrameSocket
+@testable import FrameTransport
+
+/// Frames in strips: encoded and decoded where they changed, connection by connection.
+@Suite(.timeLimit(.minutes(5))) struct StripFrameTests {
+    private static let up = FrameOrientation.up
+
+    /// A frame of a connection.
+    private func frame(_ jpeg: FrameBytes, _ size: BufferSize, _ connection: DecodingTally?) -> Frame {
+        let head = FrameHead(contentLength: jpeg.count, bufferSize: size, orientation: .up)
+        var frame = Frame(jpeg: jpeg, head: head, index: 0, receivedAt: 0, transferTime: 0)
+        frame.tally = connection
+        return frame
+    }
+
+    private func connection() -> DecodingTally { DecodingTally(limit: 100) {} }
+
+    private func whole(_ jpeg: FrameBytes, as format: PixelFormat) throws -> PixelBuffer {
+        try JPEGDecoder().decode(bytes: jpeg.array(), as: format)
+    }
+
+    @Test func `only rows that changed are said to have changed`() throws {
+        let encoder = FrameEncoder()
+        let decoder = FrameDecoder()
+        let connection = connection()
+        var picture = try testPicture(200, 640, as: .bgra)
+        let size = BufferSize(width: 200, height: 640)
+        var rows: [[Range<Int>]] = []
+        for step in 0..<12 {
+            if step % 3 != 2 { try picture.withMutableRow(330) { $0[8] ^= 0xFF } }
+            let sent = try encoder.encode(.pixels(picture), Self.up, .init())
+            let decoded = try decoder.decodeChanges(frame(sent.jpeg, size, connection))
+            let expected = try whole(sent.jpeg, as: .bgra)
+            #expect(decoded.picture.hasSamePixels(as: expected), "step \(step)")
+            rows.append(decoded.changedRows)
+        }
+        #expect(rows.first == [0..<640])
+        #expect(rows.last == [])
+        #expect(rows[9] == [319..<337] && rows[10] == [319..<337])
+    }
+
+    /// Each has its own picture to go on from, more of them than are kept among them.
+    @Test(arguments: [0, 1, 2, 4]) func `connections do not see one another's pictures`(kept: Int) throws {
+        var configuration = FrameDecoder.Configuration()
+        configuration.standingPictures = kept
+        let decoder = FrameDecoder(configuration: configuration)
+        let connections = (0..<3).map { _ in connection() }
+        let encoders = (0..<3).map { _ in FrameEncoder() }
+        var pictures = try (0..<3).map { try testPicture(200, 320 + 32 * ($0 % 2), as: .bgra) }
+        for step in 0..<12 {
+            for number in 0..<3 {
+                try pictures[number].withMutableRow(20 * step + number) { $0[8 * number] ^= 0xFF }
+                let picture = pictures[number]
+                let sent = try encoders[number].encode(.pixels(picture), Self.up, .init())
+                let frame = frame(sent.jpeg, sent.bufferSize, connections[number])
+                for format in [PixelFormat.bgra, .i420] {
+                    let decoded = try decoder.decode(frame, as: format)
+                    let expected = try whole(sent.jpeg, as: format)
+                    #expect(decoded.hasSamePixels(as: expected), "step \(step), connection \(number)")
+                }
+            }
+        }
+    }
+
+    @Test func `a pixel more, another size, and a turned picture`() throws {
+        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testPicture(201, 321), with: .init()).jpeg)
+        let connection = connection()
+        let size = BufferSize(width: 200, height: 320)
+        let expected = try whole(jpeg, as: .bgra).cropped(toWidth: 200, height: 320)
+        let decoder = FrameDecoder()
+        for changed in [[0..<320], []] {
+            let decoded = try decoder.decodeChanges(frame(jpeg, size, connection))
+            #expect(decoded.picture.hasSamePixels(as: expected) && decoded.changedRows == changed)
+        }
+        let larger = try decoder.decodeChanges(frame(jpeg, BufferSize(width: 202, height: 322), connection))
+        #expect((larger.picture.width, larger.picture.height) == (202, 322) && larger.changedRows == [0..<322])
+        let half = try decoder.decodeChanges(frame(jpeg, size, connection), scale: .half)
+        #expect((half.picture.width, half.picture.height) == (100, 160) && half.changedRows == [0..<160])
+
+        var configuration = FrameDecoder.Configuration()
+        configuration.isUpright = true
+        let upright = FrameDecoder(configuration: configuration)
+        let turned = try expected.upright(from: .left)
+        for changed in [[0..<200], []] {
+            var frame = frame(jpeg, size, connection)
+            let head = FrameHead(contentLength: jpeg.count, bufferSize: size, orientation: .left)
+            frame = Frame(jpeg: jpeg, head: head, index: 0, receivedAt: 0, transferTime: 0, tally: connection)
+            let decoded = try upright.decodeChanges(frame)
+            #expect(decoded.picture.hasSamePixels(as: turned) && decoded.changedRows == changed)
+        }
+    }
+
+    /// Strips are for memory that there is.
+    @Test func `strips are left out where they are turned off, or have no room`() throws {
+        let picture = try testPicture(200, 320, as: .bgra)
+        let whole: [UInt8] = try JPEGEncoder().encode(picture)
+        let need = FrameEncoder().memoryNeed(.pixels(picture), .up, .init(strips: .off))
+        let roomy = FrameEncoder().memoryNeed(.pixels(picture), .up, .init())
+        #expect(need.total < roomy.total && roomy.keepsStrips && !need.keepsStrips)
+        let configurations: [(SampleUploader.Configuration, isWhole: Bool)] = [
+            (.init(strips: .off), true), (.init(maximumMemory: roomy.total - 1), true), (.init(), false),
+            (.init(maximumMemory: roomy.total), false),
+        ]
+        for (configuration, isWhole) in configurations {
+            let sent = try FrameEncoder().encode(.pixels(picture), .up, configuration)
+            #expect((sent.jpeg.array() == whole) == isWhole)
+        }
+    }
+
+    /// The real screens, over the length of their sequences, forth and back.
+    @Test(arguments: ["desktop-typing", "desktop-window", "phone-scroll"], [PixelFormat.bgra, .i420])
+    func `real screens come out as they would as a whole`(_ name: String, format: PixelFormat) throws {
+        let encoder = FrameEncoder()
+        let decoder = FrameDecoder()
+        let connection = connection()
+        for number in [0, 0, 1, 2, 3, 4, 4, 3, 2, 1, 0] {
+            let png = try Fixtures.bytes("screens/\(name)/00\(number).png")
+            let picture = try PixelBuffer(png: png.span)
+            let sent = try encoder.encode(.pixels(picture), .up, .init())
+            let decoded = try decoder.decode(frame(sent.jpeg, sent.bufferSize, connection), as: format)
+            let plain = try JPEGEncoder().encode(picture)
+            let expected = try JPEGDecoder().decode(bytes: plain, as: format)
+            #expect(decoded.hasSamePixels(as: expected), "picture \(number)")
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import Dispatch
+import Synchronization
+import Testing
+import TurboJPEG
+
+@Suite struct StripDecoderTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        var subsampling: ChromaSubsampling
+        var format: PixelFormat
+        var size: (width: Int, height: Int)
+        var height: StripHeight
+        var threads: Int
+        var fastUpsampling: Bool
+        var testDescription: String {
+            "\(subsampling.name) to \(format.name), \(size.width)x\(size.height), \(height), \(threads) threads"
+        }
+    }
+
+    static let heights: [StripHeight] = [.mcuRows(1), .mcuRows(2), .automatic, .mcuRows(3), .mcuRows(1)]
+    static let stripSizes = [(100, 80), (131, 97), (200, 149), (64, 300), (17, 200), (300, 201)]
+
+    static let cases = ChromaSubsampling.allCases.enumerated().flatMap { number, subsampling in
+        PixelFormat.allCases.enumerated().map { formatNumber, format in
+            Case(
+                subsampling: subsampling,
+                format: format,
+                size: stripSizes[(formatNumber + number) % stripSizes.count],
+                height: heights[(formatNumber + 2 * number) % heights.count],
+                threads: (formatNumber + number) % 3 + 1,
+                fastUpsampling: formatNumber % 7 == 6
+            )
+        }
+    }
+
+    /// 60 frames of each of 60 sequences: the pixels are those of a whole decode, what was handed out stays as it was, and rows
+    /// that are said to be unchanged are.
+    @Test(arguments: cases)
+    func equalsWholeDecode(_ test: Case) throws {
+        let seed = UInt64(test.size.width * 1_000 + test.size.height)
+        var scene = try EditedPicture(test.size.width, test.size.height, as: .bgra, seed: seed)
+        let encoder = JPEGEncoder(quality: 85, subsampling: test.subsampling)
+        let strips = StripEncoder(height: test.height)
+        var decoder = JPEGDecoder()
+        decoder.fastUpsampling = test.fastUpsampling
+        let incremental = StripDecoder(decoder: decoder, maximumThreads: test.threads)
+        var random = SplitMix(state: seed)
+        var before: PixelBuffer?
+        var held: [(picture: PixelBuffer, whole: PixelBuffer)] = []
+        var saved = 0
+        for frame in 0..<60 {
+            let jpeg = try strips.encode(scene.picture, with: encoder).jpeg
+            let whole = try decoder.decode(bytes: jpeg, as: test.format)
+            let (picture, changes) = try incremental.decode(jpeg.span, as: test.format)
+            #expect(picture.hasSamePixels(as: whole), "frame \(frame), seed \(seed)")
+            #expect(whole.rows(thatDifferFrom: before).isSubset(of: changes.rows), "frame \(frame), seed \(seed)")
+            for (picture, whole) in held {
+                #expect(picture.hasSamePixels(as: whole), "held at frame \(frame), seed \(seed)")
+            }
+            if changes.codedCount < changes.stripCount { saved += 1 }
+            before = whole
+            held.append((picture, whole))
+            while held.count > Int.random(in: 0...3, using: &random) { held.removeFirst() }
+            try scene.edit()
+        }
+        #expect(saved > 0)
+    }
+
+    @Test func decodesOnlyWhatChanged() throws {
+        var picture = try testPicture(160, 640, as: .bgra)
+        let strips = StripEncoder(height: .mcuRows(1))
+        let decoder = StripDecoder(maximumThreads: 2)
+        func decode() throws -> StripChanges {
+            let jpeg = try strips.encode(picture, with: JPEGEncoder()).jpeg
+            return try decoder.decode(jpeg.span, as: .bgra).changes
+        }
+        #expect(try decode().rows == [0..<640])
+        #expect(try decode() == StripChanges(rows: [], stripCount: 40, codedCount: 0))
+        // What was decoded in haste is seen to once more.
+        try picture.withMutableRow(100) { $0[5] ^= 0xFF }
+        #expect(try decode().rows == [95..<113])
+        try picture.withMutableRow(100) { $0[5] ^= 0xFF }
+        #expect(try decode() == StripChanges(rows: [95..<113], stripCount: 40, codedCount: 3))
+        for row in [3, 639] { try picture.withMutableRow(row) { $0[5] ^= 0xFF } }
+        #expect(try decode() == StripChanges(rows: [0..<17, 623..<640], stripCount: 40, codedCount: 4))
+    }
+
+    /// Memory of two pictures is enough for a consumer that holds the last one, and of one for those that hold none.
+    @Test(arguments: [(0, 1), (1, 2)])
+    func keepsFewPictures(holding: Int, allocated: Int) throws {
+        var scene = try EditedPicture(160, 320, as: .bgra, seed: 3)
+        let pool = PixelBufferPool()
+        let decoder = StripDecoder(decoder: JPEGDecoder(pool: pool))
+        let strips = StripEncoder(height: .mcuRows(1))
+        var held: [PixelBuffer] = []
+        for _ in 0..<30 {
+            let jpeg = try strips.encode(scene.picture, with: JPEGEncoder()).jpeg
+            held.append(try decoder.decode(jpeg.span, as: .bgra).picture)
+            if held.count > holding { held.removeFirst() }
+            try scene.edit()
+        }
+        #expect(pool.allocatedCount <= allocated)
+    }
+
+    @Test func otherJPEGsAreDecodedAsAWhole() throws {
+        let decoder = StripDecoder()
+        let picture = try testPicture(160, 320, as: .bgra)
+        let plain = try JPEGEncoder().encode(picture)
+        let cut = try StripEncoder(height: .mcuRows(1)).encode(picture, with: JPEGEncoder()).jpeg
+        let small = try StripEncoder(height: .mcuRows(1)).encode(testPicture(64, 64), with: JPEGEncoder()).jpeg
+        let oblique = try ReferenceTool.cjpeg.run(["-restart", "7B"], on: picture.ppm())
+        let restarted = try ReferenceTool.cjpeg.run(["-restart", "1", "-optimize"], on: picture.ppm())
+        for jpeg in [plain, plain, cut, plain, cut, small, cut, oblique, oblique, restarted, restarted, cut] {
+            for format in [PixelFormat.bgra, .i420] {
+                let decoded = try decoder.decode(jpeg.span, as: format).picture
+                let isSame = try decoded.hasSamePixels(as: JPEGDecoder().decode(bytes: jpeg, as: format))
+                #expect(isSame)
+            }
+        }
+    }
+
+    /// Damage of all kinds between good frames: the verdict and the pixels are those of a whole decode.
+    @Test(arguments: ChromaSubsampling.allCases, [PixelFormat.bgra, .i420, .gray])
+    func damageIsJudgedAsOfAWhole(_ subsampling: ChromaSubsampling, format: PixelFormat) throws {
+        let seed: UInt64 = 0x5EED
+        var random = SplitMix(state: seed)
+        var scene = try EditedPicture(100, 150, as: .bgra, seed: seed)
+        let encoder = JPEGEncoder(subsampling: subsampling)
+        let strips = StripEncoder(height: .mcuRows(1))
+        let decoder = StripDecoder(maximumThreads: 2)
+        let whole = JPEGDecoder()
+        var (good, bad) = (0, 0)
+        for frame in 0..<250 {
+            if frame % 3 == 0 { try scene.edit() }
+            var jpeg = try strips.encode(scene.picture, with: encoder).jpeg
+            if frame % 2 == 1 { jpeg.damage(using: &random) }
+            var (expected, found): (PixelBuffer?, PixelBuffer?)
+            let expectedCode = errorCode { () throws(TurboJPEGError) in
+                expected = try whole.decode(bytes: jpeg, as: format)
+            }
+            let foundCode = errorCode { () throws(TurboJPEGError) in
+                found = try decoder.decode(jpeg.span, as: format).picture
+            }
+            #expect(foundCode == expectedCode, "frame \(frame), seed \(seed)")
+            if let expected, let found {
+                good += 1
+                #expect(found.hasSamePixels(as: expected), "frame \(frame), seed \(seed)")
+            } else {
+                bad += 1
+            }
+        }
+        #expect(good > 125 && bad > 10)
+    }
+
+    /// One decoder under several threads at once.
+    @Test func threadsMayShareADecoder() async throws {
+        let decoder = StripDecoder()
+        await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<4 {
+                group.addTask {
+                    (try? Self.isExact(decoder, seed: UInt64(number))) == true
+                }
+            }
+            for await isExact in group { #expect(isExact) }
+        }
+    }
+
+    /// Of two threads at once one decodes as a whole; what comes next does not follow the other one's picture alone.
+    @Test func `a JPEG after one that was decoded beside the strips counts as changed`() throws {
+        let scenes = try [1, 2].map { try EditedPicture(1_000, 1_000, as: .bgra, seed: $0).picture }
+        let jpegs = try scenes.map { try StripEncoder(height: .mcuRows(1)).encode($0, with: JPEGEncoder()).jpeg }
+        let decoder = StripDecoder()
+        for _ in 0..<2_000 {
+            let coded = Mutex<[Int]>([])
+            DispatchQueue.concurrentPerform(iterations: 2) { number in
+                let jpeg = jpegs[number]
+                let changes = try? decoder.decode(jpeg.span, as: .bgra).changes
+                coded.withLock { $0.append(changes?.stripCount ?? 0) }
+            }
+            guard coded.withLock({ $0.contains(1) }) else { continue }
+            for rows in [[0..<1_000], []] {
+                let jpeg = jpegs[0]
+                let changes = try decoder.decode(jpeg.span, as: .bgra).changes
+                #expect(changes.rows == rows)
+            }
+            return
+        }
+        Issue.record("two threads never decoded at once")
+    }
+
+    private static func isExact(_ decoder: StripDecoder, seed: UInt64) throws -> Bool {
+        var scene = try EditedPicture(100, 150, as: .bgra, seed: seed)
+        let strips = StripEncoder(height: .mcuRows(1))
+        for _ in 0..<30 {
+            let jpeg = try strips.encode(scene.picture, with: JPEGEncoder()).jpeg
+            let picture = try decoder.decode(jpeg.span, as: .bgra).picture
+            guard try picture.hasSamePixels(as: JPEGDecoder().decode(bytes: jpeg, as: .bgra)) else { return false }
+            try scene.edit()
+        }
+        return true
+    }
+}
+
+extension [UInt8] {
+    /// Breaks something, mostly near a restart marker.
+    fileprivate mutating func damage(using random: inout SplitMix) {
+        let restarts = indices.dropLast().filter { self[$0] == 0xFF && (0xD0...0xD7).contains(self[$0 + 1]) }
+        guard let place = restarts.randomElement(using: &random),
+            let other = restarts.randomElement(using: &random),
+            let header = firstIndex(ofMarker: 0xDD, from: 2),
+            let scan = firstIndex(ofMarker: 0xDA, from: 2)
+        else { return }
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0: removeSubrange(place..<(place + 2))
+        case 1: self[place + 1] = 0xD0 + UInt8.random(in: 0..<8, using: &random)
+        case 2: swapAt(place + 1, other + 1)
+        case 3: insert(contentsOf: self[place..<(place + 2)], at: other)
+        case 4: insert(UInt8.random(in: 0...254, using: &random), at: place)
+        case 5: insert(contentsOf: [UInt8](repeating: 0, count: Int.random(in: 1..<12, using: &random)), at: place)
+        case 6: self[header + 5] = UInt8.random(in: 0...255, using: &random)
+        case 7: self[Int.random(in: (scan + 20)..<(count - 2), using: &random)] ^= 0x10
+        case 8: removeSubrange(place..<Swift.min(count - 2, place + Int.random(in: 2..<40, using: &random)))
+        case 9:
+            insert(contentsOf: [UInt8](repeating: 0x55, count: Int.random(in: 1..<12, using: &random)), at: count - 2)
+        case 10: insert(0xFF, at: place)
+        default: append(contentsOf: [UInt8](repeating: 0, count: Int.random(in: 1..<3_000, using: &random)))
+        }
+    }
+}

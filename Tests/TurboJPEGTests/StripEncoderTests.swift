@@ -1,0 +1,175 @@
+import Testing
+import TurboJPEG
+
+@Suite struct StripEncoderTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        var format: PixelFormat
+        var subsampling: ChromaSubsampling
+        var size: (width: Int, height: Int)
+        var height: StripHeight
+        var testDescription: String {
+            "\(format.name) as \(subsampling.name), \(size.width)x\(size.height), \(height)"
+        }
+    }
+
+    static let heights: [StripHeight] = [.mcuRows(1), .mcuRows(2), .mcuRows(3), .automatic]
+    static let stripSizes = [(1, 1), (17, 33), (100, 80), (131, 97), (200, 149), (64, 300)]
+
+    static let cases = PixelFormat.allCases.enumerated().flatMap { formatNumber, format in
+        ChromaSubsampling.allCases.enumerated().map { number, subsampling in
+            Case(
+                format: format,
+                subsampling: subsampling,
+                size: stripSizes[(formatNumber + number) % stripSizes.count],
+                height: heights[(formatNumber + 2 * number) % heights.count]
+            )
+        }
+    }
+
+    /// 50 frames of each of 60 sequences: what is put together has the pixels of what was encoded as a whole.
+    @Test(arguments: cases)
+    func equalsWholeEncode(_ test: Case) throws {
+        let seed = UInt64(test.size.width * 1_000 + test.size.height)
+        var scene = try EditedPicture(test.size.width, test.size.height, as: test.format, seed: seed)
+        let encoder = JPEGEncoder(quality: 60 + test.size.width % 40, subsampling: test.subsampling)
+        let strips = StripEncoder(height: test.height)
+        let planes: PixelFormat = test.subsampling == .gray || test.format == .gray ? .gray : .i420
+        var before: PixelBuffer?
+        for frame in 0..<50 {
+            let (jpeg, changes) = try strips.encode(scene.picture, with: encoder)
+            let whole = try encoder.encode(scene.picture)
+            let decoder = JPEGDecoder()
+            for format in [.bgra, planes] {
+                let joined = try decoder.decode(bytes: jpeg, as: format)
+                let isSame = try joined.hasSamePixels(as: decoder.decode(bytes: whole, as: format))
+                #expect(isSame, "frame \(frame), seed \(seed)")
+            }
+            if changes.stripCount == 1 { #expect(jpeg == whole) }
+            let picture = scene.picture
+            #expect(picture.rows(thatDifferFrom: before).isSubset(of: changes.rows), "frame \(frame), seed \(seed)")
+            before = picture
+            try scene.edit()
+        }
+    }
+
+    @Test func encodesOnlyWhatChanged() throws {
+        var picture = try testPicture(160, 320, as: .bgra)
+        let strips = StripEncoder(height: .mcuRows(1))
+        let encoder = JPEGEncoder()
+        let first = try strips.encode(picture, with: encoder)
+        #expect(first.changes == StripChanges.all(rows: 320, strips: 20))
+
+        let second = try strips.encode(picture, with: encoder)
+        #expect(second.jpeg == first.jpeg)
+        #expect(second.changes.rows.isEmpty && second.changes.codedCount == 0)
+
+        for row in [100, 300] { try picture.withMutableRow(row) { $0[5] ^= 0xFF } }
+        let third = try strips.encode(picture, with: encoder).changes
+        #expect(third.rows == [96..<112, 288..<304] && third.codedCount == 2)
+    }
+
+    /// Anything that a strip depends on makes all of them anew.
+    @Test(arguments: [
+        JPEGEncoder(quality: 81), JPEGEncoder(subsampling: .yuv444), JPEGEncoder(subsampling: .gray),
+        JPEGEncoder(dct: .fast),
+    ])
+    func startsAgainWithOtherOptions(_ other: JPEGEncoder) throws {
+        let picture = try testPicture(160, 320, as: .bgra)
+        let strips = StripEncoder(height: .mcuRows(1))
+        for encoder in [JPEGEncoder(), other, JPEGEncoder()] {
+            let changes = try strips.encode(picture, with: encoder).changes
+            #expect(changes.codedCount == changes.stripCount)
+        }
+        for changed in try [testPicture(160, 319, as: .bgra), testPicture(159, 320, as: .bgra), testPicture(160, 320)] {
+            let changes = try strips.encode(changed, with: JPEGEncoder()).changes
+            #expect(changes.codedCount == changes.stripCount)
+        }
+        strips.forget()
+        let changes = try strips.encode(picture, with: JPEGEncoder()).changes
+        #expect(changes.codedCount == changes.stripCount)
+    }
+
+    /// A strip that has kept changing is taken for changed once more, and then found to be still.
+    @Test func settlesWhereChangesEnd() throws {
+        var picture = try testPicture(160, 64, as: .bgra)
+        let strips = StripEncoder(height: .mcuRows(1))
+        for frame in 0..<8 {
+            for row in 0..<64 { try picture.withMutableRow(row) { $0[0] = UInt8(frame) } }
+            #expect(try strips.encode(picture, with: JPEGEncoder()).changes.codedCount == 4)
+        }
+        let counts = try (0..<3).map { _ in try strips.encode(picture, with: JPEGEncoder()).changes.codedCount }
+        #expect(counts == [4, 0, 0])
+    }
+
+    /// Where little changes the strips become low, and where all does high again.
+    @Test func followsTheChanges() throws {
+        var picture = try testPicture(160, 640, as: .bgra)
+        let strips = StripEncoder(maximumThreads: 2)
+        func counts(_ frames: Int, rows: Range<Int>) throws -> [Int] {
+            try (0..<frames).map { _ in
+                for row in rows { try picture.withMutableRow(row) { $0[0] &+= 1 } }
+                return try strips.encode(picture, with: JPEGEncoder()).changes.stripCount
+            }
+        }
+        let first = try counts(4, rows: 8..<9)
+        let busy = try counts(5, rows: 0..<640)
+        let calm = try counts(5, rows: 8..<9)
+        #expect(first.last == 40 && busy.last == 20 && calm.last == 40)
+        // A picture that stands still says nothing.
+        #expect(try counts(5, rows: 0..<0) == [40, 40, 40, 40, 40])
+    }
+
+    @Test func restartIntervalsFitSixteenBits() throws {
+        let picture = try solidPicture(9_000, 100, red: 10, green: 90, blue: 200)
+        let encoder = JPEGEncoder(subsampling: .gray)
+        let (jpeg, changes) = try StripEncoder(height: .mcuRows(1_000)).encode(picture, with: encoder)
+        #expect(changes.stripCount == 1)
+        let wide = try solidPicture(65_500, 70, red: 10, green: 90, blue: 200)
+        let strips = try StripEncoder(height: .mcuRows(1_000)).encode(wide, with: encoder)
+        #expect(strips.changes.stripCount == 2)
+        #expect(try JPEGHeader(inspecting: strips.jpeg.span).height == 70)
+        #expect(try jpeg == encoder.encode(picture))
+    }
+
+    @Test func failuresAreThoseOfTheEncoder() throws {
+        let picture = try testPicture(160, 320, as: .bgra)
+        let strips = StripEncoder()
+        #expect(
+            errorCode { () throws(TurboJPEGError) in
+                _ = try strips.encode(picture, with: JPEGEncoder(quality: 0))
+            } == .invalidQuality
+        )
+        var bytes: [UInt8]?
+        let code = errorCode { () throws(TurboJPEGError) in
+            do {
+                bytes = try [UInt8](capacity: 100) { output in
+                    try strips.encode(picture, with: JPEGEncoder(), into: &output)
+                }
+            } catch let error as TurboJPEGError { throw error } catch {}
+        }
+        #expect(code == .outputTooSmall && bytes == nil)
+        #expect(try strips.encode(picture, with: JPEGEncoder()).jpeg.count > 1_000)
+    }
+
+    /// Other decoders see the same pixels as well.
+    @Test(arguments: ChromaSubsampling.allCases)
+    func otherDecodersAgree(_ subsampling: ChromaSubsampling) throws {
+        var scene = try EditedPicture(203, 149, as: .bgra, seed: 7)
+        let strips = StripEncoder(height: .mcuRows(2))
+        let encoder = JPEGEncoder(subsampling: subsampling)
+        _ = try strips.encode(scene.picture, with: encoder)
+        try scene.edit()
+        let joined = try strips.encode(scene.picture, with: encoder).jpeg
+        let whole = try encoder.encode(scene.picture)
+        #expect(try ReferenceTool.djpeg.run([], on: joined) == ReferenceTool.djpeg.run([], on: whole))
+        for decoder in ForeignDecoder.allCases where decoder.isInstalled {
+            #expect(try decoder.decode(joined) == decoder.decode(whole), "\(decoder)")
+        }
+    }
+}
+
+extension StripChanges {
+    static func all(rows: Int, strips: Int) -> StripChanges {
+        StripChanges(rows: [0..<rows], stripCount: strips, codedCount: strips)
+    }
+}

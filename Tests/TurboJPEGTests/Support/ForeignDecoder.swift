@@ -1,0 +1,52 @@
+import Foundation
+
+/// Programs that decode JPEGs and are not of libjpeg-turbo's makers.
+enum ForeignDecoder: CaseIterable {
+    case ffmpeg, pillow
+
+    private var command: [String] {
+        switch self {
+        case .ffmpeg: ["ffmpeg", "-v", "error", "-f", "image2pipe", "-i", "-", "-f", "rawvideo", "-"]
+        case .pillow: [Self.python, "-c", Self.script]
+        }
+    }
+
+    /// The Python that `scripts/setup` makes, where it has.
+    private static let python = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../../.tools/venv/bin/python").standardizedFileURL.path
+
+    private static let script = """
+        import sys, io
+        from PIL import Image
+        sys.stdout.buffer.write(Image.open(io.BytesIO(sys.stdin.buffer.read())).tobytes())
+        """
+
+    var isInstalled: Bool {
+        (try? run(self == .ffmpeg ? ["ffmpeg", "-version"] : [Self.python, "-c", "import PIL"], [])) != nil
+    }
+
+    /// The pixels of a JPEG, arranged as the program likes.
+    func decode(_ jpeg: [UInt8]) throws -> [UInt8] { try run(command, jpeg) }
+
+    private struct Failure: Error { let status: Int32 }
+
+    private func run(_ command: [String], _ input: [UInt8]) throws -> [UInt8] {
+        let source = FileManager.default.temporaryDirectory.appendingPathComponent("strips-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: source) }
+        try Data(input).write(to: source)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        process.standardInput = try FileHandle(forReadingFrom: source)
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let bytes = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0, input.isEmpty || !bytes.isEmpty else {
+            throw Failure(status: process.terminationStatus)
+        }
+        return [UInt8](bytes)
+    }
+}

@@ -1,4 +1,5 @@
 // What the snippets of the documentation take for granted: things that a reader's program has. Nothing here ever runs.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
 import FrameSocket
 

@@ -14,7 +14,6 @@ actor Ingest {
     }
 
     private(set) var senders: [FrameConnection.ID: Sender] = [:]
-    private let decoder = FrameDecoder()
 
     /// How many senders have come and gone.
     var ended: Int { senders.values.count { $0.end != nil } }
@@ -34,6 +33,8 @@ actor Ingest {
 
     /// Takes one sender's frames; its failure is its own.
     nonisolated private func take(_ connection: FrameConnection) async {
+        // Keeps the picture before for the next one; gone with the sender.
+        let decoder = FrameDecoder()
         do {
             for try await frame in connection.frames {
                 // A picture that cannot be decoded costs that picture; too many in a row end the connection.

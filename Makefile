@@ -7,7 +7,7 @@ PYTHON  := .tools/venv/bin/python -B
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build demo test bench consumers docs lint format clean
-.PHONY: fuzz faults sanitize memcheck soak
+.PHONY: apple examples fuzz faults sanitize memcheck soak
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,16 +63,25 @@ consumers: ## build the packages that depend on this one, and look at what they 
 	@scripts/setup build
 	scripts/check-consumers $(SWIFTFLAGS)
 
-docs: ## make the reference of every library: .build-docs
+examples: ## build and run the programs in Examples
 	@scripts/setup build
+	scripts/check-examples $(SWIFTFLAGS)
+
+apple: ## compile the Apple sources against stubs of the frameworks
+	@scripts/setup build
+	scripts/check-apple $(SWIFTFLAGS)
+
+docs: ## compile the snippets of the articles, and make the site of every library: .build-docs
+	@scripts/setup build
+	scripts/check-snippets $(SWIFTFLAGS)
 	scripts/make-docs $(SWIFTFLAGS)
 
 lint: ## check formatting and style, and that nothing in Sources ends the process
-	swift format lint --strict --parallel --recursive Sources Tests Package.swift
+	swift format lint --strict --parallel --recursive Sources Tests Examples Package.swift
 	scripts/check-traps
 
 format: ## format the sources in place
-	swift format --in-place --parallel --recursive Sources Tests Package.swift
+	swift format --in-place --parallel --recursive Sources Tests Examples Package.swift
 
 clean: ## remove what was built; .tools stays
 	rm -rf .build .build-*

@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "FrameWire", targets: ["FrameWire"]),
         .library(name: "FrameTransport", targets: ["FrameTransport"]),
         .library(name: "FrameSocket", targets: ["FrameSocket"]),
+        .library(name: "FrameSocketApple", targets: ["FrameSocketApple"]),
         .executable(name: "framesocket", targets: ["FrameSocketTool"]),
         .executable(name: "framesocket-bench", targets: ["FrameSocketBenchmarks"]),
     ],
@@ -58,6 +59,7 @@ let package = Package(
             dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "Locking", "CYUV", "CSpeexDSP"],
             swiftSettings: settings
         ),
+        .target(name: "FrameSocketApple", dependencies: ["FrameSocket", "Locking"], swiftSettings: settings),
 
         // The programs, and what only they and the tests need.
         // Loads libmicrohttpd when it is used (apt: libmicrohttpd-dev), so that it is not linked.
@@ -81,6 +83,11 @@ let package = Package(
         .testTarget(
             name: "FrameSocketTests",
             dependencies: ["FrameSocket", "Locking", "PNGReading"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FrameSocketAppleTests",
+            dependencies: ["FrameSocketApple", "FrameSocket"],
             swiftSettings: settings
         ),
         .testTarget(

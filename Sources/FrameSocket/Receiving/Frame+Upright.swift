@@ -23,7 +23,7 @@ extension Frame {
     /// The frame with its JPEG flipped and turned upright without decoding it, and so without loss.
     ///
     /// It is a message, ready to be sent on; its size is the new JPEG's own. Only whole blocks can move, of 8 or 16 pixels
-    /// a side: see ``JPEGTransform/Edges`` for what becomes of the rest. To keep every pixel, decode the frame upright
+    /// a side: see `JPEGTransform.Edges` for what becomes of the rest. To keep every pixel, decode the frame upright
     /// and encode it.
     ///
     /// - Parameters:

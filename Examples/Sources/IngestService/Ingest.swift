@@ -1,0 +1,58 @@
+import FrameSocket
+
+/// Takes the frames of several senders, and keeps the latest picture of each.
+///
+/// The actor guards what is known of the senders and nothing else: frames are received and decoded outside it, in a task
+/// for each sender, so that one that is slow to decode holds up nobody.
+actor Ingest {
+    /// What is known of one sender.
+    struct Sender {
+        var latest: PixelBuffer?
+        var statistics = ReceptionStatistics()
+        var undecodable = 0
+        var end: CloseReason?
+    }
+
+    private(set) var senders: [FrameConnection.ID: Sender] = [:]
+
+    /// How many senders have come and gone.
+    var ended: Int { senders.values.count { $0.end != nil } }
+
+    /// Serves each sender to its end, until the server is closed, or `limit` of them have come and gone.
+    func run(_ server: FrameServer, until limit: Int = .max) async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            for try await connection in server.connections {
+                senders[connection.id] = Sender()
+                group.addTask {
+                    await self.take(connection)
+                    if await self.ended >= limit { server.close() }
+                }
+            }
+        }
+    }
+
+    /// Takes one sender's frames; its failure is its own.
+    nonisolated private func take(_ connection: FrameConnection) async {
+        // Keeps the picture before for the next one; gone with the sender.
+        let decoder = FrameDecoder()
+        do {
+            for try await frame in connection.frames {
+                // A picture that cannot be decoded costs that picture; too many in a row end the connection.
+                let picture = try? decoder.decode(frame, as: .bgra)
+                await note(frame, picture, of: connection.id)
+            }
+        } catch {
+            // Why it failed is in the reason below.
+        }
+        await end(connection.id, connection.closed())
+    }
+
+    private func note(_ frame: Frame, _ picture: PixelBuffer?, of id: FrameConnection.ID) {
+        senders[id]?.statistics.add(frame)
+        if let picture { senders[id]?.latest = picture } else { senders[id]?.undecodable += 1 }
+    }
+
+    private func end(_ id: FrameConnection.ID, _ reason: CloseReason) {
+        senders[id]?.end = reason
+    }
+}

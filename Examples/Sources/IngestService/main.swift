@@ -1,0 +1,28 @@
+import Foundation
+import FrameSocket
+
+// IngestService SOCKET [COUNT]: takes any number of senders at once, until COUNT have come and gone.
+let arguments = CommandLine.arguments.dropFirst()
+guard let path = arguments.first else {
+    print("usage: IngestService SOCKET [COUNT]")
+    exit(64)
+}
+let count = arguments.dropFirst().first.flatMap { Int($0) } ?? .max
+
+var configuration = FrameServer.Configuration()
+configuration.limits.connections = 16
+// What all senders together may hold in bodies under way.
+configuration.memory = MemoryBudget(bytes: 256 << 20)
+
+let server = try FrameServer(at: path, configuration: configuration)
+print("listening at \(server.path)")
+
+let ingest = Ingest()
+try await ingest.run(server, until: count)
+await server.closed()
+
+for (id, sender) in await ingest.senders.sorted(by: { $0.key < $1.key }) {
+    let size = sender.latest.map { "\($0.width)x\($0.height)" } ?? "none"
+    let frames = sender.statistics.frames
+    print("sender \(id): \(frames) frames, latest \(size), \(sender.end?.name ?? "open")")
+}

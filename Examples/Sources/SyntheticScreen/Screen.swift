@@ -1,0 +1,31 @@
+import FrameSocket
+
+/// A dark screen with a bright window that moves from left to right, a step a second picture.
+struct Screen {
+    private(set) var picture: PixelBuffer
+    private var pictures = 0
+
+    init(width: Int, height: Int) throws {
+        picture = try PixelBuffer(width: width, height: height, format: .bgra, zeroFilled: true)
+    }
+
+    /// Draws the next picture; every other one equals the one before.
+    mutating func draw() throws {
+        let window = picture.width / 4
+        let left = pictures / 2 * 4 % (picture.width - window)
+        pictures += 1
+        for y in 0..<picture.height {
+            let isInside = y > picture.height / 4 && y < picture.height * 3 / 4
+            // Where the uploader still holds the picture, this writes to a copy.
+            try picture.withMutableRow(y) { row in
+                for x in 0..<row.count / 4 {
+                    let isLit = isInside && x >= left && x < left + window
+                    row[4 * x] = isLit ? UInt8(truncatingIfNeeded: y) : 40
+                    row[4 * x + 1] = isLit ? 220 : 30
+                    row[4 * x + 2] = isLit ? UInt8(truncatingIfNeeded: x) : 20
+                    row[4 * x + 3] = 255
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import FrameSocket
+
+// SyntheticScreen SOCKET [COUNT]: draws a screen 30 times a second, and sends it until COUNT frames are out.
+let arguments = CommandLine.arguments.dropFirst()
+guard let path = arguments.first else {
+    print("usage: SyntheticScreen SOCKET [COUNT]")
+    exit(64)
+}
+let count = arguments.dropFirst().first.flatMap { Int($0) } ?? 300
+
+let connection = SocketConnection(path: path)
+// Tries every 100 ms, until somebody listens there.
+try await connection.open(within: .seconds(30))
+let uploader = SampleUploader(
+    connection: connection,
+    configuration: .init(quality: 80, pacing: .everyFrame.skippingUnchanged())
+)
+
+var screen = try Screen(width: 640, height: 360)
+while uploader.statistics.sent < count, connection.isOpen {
+    try screen.draw()
+    // Never waits. What it returns says whether the frame goes, and else why not.
+    uploader.send(screen.picture, orientation: .up)
+    try await Task.sleep(for: .seconds(1) / 30)
+}
+await uploader.finish()
+connection.close()
+let reason = await connection.closed()
+
+let statistics = uploader.statistics
+print("\(statistics.sent) sent, \(statistics.dropped) of \(statistics.offered) dropped; \(reason)")

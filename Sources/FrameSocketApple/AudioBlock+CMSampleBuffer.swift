@@ -1,0 +1,72 @@
+// Type-checked against stubs, not run on a device.
+
+#if canImport(CoreMedia)
+    public import CoreMedia
+    public import FrameSocket
+
+    extension AudioBlock {
+        /// The sound of a Core Media sample buffer: a copy.
+        ///
+        /// ReplayKit hands out 16-bit integers, an app's sound with the high byte first; both orders are read.
+        ///
+        /// - Throws: `unsupportedFormat` where the buffer holds no sound, or sound that is not interleaved 16-bit integers of one
+        ///   or two channels at 8 to 192 kHz; `incompleteFrame` where its bytes are not whole frames or cannot be read.
+        public init(_ buffer: CMSampleBuffer) throws(AudioError) {
+            guard let description = CMSampleBufferGetFormatDescription(buffer),
+                let basic = unsafe CMAudioFormatDescriptionGetStreamBasicDescription(description),
+                let data = CMSampleBufferGetDataBuffer(buffer)
+            else {
+                throw AudioError(.unsupportedFormat, "The sample buffer holds no sound.")
+            }
+            let layout = try unsafe LinearPCM(basic.pointee)
+            let count = CMBlockBufferGetDataLength(data)
+            let bytes = [UInt8](capacity: count) { output in
+                unsafe output.withUnsafeMutableBufferPointer { target, written in
+                    guard let start = target.baseAddress else { return }
+                    let status = unsafe CMBlockBufferCopyDataBytes(
+                        data,
+                        atOffset: 0,
+                        dataLength: count,
+                        destination: start
+                    )
+                    if status == noErr { written = count }
+                }
+            }
+            guard bytes.count == count else {
+                throw AudioError(.incompleteFrame, "The bytes of the sample buffer cannot be read.")
+            }
+            self = try layout.block(of: bytes.span, presentationTime: buffer.presentationNanoseconds)
+        }
+    }
+
+    extension LinearPCM {
+        /// The layout that Core Audio describes.
+        ///
+        /// - Throws: `unsupportedFormat` where it is not linear PCM.
+        fileprivate init(_ description: AudioStreamBasicDescription) throws(AudioError) {
+            guard description.mFormatID == kAudioFormatLinearPCM else {
+                throw AudioError(.unsupportedFormat, "The sample buffer holds compressed sound.")
+            }
+            let flags = description.mFormatFlags
+            self.init(
+                sampleRate: description.mSampleRate,
+                channels: Int(description.mChannelsPerFrame),
+                bitsPerChannel: Int(description.mBitsPerChannel),
+                isSignedInteger: flags & kAudioFormatFlagIsSignedInteger != 0,
+                isBigEndian: flags & kAudioFormatFlagIsBigEndian != 0,
+                isInterleaved: flags & kAudioFormatFlagIsNonInterleaved == 0
+            )
+        }
+    }
+
+    extension CMSampleBuffer {
+        /// The presentation time, in nanoseconds of the clock that the source uses; nil where it states none.
+        var presentationNanoseconds: UInt64? {
+            let time = CMSampleBufferGetPresentationTimeStamp(self)
+            // Neither infinite nor indefinite.
+            guard time.flags.subtracting(.hasBeenRounded) == .valid else { return nil }
+            let nanoseconds = CMTimeConvertScale(time, timescale: 1_000_000_000, method: .default)
+            return UInt64(exactly: nanoseconds.value)
+        }
+    }
+#endif

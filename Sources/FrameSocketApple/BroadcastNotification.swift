@@ -1,0 +1,93 @@
+// Type-checked against stubs, not run on a device.
+
+#if canImport(ReplayKit)
+    internal import CoreFoundation
+    internal import Locking
+
+    /// What an app and its broadcast extension tell each other without a connection: Darwin notifications.
+    ///
+    /// The names are those of Jitsi and LiveKit. They carry nothing but themselves, and every process of the device hears them.
+    public enum BroadcastNotification: String, Sendable, CaseIterable {
+        /// The extension: a broadcast has begun.
+        case started = "iOS_BroadcastStarted"
+        /// The extension: the broadcast has ended.
+        case stopped = "iOS_BroadcastStopped"
+        /// The app: the broadcast should end.
+        case requestStop = "iOS_BroadcastRequestStop"
+
+        /// Tells every process that listens.
+        public func post() {
+            CFNotificationCenterPostNotification(
+                CFNotificationCenterGetDarwinNotifyCenter(),
+                CFNotificationName(rawValue as CFString),
+                nil,
+                nil,
+                true
+            )
+        }
+
+        /// Calls `handler` on the main thread whenever the notification is posted, for as long as somebody keeps what is returned.
+        public func observe(_ handler: @escaping @Sendable () -> Void) -> BroadcastObservation {
+            BroadcastObservation(self, handler)
+        }
+    }
+
+    /// The wish to hear of a ``BroadcastNotification``, which ends with this object.
+    public final class BroadcastObservation: Sendable {
+        private let notification: BroadcastNotification
+        private let number: UInt64
+
+        fileprivate init(_ notification: BroadcastNotification, _ handler: @escaping @Sendable () -> Void) {
+            self.notification = notification
+            let (number, isFirst) = BroadcastHandlers.shared.withLock { $0.add(handler, for: notification) }
+            self.number = number
+            guard isFirst else { return }
+            // Asked for once, and without a pointer to any object: a notification may come while an object goes.
+            unsafe CFNotificationCenterAddObserver(
+                CFNotificationCenterGetDarwinNotifyCenter(),
+                nil,
+                { _, _, name, _, _ in
+                    guard let name = name?.rawValue as String?, let notification = BroadcastNotification(rawValue: name)
+                    else { return }
+                    let handlers = BroadcastHandlers.shared.withLock { $0.handlers(for: notification) }
+                    for handler in handlers { handler() }
+                },
+                notification.rawValue as CFString,
+                nil,
+                .deliverImmediately
+            )
+        }
+
+        deinit {
+            BroadcastHandlers.shared.withLock { $0.remove(number, for: notification) }
+        }
+    }
+
+    /// Who listens to what, in this process.
+    private struct BroadcastHandlers {
+        static let shared = Locked(BroadcastHandlers())
+
+        private var byNotification: [BroadcastNotification: [UInt64: @Sendable () -> Void]] = [:]
+        private var nextNumber: UInt64 = 0
+
+        /// Adds a handler, and tells whether it is the first ever for its notification.
+        mutating func add(
+            _ handler: @escaping @Sendable () -> Void,
+            for notification: BroadcastNotification
+        ) -> (number: UInt64, isFirst: Bool) {
+            let number = nextNumber
+            nextNumber += 1
+            let isFirst = byNotification[notification] == nil
+            byNotification[notification, default: [:]][number] = handler
+            return (number, isFirst)
+        }
+
+        mutating func remove(_ number: UInt64, for notification: BroadcastNotification) {
+            byNotification[notification]?[number] = nil
+        }
+
+        func handlers(for notification: BroadcastNotification) -> [@Sendable () -> Void] {
+            byNotification[notification].map { Array($0.values) } ?? []
+        }
+    }
+#endif

@@ -1,0 +1,146 @@
+// Type-checked against stubs, not run on a device.
+
+#if canImport(ReplayKit)
+    public import CoreMedia
+    internal import CoreVideo
+    public import Foundation
+    public import FrameSocket
+    internal import Locking
+    public import ReplayKit
+
+    /// The principal class of a broadcast extension, which sends the screen to the app that started it.
+    ///
+    ///     final class SampleHandler: FrameSocketApple.SampleHandler {
+    ///         override var configuration: BroadcastSession.Configuration {
+    ///             var configuration = super.configuration
+    ///             configuration.uploader.pacing = .framesPerSecond(15)
+    ///             return configuration
+    ///         }
+    ///     }
+    ///
+    /// A subclass without anything in it will do, where the Info.plist names the App Group as ``AppGroup`` says.
+    ///
+    /// - Note: `@unchecked Sendable` holds because everything that changes is in a lock.
+    open class SampleHandler: RPBroadcastSampleHandler, @unchecked Sendable {
+        private struct State {
+            var session: BroadcastSession?
+            var stopRequests: BroadcastObservation?
+            /// Whether the broadcast has ended, by whichever side.
+            var isFinished = false
+        }
+
+        private let state = Locked(State())
+        private let expander = VideoRangeExpander()
+
+        /// Where the app listens; by default in the container of ``AppGroup/main``.
+        open var socketPath: String? { AppGroup.main?.socketPath() }
+
+        /// How the broadcast is sent; asked once, when it begins.
+        open var configuration: BroadcastSession.Configuration { BroadcastSession.Configuration() }
+
+        /// The broadcast that goes on; nil before it and after.
+        public var session: BroadcastSession? { state.withLock { $0.session } }
+
+        /// Ends the broadcast, and shows the person the reason.
+        ///
+        /// From any thread; only the first reason counts.
+        public func finish(_ reason: FinishReason) {
+            guard end(reason) else { return }
+            // ReplayKit knows no end that the extension asks for and that is no error.
+            finishBroadcastWithError(BroadcastEnd(reason: reason))
+        }
+
+        /// Ends what there is, and tells whether it had not ended before.
+        private func end(_ reason: FinishReason) -> Bool {
+            let (isFirst, session, stopRequests) = state.withLock { state in
+                defer { state.isFinished = true }
+                return (!state.isFinished, state.session.take(), state.stopRequests.take())
+            }
+            guard isFirst else { return false }
+            session?.finish(reason)
+            withExtendedLifetime(stopRequests) { BroadcastNotification.stopped.post() }
+            return true
+        }
+
+        /// Begins a broadcast.
+        open override func broadcastStarted(withSetupInfo setupInfo: [String: NSObject]?) {
+            state.withLock { $0.isFinished = false }
+            BroadcastNotification.started.post()
+            guard let path = socketPath else { return finish(.noHost) }
+            let session = BroadcastSession(path: path, configuration: configuration) { [weak self] in self?.finish($0) }
+            let stopRequests = BroadcastNotification.requestStop.observe { [weak self] in self?.finish(.requestedByHost)
+            }
+            state.withLock { state in
+                // It may have ended already.
+                guard !state.isFinished else { return }
+                (state.session, state.stopRequests) = (session, stopRequests)
+            }
+        }
+
+        /// Rests: the person has paused the broadcast.
+        open override func broadcastPaused() {
+            session?.pause()
+        }
+
+        /// Goes on after a pause.
+        open override func broadcastResumed() {
+            session?.resume()
+        }
+
+        /// Ends the broadcast in order: the person has stopped it.
+        open override func broadcastFinished() {
+            _ = end(.stoppedByUser)
+        }
+
+        /// Sends a picture, or sound to an app that asked for it; what cannot be read is dropped.
+        open override func processSampleBuffer(
+            _ sampleBuffer: CMSampleBuffer,
+            with sampleBufferType: RPSampleBufferType
+        ) {
+            guard let session else { return }
+            switch sampleBufferType {
+            case .video: send(pictureOf: sampleBuffer, to: session)
+            case .audioApp: send(soundOf: sampleBuffer, .app, to: session)
+            case .audioMic: send(soundOf: sampleBuffer, .microphone, to: session)
+            @unknown default: break
+            }
+        }
+
+        private func send(pictureOf sample: CMSampleBuffer, to session: BroadcastSession) {
+            guard let buffer = CMSampleBufferGetImageBuffer(sample), var picture = try? PixelBuffer(buffer) else {
+                return
+            }
+            if CVPixelBufferGetPixelFormatType(buffer) == kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange {
+                guard let expanded = try? expander.expand(picture) else { return }
+                picture = expanded
+            }
+            session.send(picture, orientation: sample.orientation, timestamp: sample.presentationNanoseconds)
+        }
+
+        private func send(soundOf sample: CMSampleBuffer, _ kind: AudioKind, to session: BroadcastSession) {
+            guard session.uploader.connection.wants.contains(.audio), let block = try? AudioBlock(sample) else {
+                return
+            }
+            session.send(block, kind: kind)
+        }
+    }
+
+    extension CMSampleBuffer {
+        /// How ReplayKit says the picture lies; `unknown` where it does not.
+        fileprivate var orientation: FrameOrientation {
+            let value = CMGetAttachment(self, key: RPVideoSampleOrientationKey as CFString, attachmentModeOut: nil)
+            guard let number = value as? NSNumber else { return .unknown }
+            return UInt8(exactly: number.uint32Value).flatMap(FrameOrientation.init(rawValue:)) ?? .unknown
+        }
+    }
+
+    /// The end of a broadcast as the system shows it.
+    private struct BroadcastEnd: LocalizedError, CustomNSError {
+        let reason: FinishReason
+
+        // Jitsi's, whose code for an end in order is the same too.
+        static var errorDomain: String { "RPRecordingErrorDomain" }
+        var errorCode: Int { reason.rawValue }
+        var errorDescription: String? { reason.description }
+    }
+#endif

@@ -1,0 +1,46 @@
+// What FrameSocketApple uses of CoreFoundation; see README.md.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, NeverUseImplicitlyUnwrappedOptionals
+
+public typealias CFString = String
+public typealias CFTypeRef = AnyObject
+public typealias CFAllocator = AnyObject
+public typealias CFDictionary = AnyObject
+public typealias OSType = UInt32
+public typealias OSStatus = Int32
+public let noErr: OSStatus = 0
+
+public final class CFNotificationCenter {}
+
+public struct CFNotificationName: Hashable, Sendable, RawRepresentable {
+    public var rawValue: CFString
+    public init(rawValue: CFString) { self.rawValue = rawValue }
+    public init(_ rawValue: CFString) { self.rawValue = rawValue }
+}
+
+public enum CFNotificationSuspensionBehavior: Int, Sendable {
+    case drop = 1
+    case coalesce, hold, deliverImmediately
+}
+
+public typealias CFNotificationCallback = (
+    CFNotificationCenter?, UnsafeMutableRawPointer?, CFNotificationName?, UnsafeRawPointer?, CFDictionary?
+) -> Void
+
+public func CFNotificationCenterGetDarwinNotifyCenter() -> CFNotificationCenter! { nil }
+
+public func CFNotificationCenterPostNotification(
+    _ center: CFNotificationCenter!,
+    _ name: CFNotificationName!,
+    _ object: UnsafeRawPointer!,
+    _ userInfo: CFDictionary!,
+    _ deliverImmediately: Bool
+) {}
+
+public func CFNotificationCenterAddObserver(
+    _ center: CFNotificationCenter!,
+    _ observer: UnsafeRawPointer!,
+    _ callBack: CFNotificationCallback!,
+    _ name: CFString!,
+    _ object: UnsafeRawPointer!,
+    _ suspensionBehavior: CFNotificationSuspensionBehavior
+) {}

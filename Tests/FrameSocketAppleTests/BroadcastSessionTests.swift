@@ -1,0 +1,173 @@
+import Foundation
+import FrameSocket
+import FrameSocketApple
+import Synchronization
+import Testing
+
+/// A broadcast from its beginning to each of its ends, against a server of this package.
+@Suite(.timeLimit(.minutes(5))) struct BroadcastSessionTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// The ends that a session reported.
+    private final class Ends: Sendable {
+        private let continuation: AsyncStream<FinishReason>.Continuation
+        let reasons: AsyncStream<FinishReason>
+
+        init() {
+            (reasons, continuation) = AsyncStream.makeStream()
+        }
+
+        func add(_ reason: FinishReason) {
+            continuation.yield(reason)
+        }
+
+        func first() async -> FinishReason? {
+            for await reason in reasons { return reason }
+            return nil
+        }
+    }
+
+    /// A session of every picture in its own size, and what its server has of it.
+    private func pair(
+        hello: ControlHello? = nil,
+        _ change: (inout BroadcastSession.Configuration) -> Void = { _ in }
+    ) async throws -> (session: BroadcastSession, ends: Ends, server: FrameServer, host: FrameConnection) {
+        let server = try directory.server { $0.hello = hello }
+        let ends = Ends()
+        var configuration = BroadcastSession.Configuration()
+        configuration.uploader = .init()
+        configuration.connection.retryInterval = .milliseconds(1)
+        change(&configuration)
+        let session = BroadcastSession(path: directory.socket, configuration: configuration) { ends.add($0) }
+        let host = try #require(try await firstConnection(of: server))
+        _ = await eventually { session.uploader.connection.isOpen }
+        if hello != nil { _ = await eventually { session.uploader.connection.hello != nil } }
+        return (session, ends, server, host)
+    }
+
+    @Test func `pictures arrive with their orientation and time, and none while it rests`() async throws {
+        let (session, _, server, host) = try await pair()
+        var frames = host.frames.makeAsyncIterator()
+        let picture = try testPicture(64, 48, as: .nv12)
+        #expect(session.send(picture, orientation: .right, timestamp: 5) == .taken)
+        let first = try #require(try await frames.next())
+        #expect(first.orientation == .right && first.timestamp == 5)
+        session.pause()
+        #expect(session.isPaused)
+        #expect(session.send(picture, timestamp: 6) == .dropped(.paused))
+        session.resume()
+        #expect(session.send(picture, timestamp: 7) == .taken)
+        #expect(try await frames.next()?.timestamp == 7)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `by default every third picture goes, at half the size`() async throws {
+        let defaults = BroadcastSession.Configuration()
+        #expect(!defaults.connection.reopens)
+        let (session, _, server, host) = try await pair { $0.uploader = defaults.uploader }
+        let picture = try testPicture(64, 48)
+        let outcomes = (0..<4).map { session.send(picture, timestamp: UInt64($0)) }
+        #expect(outcomes == [.taken, .dropped(.paced), .dropped(.paced), .taken])
+        var frames = host.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.bufferSize == BufferSize(width: 32, height: 24))
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `after a rest the next picture goes, whatever the pacing says`() async throws {
+        let (session, _, server, host) = try await pair { $0.uploader.pacing = .every(100) }
+        let picture = try testPicture(16, 16)
+        #expect(session.send(picture) == .taken)
+        #expect(session.send(picture) == .dropped(.paced))
+        session.pause()
+        session.resume()
+        #expect(session.send(picture) == .taken)
+        withExtendedLifetime((server, host)) {}
+    }
+
+    @Test func `sound goes to a host that asked for it, numbered by its kind`() async throws {
+        let (session, _, server, host) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        let format = try AudioFormat(sampleRate: 44_100, channels: 1)
+        let block = try AudioBlock(format: format, presentationTime: 9, samples: [1, -2, 3])
+        #expect(session.send(block, kind: .app))
+        #expect(session.send(block, kind: .microphone))
+        #expect(session.send(block, kind: .app))
+        var messages: [AudioMessage] = []
+        for await message in host.audio {
+            messages.append(message)
+            if messages.count == 3 { break }
+        }
+        #expect(messages.map(\.kind) == [.app, .microphone, .app])
+        #expect(messages.map(\.sequence) == [0, 0, 1])
+        #expect(try messages.allSatisfy { try AudioBlock($0) == block })
+        session.pause()
+        #expect(!session.send(block, kind: .app))
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `sound goes to no host that did not ask`() async throws {
+        let (session, _, server, host) = try await pair()
+        let format = try AudioFormat(sampleRate: 44_100, channels: 1)
+        let block = try AudioBlock(format: format, samples: [1])
+        #expect(!session.send(block, kind: .app))
+        withExtendedLifetime((server, host)) {}
+    }
+
+    @Test func `a host that closes has ended it`() async throws {
+        let (session, ends, server, host) = try await pair()
+        host.close()
+        #expect(await ends.first() == .stoppedByUser)
+        #expect(session.send(try testPicture(16, 16)) == .dropped(.notConnected))
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `a host that stops with a reason is heard`() async throws {
+        let (session, ends, server, host) = try await pair(hello: ControlHello())
+        host.close(.callEnded)
+        #expect(await ends.first() == .callEnded)
+        withExtendedLifetime((server, session)) {}
+    }
+
+    @Test func `a path that cannot be is an end`() async throws {
+        let ends = Ends()
+        let session = BroadcastSession(path: "") { ends.add($0) }
+        #expect(await ends.first() == .error)
+        withExtendedLifetime(session) {}
+    }
+
+    @Test(arguments: [FinishReason.stoppedByUser, .suspended])
+    func `its own end reaches the host with its reason, and is not reported`(reason: FinishReason) async throws {
+        let (session, ends, server, host) = try await pair(hello: ControlHello())
+        session.finish(reason)
+        #expect(await host.closed() == .closedByPeer(reason))
+        #expect(await session.uploader.connection.closed() == .closedLocally(reason))
+        // Whatever it reports from now on comes behind this.
+        await session.uploader.connection.thread.settle()
+        ends.add(.noHost)
+        #expect(await ends.first() == .noHost)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `one that opens again goes on after a drop`() async throws {
+        let (session, ends, server, host) = try await pair { $0.connection.reopens = true }
+        host.close()
+        let again = try #require(try await firstConnection(of: server))
+        #expect(again.id != host.id)
+        #expect(await eventually { session.uploader.connection.isOpen })
+        ends.add(.noHost)
+        #expect(await ends.first() == .noHost)
+    }
+
+    @Test func `who lets go of it ends it`() async throws {
+        let server = try directory.server()
+        var session: BroadcastSession? = BroadcastSession(path: directory.socket) { _ in }
+        let host = try #require(try await firstConnection(of: server))
+        #expect(session != nil)
+        session = nil
+        #expect(await host.closed() == .closedByPeer(.stoppedByUser))
+        withExtendedLifetime(server) {}
+    }
+}

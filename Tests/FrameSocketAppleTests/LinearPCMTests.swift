@@ -1,0 +1,71 @@
+import FrameSocket
+import Testing
+
+@testable import FrameSocketApple
+
+/// Sound as Core Audio describes it, made into blocks.
+@Suite struct LinearPCMTests {
+    private let stereo = LinearPCM(
+        sampleRate: 44_100,
+        channels: 2,
+        bitsPerChannel: 16,
+        isSignedInteger: true,
+        isBigEndian: true,
+        isInterleaved: true
+    )
+
+    @Test(arguments: [true, false]) func `samples of either byte order keep their values`(isBigEndian: Bool) throws {
+        let samples: [Int16] = [0, 1, -1, 256, -256, .max, .min, 0x1234]
+        let bytes = samples.flatMap { sample -> [UInt8] in
+            let bits = UInt16(bitPattern: sample)
+            let (high, low) = (UInt8(bits >> 8), UInt8(bits & 0xFF))
+            return isBigEndian ? [high, low] : [low, high]
+        }
+        var layout = stereo
+        layout.isBigEndian = isBigEndian
+        let block = try layout.block(of: bytes.span, presentationTime: 77)
+        #expect(block.samples == samples)
+        #expect(block.presentationTime == 77)
+        #expect(block.format == (try AudioFormat(sampleRate: 44_100, channels: 2)))
+    }
+
+    /// A change of the layout, and the code that it must be refused with.
+    private static let refused: [(String, AudioError.Code, @Sendable (inout LinearPCM) -> Void)] = [
+        ("floating point", .unsupportedFormat, { $0.isSignedInteger = false }),
+        ("32 bits", .unsupportedFormat, { $0.bitsPerChannel = 32 }),
+        ("planar", .unsupportedFormat, { $0.isInterleaved = false }),
+        ("six channels", .unsupportedFormat, { $0.channels = 6 }),
+        ("no channel", .unsupportedFormat, { $0.channels = 0 }),
+        ("half a hertz", .unsupportedFormat, { $0.sampleRate = 44_100.5 }),
+        ("no rate", .unsupportedFormat, { $0.sampleRate = .nan }),
+        ("rate without end", .unsupportedFormat, { $0.sampleRate = .infinity }),
+        ("4 kHz", .unsupportedFormat, { $0.sampleRate = 4_000 }),
+    ]
+
+    @Test(arguments: refused.indices) func `what cannot be sent is refused`(index: Int) {
+        let (name, code, change) = Self.refused[index]
+        var layout = stereo
+        change(&layout)
+        let bytes: [UInt8] = [0, 0, 0, 0]
+        let error = #expect(throws: AudioError.self, "\(name)") {
+            try layout.block(of: bytes.span, presentationTime: nil)
+        }
+        #expect(error?.code == code, "\(name)")
+    }
+
+    @Test(arguments: [1, 2, 3, 5], [true, false])
+    func `bytes that are not whole frames are refused`(count: Int, isBigEndian: Bool) {
+        var layout = stereo
+        layout.isBigEndian = isBigEndian
+        let bytes = [UInt8](repeating: 1, count: count)
+        let error = #expect(throws: AudioError.self) { try layout.block(of: bytes.span, presentationTime: nil) }
+        #expect(error?.code == .incompleteFrame)
+    }
+
+    @Test func `one channel may lie in a plane of its own`() throws {
+        var layout = stereo
+        (layout.channels, layout.isInterleaved) = (1, false)
+        let bytes: [UInt8] = [0x12, 0x34]
+        #expect(try layout.block(of: bytes.span, presentationTime: nil).samples == [0x1234])
+    }
+}

@@ -1,0 +1,1 @@
+../../FrameTransportTests/Support/RawSocket.swift

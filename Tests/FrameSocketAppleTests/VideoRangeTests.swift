@@ -1,0 +1,38 @@
+import FrameSocket
+import Testing
+
+@testable import FrameSocketApple
+
+/// Video range made full.
+@Suite struct VideoRangeTests {
+    /// A picture of 256 by 2 with every value of luma in each row and every value of chroma in its one row.
+    private func ramp() throws -> PixelBuffer {
+        var picture = try PixelBuffer(width: 256, height: 2, format: .nv12)
+        for (plane, row) in [(0, 0), (0, 1), (1, 0)] {
+            try picture.withMutableRow(row, ofPlane: plane) { span in
+                for index in span.indices { span[index] = UInt8(index) }
+            }
+        }
+        return picture
+    }
+
+    @Test func `every value becomes the nearest of the full range`() throws {
+        let picture = try ramp()
+        let result = try VideoRangeExpander().expand(picture)
+        #expect(result.format == .nv12 && result.width == 256 && result.height == 2)
+        for value in 0...255 {
+            let luma = min(max((Double(value) - 16) * 255 / 219, 0), 255).rounded()
+            #expect(result.row(0)[value] == UInt8(luma) && result.row(1)[value] == UInt8(luma), "luma \(value)")
+            let chroma = min(max((Double(value) - 128) * 255 / 224 + 128, 0), 255).rounded()
+            #expect(result.row(0, ofPlane: 1)[value] == UInt8(chroma), "chroma \(value)")
+        }
+    }
+
+    @Test func `the picture that is given stays as it is, and memory is used again`() throws {
+        let picture = try ramp()
+        let expander = VideoRangeExpander()
+        let address = try expander.expand(picture).address
+        #expect(picture.hasSamePixels(as: try ramp()))
+        #expect(try expander.expand(picture).address == address)
+    }
+}

@@ -18,6 +18,8 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
 
     /// What wakes a waiter; unchecked, as each frame may need one: who takes it out of the state calls it, and nobody else can.
+    ///
+    /// It brings no value with it: see `deliveries`.
     @safe private struct Wake: Sendable {
         private let continuation: UnsafeContinuation<Void, Never>
 

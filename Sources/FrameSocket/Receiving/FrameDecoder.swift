@@ -10,7 +10,7 @@ public import TurboJPEG
 ///
 /// One decoder may be used from several tasks at once, and for the frames of several connections; its pictures share a
 /// pool of memory. Of a JPEG that its sender cut into strips only those are decoded that have changed since the frame before:
-/// see `StripDecoder`.
+/// see `StripDecoder` of TurboJPEG.
 public final class FrameDecoder: Sendable {
     /// How frames become pictures.
     public struct Configuration: Sendable {

@@ -163,12 +163,11 @@ public final class SocketConnection: Sendable {
     /// - Throws: `closed` where no server is connected, `busy` while another message is being sent, or how the
     ///   connection was lost meanwhile. A message that was cut short is not sent again.
     public func send(_ message: FrameMessage) async throws(TransportError) {
-        // Unchecked, as there is one for each frame: a completion is called once, or not at all where `submit` throws.
-        let result = await unsafe withUnsafeContinuation { continuation in
+        let result = await withCheckedContinuation { continuation in
             do throws(TransportError) {
-                try submit(message) { unsafe continuation.resume(returning: $0) }
+                try submit(message) { continuation.resume(returning: $0) }
             } catch {
-                unsafe continuation.resume(returning: .failure(error))
+                continuation.resume(returning: .failure(error))
             }
         }
         try result.get()

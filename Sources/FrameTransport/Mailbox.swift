@@ -17,9 +17,20 @@ final class Mailbox<Element: Sendable>: Sendable {
         case end(TransportError?)
     }
 
+    /// What wakes a waiter; unchecked, as each frame may need one: who takes it out of the state calls it, and nobody else can.
+    @safe private struct Wake: Sendable {
+        private let continuation: UnsafeContinuation<Void, Never>
+
+        init(_ continuation: UnsafeContinuation<Void, Never>) {
+            unsafe self.continuation = continuation
+        }
+
+        func callAsFunction() { unsafe continuation.resume() }
+    }
+
     private struct Waiter {
         let id: UInt64
-        let continuation: CheckedContinuation<Void, Never>
+        let wake: Wake
     }
 
     private struct State {
@@ -43,9 +54,9 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
 
         /// Puts down what a waiter will find, who is to be woken then.
-        mutating func deliver(_ delivery: Delivery, to waiter: Waiter) -> CheckedContinuation<Void, Never> {
+        mutating func deliver(_ delivery: Delivery, to waiter: Waiter) -> Wake {
             deliveries.append((waiter.id, delivery))
-            return waiter.continuation
+            return waiter.wake
         }
 
         /// What was put down for a waiter, who has been woken.
@@ -91,7 +102,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// False once the mailbox has ended.
     @discardableResult
     func put(_ element: Element) -> Bool {
-        let (isTaken, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+        let (isTaken, wake) = state.withLock { state -> (Bool, Wake?) in
             guard state.end == nil else { return (false, nil) }
             if !state.waiters.isEmpty {
                 return (true, state.deliver(.element(element), to: state.waiters.removeFirst()))
@@ -103,20 +114,20 @@ final class Mailbox<Element: Sendable>: Sendable {
             state.elements.append(element)
             return (true, nil)
         }
-        waiter?.resume()
+        wake?()
         return isTaken
     }
 
     /// Ends the mailbox: once, the first caller's way.
     func end(_ error: TransportError? = nil) {
-        let waiters = state.withLock { state in
-            guard state.end == nil else { return [] as [CheckedContinuation<Void, Never>] }
+        let wakes = state.withLock { state in
+            guard state.end == nil else { return [] as [Wake] }
             state.end = .end(error)
             let waiters = state.waiters
             state.waiters = []
             return waiters.map { state.deliver(.end(error), to: $0) }
         }
-        for waiter in waiters { waiter.resume() }
+        for wake in wakes { wake() }
     }
 
     /// Throws away what has not been consumed, and says how much it was.
@@ -141,14 +152,18 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     /// Waits for the next element; nil at the end, or where the task is cancelled.
     func next(isolation: isolated (any Actor)? = #isolation) async throws(TransportError) -> Element? {
-        if let element = take() { return element }
-        let id = state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
+        let (first, id) = state.withLock { state in
+            let first = state.takeFirst()
+            if first == nil { state.lastWaiter += 1 }
+            return (first, state.lastWaiter)
+        }
+        if let (element, producerWaits) = first {
+            if producerWaits { onRoom() }
+            return element
         }
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                wait(Waiter(id: id, continuation: continuation))
+            await unsafe withUnsafeContinuation { continuation in
+                wait(Waiter(id: id, wake: unsafe Wake(continuation)))
             }
         } onCancel: {
             cancel(id)
@@ -166,7 +181,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
 
     private func wait(_ waiter: Waiter) {
-        let (woken, producerWaits) = state.withLock { state -> (CheckedContinuation<Void, Never>?, Bool) in
+        let (wake, producerWaits) = state.withLock { state -> (Wake?, Bool) in
             if state.cancelled.remove(waiter.id) != nil { return (state.deliver(.end(nil), to: waiter), false) }
             // Put in since the caller looked, and maybe the producer was told since then that there was no room.
             if let (element, producerWaits) = state.takeFirst() {
@@ -177,11 +192,11 @@ final class Mailbox<Element: Sendable>: Sendable {
             return (nil, false)
         }
         if producerWaits { onRoom() }
-        woken?.resume()
+        wake?()
     }
 
     private func cancel(_ id: UInt64) {
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        let wake = state.withLock { state -> Wake? in
             guard let index = state.waiters.firstIndex(where: { $0.id == id }) else {
                 // Cancelled before it began to wait, or after it was served; the former finds this note.
                 state.cancelled.insert(id)
@@ -189,6 +204,6 @@ final class Mailbox<Element: Sendable>: Sendable {
             }
             return state.deliver(.end(nil), to: state.waiters.remove(at: index))
         }
-        waiter?.resume()
+        wake?()
     }
 }

@@ -3,7 +3,7 @@ struct EncodedStrip: Sendable {
     /// After so many changes in a row the next one is expected.
     private static let patience = 3
     /// Of how many rows one is looked at where a change is expected.
-    private static let probeStep = 8
+    private static let probeStep = 32
 
     /// The rows of pixels.
     let rows: Range<Int>

@@ -1,5 +1,6 @@
 import FrameTransport
 import FrameWire
+import Synchronization
 import Testing
 
 /// What a receiver asks of a sender, and what the sender answers.
@@ -50,6 +51,25 @@ import Testing
         receiver.send(.resume)
         #expect(await statuses.next()?.state == .live)
         #expect(!sender.isPaused)
+    }
+
+    @Test func `whoever hears that sound is wanted may send it at once`() async throws {
+        let server = try directory.server { $0.hello = ControlHello(wants: [.pictures, .audio]) }
+        defer { server.close() }
+        let sender = directory.connection()
+        let taken = Mutex<[Bool]>([])
+        let message = sound(1)
+        sender.onRequest { [weak sender] _ in
+            let isTaken = try? sender?.send(message)
+            taken.withLock { $0.append(isTaken == true) }
+        }
+        try await sender.open(within: .seconds(30))
+        let receiver = try #require(try await firstConnection(of: server))
+        var statuses = receiver.statuses.makeAsyncIterator()
+        #expect(await statuses.next() == SenderStatus(state: .live))
+        try #require(taken.withLock { $0 } == [true])
+        var sounds = receiver.audio.makeAsyncIterator()
+        #expect(await sounds.next()?.samples.array() == message.samples.array())
     }
 
     @Test func `requests reach the sender's program in their order`() async throws {

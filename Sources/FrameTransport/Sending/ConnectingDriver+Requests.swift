@@ -30,12 +30,11 @@ extension ConnectingDriver {
 
     private func take(_ request: ControlRequest) {
         if case .hello = request {} else if control.hello == nil { return control.skip() }
+        // First: whoever hears of a wish may act on it at once.
+        if case .hello(let hello) = request { lane.setWants(hello.wants) }
         control.take(request)
         switch request {
-        case .hello(let hello):
-            lane.setWants(hello.wants)
-            answer()
-        case .pause, .resume:
+        case .hello, .pause, .resume:
             answer()
         case .ping(let number):
             answer(pong: number)

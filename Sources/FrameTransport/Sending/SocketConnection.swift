@@ -163,11 +163,12 @@ public final class SocketConnection: Sendable {
     /// - Throws: `closed` where no server is connected, `busy` while another message is being sent, or how the
     ///   connection was lost meanwhile. A message that was cut short is not sent again.
     public func send(_ message: FrameMessage) async throws(TransportError) {
-        let result = await withCheckedContinuation { continuation in
+        // Unchecked, as there is one for each frame: a completion is called once, or not at all where `submit` throws.
+        let result = await unsafe withUnsafeContinuation { continuation in
             do throws(TransportError) {
-                try submit(message) { continuation.resume(returning: $0) }
+                try submit(message) { unsafe continuation.resume(returning: $0) }
             } catch {
-                continuation.resume(returning: .failure(error))
+                unsafe continuation.resume(returning: .failure(error))
             }
         }
         try result.get()

@@ -110,6 +110,20 @@ struct PreviewBrowserTests {
         #expect(ending.status == 0, "\(ending)")
     }
 
+    @Test func `who finds no place is told so, and sees the picture when there is one`() async throws {
+        let site = try await PreviewSite(place, "--viewers", "1")
+        try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")
+        let viewer = try await site.viewer()
+        try await site.state { $0.frames == 1 }
+        let browser = try site.browser([
+            Self.tells("no place left"), "picture.hidden", Self.shows(451, 300), "!\(Self.tells("no place left"))",
+        ])
+        try await browser.lines(2)
+        viewer.kill()
+        let ending = await browser.ended()
+        #expect(ending.status == 0, "\(ending)")
+    }
+
     /// Where each of the four quarters of red, green, blue and white is when the picture is upright.
     @Test(arguments: [
         (1, 96, 64, ["red", "green", "blue", "white"]), (2, 96, 64, ["green", "red", "white", "blue"]),

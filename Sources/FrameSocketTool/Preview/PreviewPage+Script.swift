@@ -6,9 +6,11 @@ extension PreviewPage {
         const picture = element("picture");
         const interval = 500;
 
-        // Who opens the page on a still screen sees the picture at once; whoever comes later replaces it part by part.
+        const patience = 2000;
+
         let streamNumber = 0;
         let isStreaming = false;
+        let retryAt = 0;
 
         function startStream() {
           isStreaming = true;
@@ -22,7 +24,11 @@ extension PreviewPage {
           picture.removeAttribute("src");
         }
 
-        picture.addEventListener("error", () => { isStreaming = false; });
+        // The stream was refused, or has broken off.
+        picture.addEventListener("error", () => {
+          isStreaming = false;
+          retryAt = performance.now() + patience;
+        });
 
         function say(id, text) {
           // What has not changed is not read aloud again.
@@ -51,9 +57,14 @@ extension PreviewPage {
               return ["Waiting", "A sender is connected, and has not sent a picture yet."];
             case "paused":
               return ["Paused", state.width ? "The sender has paused. This is its last picture." : "The sender has paused."];
-            default:
+            case "live":
+              if (!isStreaming && state.viewers >= state.maximumViewers) {
+                return ["Live", `There is no place left to look from: ${state.viewers} of ${state.maximumViewers} are taken.`];
+              }
               // A screen that stands still is not sent again, so this is no fault.
               return ["Live", state.age > 3e9 ? `No new picture for ${duration(state.age)}.` : ""];
+            default:
+              return [state.state, ""];
           }
         }
 
@@ -81,10 +92,10 @@ extension PreviewPage {
           say("viewers", `${state.viewers} of ${state.maximumViewers}`);
 
           picture.alt = hasPicture ? `Picture of the sender, ${state.width} by ${state.height} pixels` : "";
-          picture.hidden = !hasPicture;
           // A stream before there is a picture would take one of the viewers' places for nothing.
-          if (hasPicture && !isStreaming) startStream();
+          if (hasPicture && !isStreaming && performance.now() >= retryAt) startStream();
           if (!hasPicture && isStreaming) stopStream();
+          picture.hidden = !isStreaming;
           enable(hasPicture);
           document.title = `${summary} – FrameSocket preview`;
         }

@@ -63,7 +63,7 @@ struct PreviewSite {
     func browser(_ steps: [String], _ options: String...) throws -> Program {
         let chromium = try Places.chromium ?? Places.tool("chromium")
         let arguments = ["-B", Places.package + "Tests/Browser/look.py", "--chromium", chromium, url]
-        return try place.start("/usr/bin/env", ["python3"] + arguments + steps + options)
+        return try place.start(Places.python, arguments + steps + options)
     }
 }
 
@@ -94,8 +94,22 @@ struct PreviewReport: Decodable, Sendable {
 }
 
 extension Places {
-    /// The browser that the page is looked at with; nil where it is not installed.
-    static let chromium = ["chromium", "chromium-browser", "google-chrome"].lazy.compactMap { try? tool($0) }.first
+    /// The browser that the page is looked at with; nil where there is none that runs.
+    static let chromium = ["chromium", "chromium-browser", "google-chrome"].lazy
+        .compactMap { try? tool($0) }
+        .first(where: tellsVersion)
+
+    /// Whether a program does as it is asked: what some systems install under a browser's name only tells where to get it.
+    private static func tellsVersion(_ program: String) -> Bool {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = ["--version"]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
 }
 
 /// A picture of four quarters, each of one colour.

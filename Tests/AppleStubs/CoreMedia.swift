@@ -98,12 +98,8 @@ public func CMBlockBufferCopyDataBytes(
     destination: UnsafeMutableRawPointer
 ) -> OSStatus {
     guard atOffset >= 0, dataLength >= 0, atOffset + dataLength <= buffer.bytes.count else { return -1 }
-    buffer.bytes.withUnsafeBytes { bytes in
-        destination.copyMemory(
-            from: UnsafeRawBufferPointer(rebasing: bytes[atOffset...]).baseAddress!,
-            byteCount: dataLength
-        )
-    }
+    UnsafeMutableRawBufferPointer(start: destination, count: dataLength)
+        .copyBytes(from: buffer.bytes[atOffset..<atOffset + dataLength])
     return noErr
 }
 

@@ -65,6 +65,20 @@ import Testing
         }
     }
 
+    @Test func `what was kept of a connection goes when that has ended and the next one comes`() {
+        var decoders = StandingDecoders(limit: 4)
+        let next = connection()
+        weak var kept: StripDecoder?
+        do {
+            let first = connection()
+            kept = decoders.decoder(for: first, as: .bgra) { StripDecoder() }
+            #expect(decoders.decoder(for: first, as: .bgra) { StripDecoder() } === kept)
+            #expect(kept != nil)
+        }
+        #expect(decoders.decoder(for: next, as: .bgra) { StripDecoder() } != nil)
+        #expect(kept == nil)
+    }
+
     @Test func `a pixel more, another size, and a turned picture`() throws {
         let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testPicture(201, 321), with: .init()).jpeg)
         let connection = connection()

@@ -73,6 +73,8 @@ JPEGS = {
     "gray": picture("-grayscale"),
     "rgb": picture("-rgb"),
     "restart": picture("-restart", "1"),
+    "strips": picture("-restart", "1", size=(24, 80)),
+    "strips-440": picture("-restart", "2", "-sample", "1x2", size=(16, 100)),
     "progressive": picture("-progressive"),
     "optimized": picture("-optimize"),
     "one-pixel": picture(size=(1, 1)),

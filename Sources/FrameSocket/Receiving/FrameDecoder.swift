@@ -26,8 +26,8 @@ public final class FrameDecoder: Sendable {
         ///
         /// Default: 4; those that were used last. 0 decodes each frame as a whole.
         ///
-        /// Kept are the JPEG and its picture, twice where the consumer still holds the last picture when the next frame comes;
-        /// also after the connection has ended.
+        /// Kept are the JPEG and its picture, twice where the consumer still holds the last picture when the next frame comes.
+        /// What was kept of a connection that has ended goes with the next frame of another one.
         public var standingPictures = 4
 
         /// The defaults.
@@ -111,7 +111,7 @@ public final class FrameDecoder: Sendable {
         guard let connection = frame.tally else { return nil }
         let jpeg = configuration.jpeg
         return strips.withLock {
-            $0.decoder(for: .init(connection: connection, format: format)) { StripDecoder(decoder: jpeg) }
+            $0.decoder(for: connection, as: format) { StripDecoder(decoder: jpeg) }
         }
     }
 

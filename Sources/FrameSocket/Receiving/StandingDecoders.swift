@@ -3,35 +3,40 @@ internal import TurboJPEG
 
 /// The decoders that keep the latest frame of a connection, so many as are allowed.
 struct StandingDecoders: Sendable {
-    /// What frames have in common that follow one another.
-    ///
-    /// It holds on to what stands for the connection, as one that has ended must not be taken for the next one.
-    struct Key: Sendable {
-        let connection: DecodingTally
+    /// What decodes frames that follow one another.
+    private struct Place: Sendable {
+        /// What stands for the connection; nil when that has ended and all its frames are gone.
+        weak var connection: DecodingTally?
         let format: PixelFormat
-
-        func isSame(as other: Key) -> Bool { connection === other.connection && format == other.format }
+        let decoder: StripDecoder
     }
 
     private let limit: Int
     /// Those that were used last stand at the end.
-    private var decoders: [(key: Key, decoder: StripDecoder)] = []
+    private var places: [Place] = []
 
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// The decoder for a key; a new one takes the place of the one that has not been used for longest.
-    mutating func decoder(for key: Key, make: () -> StripDecoder) -> StripDecoder? {
+    /// The decoder for a connection and a format; a new one takes the place of the one that has not been used for longest.
+    ///
+    /// Those of connections that have ended are given up.
+    mutating func decoder(
+        for connection: DecodingTally,
+        as format: PixelFormat,
+        make: () -> StripDecoder
+    ) -> StripDecoder? {
         guard limit > 0 else { return nil }
-        if let index = decoders.firstIndex(where: { $0.key.isSame(as: key) }) {
-            let found = decoders.remove(at: index)
-            decoders.append(found)
+        places.removeAll { $0.connection == nil }
+        if let index = places.firstIndex(where: { $0.connection === connection && $0.format == format }) {
+            let found = places.remove(at: index)
+            places.append(found)
             return found.decoder
         }
-        if decoders.count >= limit { decoders.removeFirst() }
+        if places.count >= limit { places.removeFirst() }
         let decoder = make()
-        decoders.append((key, decoder))
+        places.append(Place(connection: connection, format: format, decoder: decoder))
         return decoder
     }
 }

@@ -8,13 +8,11 @@ final class TemporaryDirectory: Sendable {
     let path: String
 
     init() throws {
-        path = "/tmp/fs-\(UUID().uuidString.prefix(8))"
-        // Whatever the umask: a server refuses a directory that is open to others.
-        try FileManager.default.createDirectory(
-            atPath: path,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
-        )
+        // The system finds a name that is free, and lets nobody else in whatever the umask: a server refuses a directory that is
+        // open to others.
+        var name = Array("/tmp/fs-XXXXXX".utf8CString)
+        guard let made = unsafe mkdtemp(&name) else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        path = unsafe String(cString: made)
     }
 
     deinit {

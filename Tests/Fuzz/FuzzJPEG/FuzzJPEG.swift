@@ -10,6 +10,8 @@ private let decoder = {
     return decoder
 }()
 
+private let strips = StripDecoder(decoder: decoder, maximumThreads: 1)
+
 /// As a program decodes what its user chose, and makes the best of damage.
 private let tolerantDecoder = {
     var decoder = decoder
@@ -26,6 +28,16 @@ public func fuzzJPEG(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let first = Outcome(of: jpeg, by: decoder, as: .bgra)
     // A decoder that has seen others, or itself fail, decodes as it did before.
     guard Outcome(of: jpeg, by: decoder, as: .bgra) == first else { fatalError("decoded twice, it is not the same") }
+    // In strips it is what it is as a whole: from the start, behind one that differs in a byte, and behind itself.
+    strips.forget()
+    let start = Outcome(ofStrips: jpeg)
+    var near = (0..<jpeg.count).map { jpeg[$0] }
+    if !near.isEmpty { near[near.count * 3 / 4] ^= 0x10 }
+    strips.forget()
+    _ = Outcome(ofStrips: near.span)
+    guard start == first, Outcome(ofStrips: jpeg) == first, Outcome(ofStrips: jpeg) == first else {
+        fatalError("decoded in strips, it is not the same")
+    }
     if case .picture(let picture) = first {
         guard let header = try? JPEGHeader(inspecting: jpeg) else { fatalError("decoded, but it has no header") }
         guard (header.width, header.height) == (picture.width, picture.height) else { fatalError("another size") }
@@ -48,6 +60,14 @@ private enum Outcome: Equatable {
             self = .picture(try decoder.decode(jpeg, as: format, scale: scale))
         } catch {
             guard !error.message.isEmpty else { fatalError("an error without a sentence") }
+            self = .failure(error)
+        }
+    }
+
+    init(ofStrips jpeg: Span<UInt8>) {
+        do {
+            self = .picture(try strips.decode(jpeg, as: .bgra).picture)
+        } catch {
             self = .failure(error)
         }
     }

@@ -67,7 +67,7 @@ examples: ## build and run the programs in Examples
 	@scripts/setup build
 	scripts/check-examples $(SWIFTFLAGS)
 
-apple: ## compile the Apple sources against stubs of the frameworks
+apple: ## compile the Apple sources against stubs of the frameworks, and run broadcasts over these
 	@scripts/setup build
 	scripts/check-apple $(SWIFTFLAGS)
 

@@ -1,6 +1,8 @@
 // What FrameSocketApple uses of CoreFoundation; see README.md.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, NeverUseImplicitlyUnwrappedOptionals
 
+import Synchronization
+
 public typealias CFString = String
 public typealias CFTypeRef = AnyObject
 public typealias CFAllocator = AnyObject
@@ -22,19 +24,27 @@ public enum CFNotificationSuspensionBehavior: Int, Sendable {
     case coalesce, hold, deliverImmediately
 }
 
-public typealias CFNotificationCallback = (
-    CFNotificationCenter?, UnsafeMutableRawPointer?, CFNotificationName?, UnsafeRawPointer?, CFDictionary?
-) -> Void
+public typealias CFNotificationCallback =
+    @Sendable (
+        CFNotificationCenter?, UnsafeMutableRawPointer?, CFNotificationName?, UnsafeRawPointer?, CFDictionary?
+    ) -> Void
+
+/// Who listens, over all threads.
+private let observers = Mutex<[CFString: [CFNotificationCallback]]>([:])
 
 public func CFNotificationCenterGetDarwinNotifyCenter() -> CFNotificationCenter! { nil }
 
+/// Calls who listens at once; the original does so later, on the main thread.
 public func CFNotificationCenterPostNotification(
     _ center: CFNotificationCenter!,
     _ name: CFNotificationName!,
     _ object: UnsafeRawPointer!,
     _ userInfo: CFDictionary!,
     _ deliverImmediately: Bool
-) {}
+) {
+    let callbacks = observers.withLock { $0[name.rawValue] ?? [] }
+    for callback in callbacks { callback(center, nil, name, object, userInfo) }
+}
 
 public func CFNotificationCenterAddObserver(
     _ center: CFNotificationCenter!,
@@ -43,4 +53,6 @@ public func CFNotificationCenterAddObserver(
     _ name: CFString!,
     _ object: UnsafeRawPointer!,
     _ suspensionBehavior: CFNotificationSuspensionBehavior
-) {}
+) {
+    observers.withLock { $0[name, default: []].append(callBack) }
+}

@@ -1,9 +1,45 @@
-// What FrameSocketApple uses of CoreVideo; see README.md.
+// What FrameSocketApple uses of CoreVideo, over memory of its own; see README.md.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, NeverUseImplicitlyUnwrappedOptionals
 
 @_exported import CoreFoundation
+import Synchronization
 
-open class CVBuffer {}
+open class CVBuffer {
+    let format: OSType
+    let width: Int
+    let height: Int
+    let planes: [(memory: UnsafeMutableRawBufferPointer, bytesPerRow: Int)]
+    private let lockCount = Atomic(0)
+
+    /// A buffer with a copy of these planes.
+    public init(standIn format: OSType, width: Int, height: Int, planes: [(bytes: [UInt8], bytesPerRow: Int)]) {
+        (self.format, self.width, self.height) = (format, width, height)
+        self.planes = planes.map { plane in
+            let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: plane.bytes.count, alignment: 64)
+            memory.copyBytes(from: plane.bytes)
+            return (memory, plane.bytesPerRow)
+        }
+    }
+
+    deinit {
+        for plane in planes { plane.memory.deallocate() }
+    }
+
+    /// How often it is locked now.
+    public var locks: Int { lockCount.load(ordering: .acquiring) }
+
+    func lock() {
+        lockCount.add(1, ordering: .acquiringAndReleasing)
+    }
+
+    /// What is not locked is somebody else's: the next picture lies there at once.
+    func unlock() {
+        if lockCount.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+            for plane in planes { plane.memory.initializeMemory(as: UInt8.self, repeating: 0xEE) }
+        }
+    }
+}
+
 public typealias CVImageBuffer = CVBuffer
 public typealias CVPixelBuffer = CVImageBuffer
 public typealias CVReturn = Int32
@@ -21,15 +57,33 @@ public struct CVPixelBufferLockFlags: OptionSet, Sendable {
 }
 
 @discardableResult
-public func CVPixelBufferLockBaseAddress(_ buffer: CVPixelBuffer, _ flags: CVPixelBufferLockFlags) -> CVReturn { 0 }
-@discardableResult
-public func CVPixelBufferUnlockBaseAddress(_ buffer: CVPixelBuffer, _ flags: CVPixelBufferLockFlags) -> CVReturn { 0 }
-public func CVPixelBufferGetPixelFormatType(_ buffer: CVPixelBuffer) -> OSType { 0 }
-public func CVPixelBufferGetWidth(_ buffer: CVPixelBuffer) -> Int { 0 }
-public func CVPixelBufferGetHeight(_ buffer: CVPixelBuffer) -> Int { 0 }
-public func CVPixelBufferGetBaseAddress(_ buffer: CVPixelBuffer) -> UnsafeMutableRawPointer? { nil }
-public func CVPixelBufferGetBytesPerRow(_ buffer: CVPixelBuffer) -> Int { 0 }
-public func CVPixelBufferGetBaseAddressOfPlane(_ buffer: CVPixelBuffer, _ plane: Int) -> UnsafeMutableRawPointer? {
-    nil
+public func CVPixelBufferLockBaseAddress(_ buffer: CVPixelBuffer, _ flags: CVPixelBufferLockFlags) -> CVReturn {
+    buffer.lock()
+    return kCVReturnSuccess
 }
-public func CVPixelBufferGetBytesPerRowOfPlane(_ buffer: CVPixelBuffer, _ plane: Int) -> Int { 0 }
+
+@discardableResult
+public func CVPixelBufferUnlockBaseAddress(_ buffer: CVPixelBuffer, _ flags: CVPixelBufferLockFlags) -> CVReturn {
+    buffer.unlock()
+    return kCVReturnSuccess
+}
+
+public func CVPixelBufferGetPixelFormatType(_ buffer: CVPixelBuffer) -> OSType { buffer.format }
+public func CVPixelBufferGetWidth(_ buffer: CVPixelBuffer) -> Int { buffer.width }
+public func CVPixelBufferGetHeight(_ buffer: CVPixelBuffer) -> Int { buffer.height }
+
+/// Null for a buffer of several planes, so that nobody relies on what the original gives for one.
+public func CVPixelBufferGetBaseAddress(_ buffer: CVPixelBuffer) -> UnsafeMutableRawPointer? {
+    buffer.locks > 0 && buffer.planes.count == 1 ? buffer.planes[0].memory.baseAddress : nil
+}
+
+public func CVPixelBufferGetBytesPerRow(_ buffer: CVPixelBuffer) -> Int { buffer.planes[0].bytesPerRow }
+
+/// Null for a buffer without planes, as with the original, and for one that is not locked.
+public func CVPixelBufferGetBaseAddressOfPlane(_ buffer: CVPixelBuffer, _ plane: Int) -> UnsafeMutableRawPointer? {
+    buffer.locks > 0 && buffer.planes.count > 1 ? buffer.planes[plane].memory.baseAddress : nil
+}
+
+public func CVPixelBufferGetBytesPerRowOfPlane(_ buffer: CVPixelBuffer, _ plane: Int) -> Int {
+    buffer.planes[plane].bytesPerRow
+}

@@ -8,22 +8,29 @@ open class NSObject {
 }
 
 open class NSNumber: NSObject {
-    open var uint32Value: UInt32 { 0 }
+    public let uint32Value: UInt32
+    public init(value: UInt32) { uint32Value = value }
 }
 
 open class Bundle: NSObject {
     public static var main: Bundle { Bundle() }
-    open func object(forInfoDictionaryKey key: String) -> Any? { nil }
+    /// What the Info.plist says.
+    nonisolated(unsafe) public static var standInInfo: [String: Any] = [:]
+    open func object(forInfoDictionaryKey key: String) -> Any? { Self.standInInfo[key] }
 }
 
 open class FileManager: NSObject {
     public static var `default`: FileManager { FileManager() }
-    open func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? { nil }
+    /// Where the containers are of the groups that this process is entitled to.
+    nonisolated(unsafe) public static var standInContainers: [String: String] = [:]
+    open func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? {
+        Self.standInContainers[groupIdentifier].map { URL(path: $0) }
+    }
 }
 
 public struct URL: Hashable, Sendable {
-    public var path: String { "" }
-    public func appendingPathComponent(_ pathComponent: String) -> URL { self }
+    public let path: String
+    public func appendingPathComponent(_ pathComponent: String) -> URL { URL(path: path + "/" + pathComponent) }
 }
 
 public protocol LocalizedError: Error {

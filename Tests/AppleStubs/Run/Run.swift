@@ -1,0 +1,212 @@
+// Runs FrameSocketApple's sources over the stubs: broadcasts to a server of this package, from their beginning to each end.
+
+import CoreFoundation
+import CoreMedia
+import CoreVideo
+import Foundation
+import FrameSocket
+import FrameSocketApple
+import ReplayKit
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The handler of an extension, whose end is noted in place of being shown.
+final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
+    let ends = Mutex<[any Error]>([])
+
+    override var configuration: BroadcastSession.Configuration {
+        var configuration = super.configuration
+        configuration.uploader = SampleUploader.Configuration(quality: 95)
+        configuration.connection.retryInterval = .milliseconds(1)
+        return configuration
+    }
+
+    override func finishBroadcastWithError(_ error: any Error) {
+        ends.withLock { $0.append(error) }
+    }
+
+    /// The codes of the ends so far.
+    var codes: [Int] { ends.withLock { $0.map { ($0 as? any CustomNSError)?.errorCode ?? 0 } } }
+}
+
+/// A number that several threads count.
+final class Count: Sendable {
+    let value = Atomic(0)
+    var now: Int { value.load(ordering: .acquiring) }
+}
+
+nonisolated(unsafe) private var failures = 0
+
+private func expect(_ isSo: Bool, _ what: String, line: Int = #line) {
+    guard !isSo else { return }
+    print("Tests/AppleStubs/Run/Run.swift:\(line): \(what)")
+    failures += 1
+}
+
+/// Waits until something comes true; half a minute at most.
+private func eventually(_ what: String, line: Int = #line, _ condition: () -> Bool) async {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while !condition() {
+        guard ContinuousClock.now < deadline else { return expect(false, what, line: line) }
+        try? await Task.sleep(for: .milliseconds(1))
+    }
+}
+
+private func time(_ milliseconds: Int64, flags: CMTimeFlags = .valid) -> CMTime {
+    CMTime(value: milliseconds, timescale: 1_000, flags: flags, epoch: 0)
+}
+
+/// A picture of planes that are all of one value each, with rows that are longer than they need to be.
+private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, height: Int = 48) -> CVBuffer {
+    let planes = values.enumerated().map { index, sample in
+        let samples = (index == 0 ? width : width / 2) + 32
+        let rows = index == 0 ? height : height / 2
+        let row = Array(repeating: sample, count: samples).flatMap(\.self)
+        return (Array(repeating: row, count: rows).flatMap(\.self), row.count)
+    }
+    return CVBuffer(standIn: format, width: width, height: height, planes: planes)
+}
+
+@main struct Run {
+    static let started = Count()
+    static let stopped = Count()
+
+    static func main() async throws {
+        let directory = CommandLine.arguments[1]
+        let observations = [
+            BroadcastNotification.started.observe { started.value.add(1, ordering: .relaxed) },
+            BroadcastNotification.stopped.observe { stopped.value.add(1, ordering: .relaxed) },
+        ]
+        withoutGroup()
+        Bundle.standInInfo = ["RTCAppGroupIdentifier": "group.a", "RTCScreenSharingExtension": "a.b"]
+        FileManager.standInContainers = ["group.a": directory]
+        expect(AppGroup.extensionIdentifier == "a.b", "the extension is not named")
+        expect(AppGroup.main?.socketPath() == directory + "/rtc_SSFD", "the socket is elsewhere")
+        expect(AppGroup(identifier: "group.b").socketPath() == nil, "a group of others has a path")
+
+        var configuration = FrameServer.Configuration()
+        configuration.hello = ControlHello(wants: [.pictures, .audio])
+        let server = try FrameServer(at: directory + "/rtc_SSFD", configuration: configuration)
+        try await samples(server)
+        try await ends(server)
+        await observationsEnd()
+        withExtendedLifetime((server, observations)) {}
+        if failures == 0 { print("broadcasts over the stubs go as they should") }
+        exit(failures > 0 ? 1 : 0)
+    }
+
+    /// A broadcast without an App Group ends at once, and says why.
+    static func withoutGroup() {
+        let handler = Handler()
+        handler.broadcastStarted(withSetupInfo: nil)
+        expect(handler.codes == [10_008], "without a group it ended with \(handler.codes)")
+        expect(started.now == 1 && stopped.now == 1, "an app was not told")
+        let error = handler.ends.withLock { $0.first }
+        expect((error as? any LocalizedError)?.errorDescription?.isEmpty == false, "the person is told nothing")
+        handler.broadcastFinished()
+        expect(stopped.now == 1, "it ended twice")
+    }
+
+    /// A broadcast that has begun, and the app's end of it.
+    static func broadcast(to server: FrameServer) async throws -> (Handler, FrameConnection) {
+        let handler = Handler()
+        handler.broadcastStarted(withSetupInfo: nil)
+        var connections = server.connections.makeAsyncIterator()
+        guard let host = try await connections.next() else { throw CancellationError() }
+        await eventually("no hello came") { handler.session?.uploader.connection.hello != nil }
+        return (handler, host)
+    }
+
+    static func samples(_ server: FrameServer) async throws {
+        let (handler, host) = try await broadcast(to: server)
+        var frames = host.frames.makeAsyncIterator()
+        let decoder = FrameDecoder()
+        let full = kCVPixelFormatType_420YpCbCr8BiPlanarFullRange
+        let video = kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange
+        // Each with the gray that it must come out as.
+        let pictures: [(CVBuffer, UInt8)] = [
+            (buffer(kCVPixelFormatType_32BGRA, [[90, 90, 90, 255]]), 90),
+            (buffer(full, [[235], [128, 128]]), 235),
+            (buffer(video, [[235], [128, 128]]), 255),
+            (buffer(video, [[16], [128, 128]]), 0),
+        ]
+        for (index, (buffer, gray)) in pictures.enumerated() {
+            let attachment: [CFString: CFTypeRef] = [RPVideoSampleOrientationKey: NSNumber(value: 6)]
+            let sample = CMSampleBuffer(standIn: buffer, time: time(5), attachments: index == 0 ? attachment : [:])
+            handler.processSampleBuffer(sample, with: .video)
+            guard let frame = try await frames.next() else { return expect(false, "no frame came") }
+            expect(frame.orientation == (index == 0 ? .right : .unknown), "it lies \(frame.orientation)")
+            expect(frame.timestamp == 5_000_000, "its time is \(frame.timestamp ?? 0)")
+            let picture = try decoder.decode(frame, as: .rgb)
+            expect(picture.width == 64 && picture.height == 48, "it has another size")
+            let furthest = picture.withRow(20) { row in row.indices.map { abs(Int(row[$0]) - Int(gray)) }.max() ?? 255 }
+            expect(furthest <= 2, "picture \(index) is off by \(furthest)")
+            await eventually("picture \(index) stays locked") { buffer.locks == 0 }
+        }
+        let other = buffer(0x4C30_3038, [[1]])
+        handler.processSampleBuffer(CMSampleBuffer(standIn: other, time: time(6)), with: .video)
+        expect(other.locks == 0, "what cannot be read was locked")
+        handler.processSampleBuffer(CMSampleBuffer(time: time(6)), with: .video)
+
+        let format = AudioStreamBasicDescription(
+            sampleRate: 44_100,
+            formatID: kAudioFormatLinearPCM,
+            flags: kAudioFormatFlagIsSignedInteger | kAudioFormatFlagIsBigEndian,
+            channels: 1,
+            bits: 16
+        )
+        let sound = CMSampleBuffer(sound: ([0x12, 0x34, 0xFF, 0xFE], format), time: time(7, flags: []))
+        handler.processSampleBuffer(sound, with: .audioApp)
+        handler.processSampleBuffer(sound, with: .audioMic)
+        var sounds = host.audio.makeAsyncIterator()
+        for kind in [AudioKind.app, .microphone] {
+            guard let message = await sounds.next() else { return expect(false, "no sound came") }
+            expect(message.kind == kind && message.timestamp == nil, "the sound is another")
+            expect(try AudioBlock(message).samples == [0x1234, -2], "the samples are others")
+        }
+
+        handler.broadcastPaused()
+        handler.processSampleBuffer(CMSampleBuffer(standIn: pictures[0].0, time: time(8)), with: .video)
+        handler.broadcastResumed()
+        handler.processSampleBuffer(CMSampleBuffer(standIn: pictures[0].0, time: time(9)), with: .video)
+        expect(try await frames.next()?.timestamp == 9_000_000, "a picture of the pause came")
+
+        handler.broadcastFinished()
+        expect(await host.closed() == .closedByPeer(.stoppedByUser), "the app heard of another end")
+        expect(handler.codes.isEmpty && handler.session == nil, "who stopped is shown an error")
+    }
+
+    static func ends(_ server: FrameServer) async throws {
+        let (stops, host) = try await broadcast(to: server)
+        BroadcastNotification.requestStop.post()
+        expect(await host.closed() == .closedByPeer(.requestedByHost), "the app heard of another end")
+        BroadcastNotification.requestStop.post()
+        stops.broadcastFinished()
+        expect(stops.codes == [10_002], "asked to stop it ended with \(stops.codes)")
+
+        let (hears, closing) = try await broadcast(to: server)
+        closing.close(.callEnded)
+        await eventually("the app's end was not heard") { !hears.codes.isEmpty }
+        expect(hears.codes == [10_006], "the app's end came as \(hears.codes)")
+        expect(hears.session == nil, "a session is left over")
+        expect(started.now == 4 && stopped.now == 4, "told \(started.now) times of a start, \(stopped.now) of an end")
+    }
+
+    /// Who lets go of an observation is no longer called.
+    static func observationsEnd() async {
+        let count = Count()
+        var observation: BroadcastObservation? = BroadcastNotification.requestStop.observe {
+            count.value.add(1, ordering: .relaxed)
+        }
+        BroadcastNotification.requestStop.post()
+        expect(observation != nil && count.now == 1, "a notification was not heard")
+        observation = nil
+        BroadcastNotification.requestStop.post()
+        expect(count.now == 1, "somebody who has gone was called")
+    }
+}

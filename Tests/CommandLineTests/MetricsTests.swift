@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `framesocket receive --metrics`: counters in a file, as node_exporter collects them.
+/// `framesocket receive --metrics`: counters in a file, in the text format of Prometheus.
 @Suite(.serialized) struct MetricsTests {
     private let place: Workplace
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
@@ -106,36 +106,26 @@ import Testing
         #expect(try place.names() == [])
     }
 
-    #if os(Linux)
-        @Test(.needs("prometheus-node-exporter")) func `node_exporter collects several of them`() async throws {
-            let directory = place.path("prom")
-            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-            let first = try await place.receiver("--json", "--metrics", directory + "/first.prom", "--count", "2")
-            let other = place.path("o")
-            let second = try place.framesocket(["receive", other, "--json", "--metrics", directory + "/second.prom"])
-            try await second.lines(1)
-            #expect(try await place.send(jpeg, "--loop", "2").status == 0)
-            #expect(await first.ended().status == 0)
+    @Test func `Prometheus' own parser reads it, with what a path may hold`() async throws {
+        let socket = place.path("a\"b\\c\nd")
+        let file = place.path("m.prom")
+        let receiver = try place.framesocket(["receive", socket, "--json", "--metrics", file, "--count", "2"])
+        try await receiver.lines(1)
+        #expect(try await place.framesocket(["send", socket, jpeg, "--loop", "2"]).ended().status == 0)
+        #expect(await receiver.ended().status == 0)
 
-            let exporter = try place.shell(
-                "exec prometheus-node-exporter --web.listen-address=127.0.0.1:0 --collector.disable-defaults "
-                    + "--collector.textfile --collector.textfile.directory=\(directory) 2>&1"
-            )
-            var count = 0
-            var address: Substring?
-            while address == nil {
-                count += 1
-                let line = try await exporter.lines(count)[count - 1]
-                if line.contains("Listening on") { address = line.split(separator: "address=").last }
-            }
-            let code = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())"
-            let url = "http://\(try #require(address))/metrics"
-            let page = await (try place.start(Places.tool("python3"), ["-c", code, url])).ended()
-            #expect(page.status == 0, "\(page)")
-            for (socket, frames) in [(place.socket, 2), (other, 0)] {
-                #expect(page.lines.contains("framesocket_frames_total{socket=\"\(socket)\"} \(frames)"), "\(page)")
-            }
-            #expect(page.lines.contains("node_textfile_scrape_error 0"))
-        }
-    #endif
+        let code = """
+            import sys
+            from prometheus_client.parser import text_string_to_metric_families as families
+            for family in families(open(sys.argv[1]).read()):
+                for sample in family.samples:
+                    assert sample.labels == {"socket": sys.argv[2]}, sample
+                    print(family.type, sample.name, f"{sample.value:.0f}")
+            """
+        let parsed = try await place.start(Places.python, ["-c", code, file, socket]).ended()
+        #expect(parsed.status == 0, "\(parsed)")
+        #expect(parsed.lines.contains("counter framesocket_frames_total 2"), "\(parsed)")
+        #expect(parsed.lines.contains("gauge framesocket_connections 1"), "\(parsed)")
+        #expect(parsed.lines.count == Self.names.count + 1)
+    }
 }

@@ -5,9 +5,9 @@ enum JPEGLibrary {
     /// Its version and its file, as far as the system tells.
     static var finding: PathFinding {
         guard let path else {
-            return PathFinding(.jpegLibrary, .note, "the system does not tell which libturbojpeg this program runs with")
+            return PathFinding(.jpegLibrary, .note, "the system does not tell which libturbojpeg is loaded")
         }
-        let version = version(in: path).map { "libturbojpeg \($0)" } ?? "libturbojpeg, of a version that it does not tell"
+        let version = version(in: path).map { "libturbojpeg \($0)" } ?? "libturbojpeg, of an unknown version"
         return PathFinding(.jpegLibrary, .note, "\(version), from \(path)")
     }
 

@@ -125,7 +125,7 @@ import Testing
         let parsed = try await place.start(Places.python, ["-c", code, file, socket]).ended()
         #expect(parsed.status == 0, "\(parsed)")
         #expect(parsed.lines.contains("counter framesocket_frames_total 2"), "\(parsed)")
-        #expect(parsed.lines.contains("gauge framesocket_connections 1"), "\(parsed)")
+        #expect(parsed.lines.contains("counter framesocket_connections_total 1"), "\(parsed)")
         #expect(parsed.lines.count == Self.names.count + 1)
     }
 }

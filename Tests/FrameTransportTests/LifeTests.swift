@@ -196,9 +196,12 @@ import Testing
             // These follow the wall clock on Linux.
             ".wait(timeout", "pthread_cond_timedwait",
         ]
+        // States when the last frame came, which monitoring wants in Unix time, and waits for nothing.
+        let exempt = "ReceptionMetrics.swift"
         var count = 0
         let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
-        for case let file as URL in files where ["swift", "c", "h"].contains(file.pathExtension) {
+        for case let file as URL in files
+        where ["swift", "c", "h"].contains(file.pathExtension) && file.lastPathComponent != exempt {
             let text = try String(contentsOf: file, encoding: .utf8)
             for word in words { #expect(!text.contains(word), "\(word) in \(file.lastPathComponent)") }
             count += 1

@@ -32,13 +32,16 @@
                 #expect(server.endpoint == .path(directory.socket))
                 let sender = directory.connection()
                 try await sender.open(within: nil)
-                var connections = server.connections.makeAsyncIterator()
-                if round > 0 { _ = try await connections.next() }
-                let connection = try #require(try await connections.next())
-                #expect(connection.peer?.processID == getpid())
                 try await sender.send(FrameMessage(body(round, count: 50_000)))
-                var frames = connection.frames.makeAsyncIterator()
-                #expect(try await frames.next()?.jpeg.array() == body(round, count: 50_000))
+                // Others may come first that say nothing: those that waited since the round before.
+                var frame: Frame?
+                for try await connection in server.connections {
+                    #expect(connection.peer?.processID == getpid())
+                    var frames = connection.frames.makeAsyncIterator()
+                    frame = try await frames.next()
+                    if frame != nil { break }
+                }
+                #expect(frame?.jpeg.array() == body(round, count: 50_000))
                 server.close()
                 await server.closed()
                 #expect(directory.names == ["rtc_SSFD"])
@@ -170,7 +173,8 @@
                 }
                 // The testing library may have something there, and has it back before anything is expected.
                 let saved = (3...5).map { fcntl($0, F_DUPFD_CLOEXEC, 64) }
-                let made = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+                var made: Int32 = -1
+                while made < 0 { made = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) }
                 for number in [3, 4] as [Int32] { _ = dup2(made, number) }
                 _ = close(5)
                 let result = Result { () throws(TransportError) in try InheritedSocket.passed() }

@@ -28,8 +28,10 @@ import Testing
         let (connection, _, peer) = try await pair()
         for count in [10_240, 70_000] {
             let jpeg = body(count, count: count)
-            try await connection.send(FrameMessage(jpeg))
+            // A socket that takes only a part may have no room for more until some of that is read.
+            async let sent: Void = connection.send(FrameMessage(jpeg))
             #expect(try await peer.read(message(jpeg).count) == message(jpeg))
+            try await sent
         }
         #expect(peer.isQuiet)
     }

@@ -24,16 +24,24 @@ public struct InheritedSocket: Sendable, Hashable {
     ///
     /// - Throws: `unfitSocket`, where the count is none or a descriptor is not open.
     public static func passed() throws(TransportError) -> [InheritedSocket] {
-        guard let process = Syscalls.environment("LISTEN_PID"), process == String(Syscalls.processID),
-            let text = Syscalls.environment("LISTEN_FDS")
+        try passed(from: Syscalls.firstPassed, Syscalls.environment)
+    }
+
+    /// The same with descriptors from `first`, and values of variables as `environment` tells them.
+    package static func passed(
+        from first: Int32,
+        _ environment: (String) -> String?
+    ) throws(TransportError) -> [InheritedSocket] {
+        guard let process = environment("LISTEN_PID"), process == String(Syscalls.processID),
+            let text = environment("LISTEN_FDS")
         else { return [] }
         guard let count = Int32(text), (0...Syscalls.maximumPassed).contains(count) else {
             throw TransportError(.unfitSocket, "LISTEN_FDS is \"\(text)\" and should be a number of descriptors")
         }
-        let names = Syscalls.environment("LISTEN_FDNAMES").map(Self.names) ?? []
+        let names = environment("LISTEN_FDNAMES").map(Self.names) ?? []
         var sockets: [InheritedSocket] = []
         for index in 0..<count {
-            let descriptor = Syscalls.firstPassed + index
+            let descriptor = first + index
             do {
                 try Syscalls.setCloseOnExec(descriptor)
             } catch {

@@ -71,7 +71,7 @@ import Testing
         try await eventually {
             let values = try metrics()
             frames.insert(try #require(values["frames_total"]))
-            return frames.count >= 3 && values["connections"] == 1
+            return frames.count >= 2 && values["connections"] == 1
         }
         sender.send(.interrupt)
         _ = await sender.ended()

@@ -221,7 +221,8 @@
                     )
                     #expect(finding.values["limit"] == Int(limit))
                     let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-                    #expect(abs((finding.values["open"] ?? 0) - open) <= 1)
+                    // The process has other threads, which open and close some meanwhile.
+                    #expect(abs((finding.values["open"] ?? 0) - open) <= 6)
                     #expect(diagnosis.severity == (limit == 60 ? .warning : .note))
                 }
             }

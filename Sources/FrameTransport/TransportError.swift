@@ -54,6 +54,10 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let closed = Code("connection.closed")
         /// An earlier message is still being sent.
         public static let busy = Code("send.busy")
+        /// The receiver has asked for a pause.
+        public static let paused = Code("send.paused")
+        /// The receiver has said that it wants nothing of this kind.
+        public static let notWanted = Code("send.notWanted")
         /// Sound is not of a form that can be sent.
         public static let invalidAudio = Code("audio.invalid")
         /// The other side's token is not the one expected.

@@ -13,9 +13,12 @@
 
         /// Starts the receiver as a socket unit would: when the first sender comes.
         private func activated(_ settings: [String] = [], _ options: String...) async throws -> Program {
+            // The receiver gets nothing of this process's environment but what is named.
+            let environment = ["-E", "ASAN_OPTIONS", "-E", "LSAN_OPTIONS"]
+            let command = ["-l", place.socket, Places.framesocket, "receive", "--systemd", "--json"]
             let program = try place.start(
                 Places.tool("systemd-socket-activate"),
-                settings + ["-l", place.socket, Places.framesocket, "receive", "--systemd", "--json"] + options
+                environment + settings + command + options
             )
             try await program.told("Listening on")
             return program

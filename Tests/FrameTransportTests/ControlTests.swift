@@ -1,3 +1,4 @@
+import Foundation
 import FrameTransport
 import FrameWire
 import Synchronization
@@ -51,6 +52,49 @@ import Testing
         receiver.send(.resume)
         #expect(await statuses.next()?.state == .live)
         #expect(!sender.isPaused)
+    }
+
+    @Test func `what is not wanted is refused, until it is`() async throws {
+        let (server, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        defer { server.close() }
+        var statuses = receiver.statuses.makeAsyncIterator()
+        var frames = receiver.frames.makeAsyncIterator()
+        #expect(await statuses.next()?.state == .live)
+        let nothing = ControlRequest.hello(ControlHello(wants: []))
+        for (request, code) in [(.pause, .paused), (nothing, .notWanted)] as [(ControlRequest, TransportError.Code)] {
+            receiver.send(request)
+            _ = await statuses.next()
+            let error = await #expect(throws: TransportError.self) { try await sender.send(frame(1)) }
+            #expect(error?.code == code)
+            #expect(try !sender.send(sound(1)))
+            receiver.send(code == .paused ? .resume : .hello(ControlHello(wants: [.pictures, .audio])))
+            _ = await statuses.next()
+            try await sender.send(frame(2))
+            #expect(try await frames.next()?.jpeg.array() == body(2, count: 20_000))
+        }
+        #expect(sender.droppedAudio == 2)
+    }
+
+    @Test func `a pause takes back what has not begun, before it is answered`() async throws {
+        let host = try RawSocket.bound(to: directory.socket)
+        let sender = directory.connection()
+        try await sender.open(within: .seconds(30))
+        let receiver = try await host.accepted()
+        try await receiver.write(ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded())
+        #expect(await eventually { sender.wants.contains(.audio) })
+        // The host does not read: sound is under way, and a frame waits behind it.
+        for seed in 0..<20 { #expect(try sender.send(sound(seed, count: 200_000))) }
+        let codes = Mutex<[TransportError.Code]>([])
+        try sender.submit(frame(1)) { result in
+            if case .failure(let error) = result { codes.withLock { $0.append(error.code) } }
+        }
+        try await receiver.write(ControlRequest.pause.encoded() + ControlRequest.ping(7).encoded())
+        #expect(await eventually { codes.withLock { $0 } == [.paused] })
+        #expect(sender.droppedAudio > 0)
+        sender.close()
+        let text = String(decoding: try await receiver.read(.max), as: UTF8.self)
+        let answer = try #require(text.range(of: "Pong-Number: 7"))
+        #expect(!text[answer.upperBound...].contains("Audio-Kind") && !text.contains("Buffer-Width"))
     }
 
     @Test func `whoever hears that sound is wanted may send it at once`() async throws {

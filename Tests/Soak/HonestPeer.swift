@@ -54,9 +54,11 @@ extension Peer {
                     )
                     _ = try connection.send(message)
                 }
-                if !connection.isPaused {
+                do {
                     try await connection.send(nextFrame(sequence))
                     sequence += 1
+                } catch {
+                    guard error.code == .paused else { throw error }
                 }
                 try await Task.sleep(for: .milliseconds(5))
             }

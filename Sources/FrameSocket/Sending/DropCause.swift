@@ -1,3 +1,5 @@
+internal import FrameTransport
+
 /// Why a frame that was handed in was not sent.
 public enum DropCause: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// No server is connected.
@@ -32,5 +34,20 @@ public enum DropCause: String, Sendable, Hashable, CaseIterable, CustomStringCon
         case .encodingFailed: "the picture could not be encoded"
         case .connectionLost: "the connection ended while it was being sent"
         }
+    }
+}
+
+extension DropCause {
+    /// Why a frame that was taken could not be sent after all.
+    init(sending error: TransportError) {
+        self =
+            switch error.code {
+            case .closed: .notConnected
+            case .paused: .paused
+            case .notWanted: .notWanted
+            // With a message that somebody else sends on this connection.
+            case .busy: .superseded
+            default: .connectionLost
+            }
     }
 }

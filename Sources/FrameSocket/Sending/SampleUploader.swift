@@ -311,18 +311,17 @@ public final class SampleUploader: Sendable {
         do throws(TransportError) {
             try connection.submit(message) { result in
                 let sentAt = MonotonicClock.now()
-                let isSent = if case .success = result { true } else { false }
-                self.settle(isLost: !isSent) { statistics in
+                let cause: DropCause? = if case .failure(let error) = result { DropCause(sending: error) } else { nil }
+                self.settle(isLost: cause != nil) { statistics in
                     statistics.encoding.add(nanoseconds: encodedAt &- startedAt)
-                    guard isSent else { return statistics.drop(.connectionLost) }
+                    if let cause { return statistics.drop(cause) }
                     statistics.sent += 1
                     statistics.bytes &+= UInt64(message.jpeg.count)
                     statistics.transfer.add(nanoseconds: sentAt &- encodedAt)
                 }
             }
         } catch {
-            // Closed since the frame was taken; or busy with a message that somebody else sends on this connection.
-            settle(isLost: true) { $0.drop(error.code == .closed ? .notConnected : .superseded) }
+            settle(isLost: true) { $0.drop(DropCause(sending: error)) }
         }
     }
 

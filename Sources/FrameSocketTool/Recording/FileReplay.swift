@@ -4,7 +4,7 @@ import Locking
 /// Sends the frames of a Matroska file once more.
 struct FileReplay {
     private let command: ReplayCommand
-    private let sent = Locked((frames: 0, bytes: UInt64(0)))
+    private let sent = Locked((offered: 0, frames: 0, bytes: UInt64(0)))
 
     init(_ command: ReplayCommand) {
         self.command = command
@@ -58,14 +58,17 @@ struct FileReplay {
         }
     }
 
-    /// Sends a frame; false where the receiver has ended the connection in order.
+    /// Sends a frame, unless the receiver wants none for now; false where the receiver has ended the connection in order.
     private func send(
         _ entry: MatroskaReader.Entry,
         at timestamp: UInt64,
         over connection: SocketConnection
     ) async throws(CommandFailure) -> Bool {
         let (orientation, jpeg) = OrientationSegment.removed(from: entry.jpeg)
-        let number = sent.withLock { $0.frames }
+        let number = sent.withLock { sent in
+            defer { sent.offered += 1 }
+            return sent.offered
+        }
         let header: JPEGHeader
         do {
             header = try JPEGHeader(inspecting: jpeg.span)
@@ -84,13 +87,18 @@ struct FileReplay {
         } catch {
             // An orderly end by the receiver is its wish, and no failure.
             if let reason = connection.closeReason, reason.error == nil { return false }
+            if error.code == .paused || error.code == .notWanted { return true }
             throw CommandFailure(
                 error.code == .sendTimedOut ? .timedOut : .unavailable,
                 "\(command.endpoint): \(error)"
             )
         }
-        sent.withLock { $0 = ($0.frames + 1, $0.bytes &+ UInt64(jpeg.count)) }
-        if !command.isQuiet { Terminal.showProgress("\(Format.count(number + 1, "frame")) sent") }
+        let count = sent.withLock { sent in
+            sent.frames += 1
+            sent.bytes &+= UInt64(jpeg.count)
+            return sent.frames
+        }
+        if !command.isQuiet { Terminal.showProgress("\(Format.count(count, "frame")) sent") }
         return true
     }
 }

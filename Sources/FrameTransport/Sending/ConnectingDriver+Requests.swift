@@ -31,7 +31,12 @@ extension ConnectingDriver {
     private func take(_ request: ControlRequest) {
         if case .hello = request {} else if control.hello == nil { return control.skip() }
         // First: whoever hears of a wish may act on it at once.
-        if case .hello(let hello) = request { lane.setWants(hello.wants) }
+        switch request {
+        case .hello(let hello): lane.setWants(hello.wants)
+        case .pause: lane.setPaused(true)
+        case .resume: lane.setPaused(false)
+        case .stop, .prefer, .refresh, .ping: break
+        }
         control.take(request)
         switch request {
         case .hello, .pause, .resume:
@@ -47,7 +52,7 @@ extension ConnectingDriver {
 
     /// Tells the receiver, which has said hello, how this side stands.
     private func answer(pong: UInt64? = nil) {
-        let status = SenderStatus(state: control.isPaused ? .paused : .live, pong: pong)
+        let status = SenderStatus(state: lane.isPaused ? .paused : .live, pong: pong)
         switch lane.send(.status(status)) {
         case .broken?: endIfBroken()
         case .waiting?: watchProgress()

@@ -4,7 +4,6 @@ internal import Locking
 /// What the receiver has asked of the sender, on one connection after the other.
 final class ControlState: Sendable {
     private struct State {
-        var isPaused = false
         var hello: ControlHello?
         var skippedRequests = 0
         var handler: (@Sendable (ControlRequest) -> Void)?
@@ -12,9 +11,6 @@ final class ControlState: Sendable {
 
     let requests = Mailbox<ControlRequest>(capacity: 16, overflow: .replacesOldest)
     private let state = Locked(State())
-
-    /// Whether the receiver wants nothing to be sent for now.
-    var isPaused: Bool { state.withLock { $0.isPaused } }
 
     /// How the receiver introduced itself; nil where it did not, as no plain one does.
     var hello: ControlHello? { state.withLock { $0.hello } }
@@ -29,10 +25,7 @@ final class ControlState: Sendable {
 
     /// A new receiver has asked for nothing yet.
     func reset() {
-        state.withLock { state in
-            state.hello = nil
-            state.isPaused = false
-        }
+        state.withLock { $0.hello = nil }
     }
 
     func skip() {
@@ -42,12 +35,7 @@ final class ControlState: Sendable {
     /// Notes a request, and passes it on.
     func take(_ request: ControlRequest) {
         let handler = state.withLock { state in
-            switch request {
-            case .hello(let hello): state.hello = hello
-            case .pause: state.isPaused = true
-            case .resume: state.isPaused = false
-            case .stop, .prefer, .refresh, .ping: break
-            }
+            if case .hello(let hello) = request { state.hello = hello }
             return state.handler
         }
         handler?(request)

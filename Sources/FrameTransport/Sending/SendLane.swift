@@ -29,6 +29,8 @@ final class SendLane: Sendable {
         var failure: Errno?
         /// What the receiver wants; of one that said nothing, as every plain one, pictures.
         var wants = ControlWants.pictures
+        /// Whether the receiver wants nothing for now.
+        var isPaused = false
         var writer = MessageWriter()
         /// Of the frame that is being written.
         var completion: Completion?
@@ -57,6 +59,9 @@ final class SendLane: Sendable {
     /// What the receiver wants.
     var wants: ControlWants { state.withLock { $0.wants } }
 
+    /// Whether the receiver wants nothing for now.
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+
     /// How many messages of sound were not sent.
     var droppedAudio: Int { state.withLock { $0.droppedAudio } }
 
@@ -74,13 +79,36 @@ final class SendLane: Sendable {
             state.fittingByteCount = fittingByteCount
             state.socket = socket.take()
             state.wants = .pictures
+            state.isPaused = false
             state.isAccepting = true
         }
     }
 
     /// Notes what the receiver has said that it wants.
     func setWants(_ wants: ControlWants) {
-        state.withLock { $0.wants = wants }
+        withhold { $0.wants = wants }
+    }
+
+    /// Notes whether the receiver wants nothing for now.
+    func setPaused(_ isPaused: Bool) {
+        withhold { $0.isPaused = isPaused }
+    }
+
+    /// Changes what is wanted, and takes back what is not and has not begun: an answer that follows so comes behind the
+    /// last of it.
+    private func withhold(_ change: (inout State) -> Void) {
+        let frame = state.withLock { state -> (completion: Completion, error: TransportError)? in
+            change(&state)
+            let sound = state.queue.count(where: \.isAudio)
+            if sound > 0, state.objection(to: .audio) != nil {
+                state.queue.removeAll(where: \.isAudio)
+                state.droppedAudio += sound
+            }
+            guard state.nextFrame != nil, let error = state.objection(to: .pictures) else { return nil }
+            return state.nextFrame.take().map { ($0.completion, error) }
+        }
+        // Behind the lock: what is called may send the next message.
+        if let (completion, error) = frame { completion(.failure(error)) }
     }
 
     /// Takes no more messages; true where none is under way or waits.
@@ -108,6 +136,7 @@ final class SendLane: Sendable {
     func send(_ message: FrameMessage, completion: @escaping Completion) throws(TransportError) -> Progress {
         try advance { state throws(TransportError) in
             guard state.isAccepting else { throw TransportError(.closed, "no server is connected") }
+            if let error = state.objection(to: .pictures) { throw error }
             guard state.completion == nil, state.nextFrame == nil else {
                 throw TransportError(.busy, "an earlier message is still being sent")
             }
@@ -143,10 +172,16 @@ final class SendLane: Sendable {
 }
 
 extension SendLane.State {
+    /// Why nothing of a kind is to be sent at present; nil where it may.
+    fileprivate func objection(to kind: ControlWants) -> TransportError? {
+        if isPaused { return TransportError(.paused, "the receiver has asked for a pause") }
+        return wants.contains(kind) ? nil : TransportError(.notWanted, "the receiver did not ask for this")
+    }
+
     fileprivate mutating func enqueue(_ message: OutgoingMessage) throws(TransportError) {
-        if case .audio = message, !wants.contains(.audio) {
+        if message.isAudio, let error = objection(to: .audio) {
             droppedAudio += 1
-            throw TransportError(.closed, "the receiver did not ask for sound")
+            throw error
         }
         queue.append(message)
         guard queue.count > SendLane.queueCapacity else { return }

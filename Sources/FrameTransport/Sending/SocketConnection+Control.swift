@@ -15,12 +15,12 @@ extension SocketConnection {
     public var wants: ControlWants { driver.lane.wants }
 
     /// Whether the receiver wants nothing to be sent for now.
-    public var isPaused: Bool { driver.control.isPaused }
+    public var isPaused: Bool { driver.lane.isPaused }
 
     /// How many requests were not understood, and skipped.
     public var skippedRequests: Int { driver.control.skippedRequests }
 
-    /// How many messages of sound were not sent: not asked for, or given up for newer ones.
+    /// How many messages of sound were not sent: not wanted, or given up for newer ones.
     public var droppedAudio: Int { driver.lane.droppedAudio }
 
     /// Sends sound, to a receiver that asked for it.
@@ -33,7 +33,7 @@ extension SocketConnection {
     @discardableResult
     public func send(_ message: AudioMessage) throws(TransportError) -> Bool {
         try message.check()
-        guard !isPaused, let progress = driver.lane.send(.audio(message)) else { return false }
+        guard let progress = driver.lane.send(.audio(message)) else { return false }
         followUp(progress)
         return true
     }

@@ -160,8 +160,9 @@ public final class SocketConnection: Sendable {
 
     /// Sends one frame, and returns when the system has taken all of it.
     ///
-    /// - Throws: `closed` where no server is connected, `busy` while another message is being sent, or how the
-    ///   connection was lost meanwhile. A message that was cut short is not sent again.
+    /// - Throws: `closed` where no server is connected, `busy` while another message is being sent, `paused` or
+    ///   `notWanted` where the receiver wants no frame, or how the connection was lost meanwhile. A message that was cut
+    ///   short is not sent again.
     public func send(_ message: FrameMessage) async throws(TransportError) {
         let result = await withCheckedContinuation { continuation in
             do throws(TransportError) {
@@ -179,7 +180,7 @@ public final class SocketConnection: Sendable {
     ///   - message: the frame.
     ///   - completion: called once when the system has taken all of the message, or will not; on the caller's thread
     ///     before this returns, or on the connection's.
-    /// - Throws: `closed` or `busy`; `completion` is not called then.
+    /// - Throws: `closed`, `busy`, `paused` or `notWanted`; `completion` is not called then.
     package func submit(
         _ message: FrameMessage,
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void

@@ -1,12 +1,6 @@
 import FrameSocket
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 /// A server, and an uploader that is connected to it.
 struct Wire {
     let uploader: SampleUploader
@@ -17,12 +11,9 @@ struct Wire {
         _ configuration: SampleUploader.Configuration = .init(),
         _ body: (Wire) async throws -> Void
     ) async throws {
-        var template = Array("/tmp/framesocket-pacing-XXXXXX".utf8CString)
-        let directory = unsafe template.withUnsafeMutableBufferPointer { text -> String? in
-            guard let base = text.baseAddress, let path = unsafe mkdtemp(base) else { return nil }
-            return unsafe String(cString: path)
-        }
-        let path = try #require(directory) + "/socket"
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let path = directory.socket
         // Other tests may keep the machine busy for longer than a sender gets.
         var settings = FrameServer.Configuration()
         settings.limits.firstFrame = nil
@@ -53,7 +44,6 @@ struct Wire {
         _ = await connection.closed()
         await reading.value
         server.close()
-        _ = unsafe rmdir(String(path.dropLast("/socket".count)))
         try result.get()
     }
 

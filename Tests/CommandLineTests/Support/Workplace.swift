@@ -2,27 +2,22 @@ import Foundation
 
 /// A directory of a test's own, the path of a socket in it, and ways to start programs there; all gone with the test.
 final class Workplace: @unchecked Sendable {
-    let directory: String
+    private let temporary: TemporaryDirectory
     private let lock = NSLock()
     /// What was started here, under the lock.
     private var programs: [Program] = []
+
+    var directory: String { temporary.path }
 
     /// A path for a socket, short enough for every system.
     var socket: String { directory + "/s" }
 
     init() throws {
-        directory = "/tmp/fs-\(UUID().uuidString.prefix(8))"
-        // Whatever the umask: a server refuses a directory that is open to others.
-        try FileManager.default.createDirectory(
-            atPath: directory,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
-        )
+        temporary = try TemporaryDirectory()
     }
 
     deinit {
         for program in programs { program.kill() }
-        try? FileManager.default.removeItem(atPath: directory)
     }
 
     /// A path in the directory.

@@ -3,28 +3,7 @@ import FrameTransport
 import FrameWire
 import Synchronization
 
-/// A directory of a test's own, gone when the test lets go of it.
-final class TemporaryDirectory: Sendable {
-    let path: String
-
-    init() throws {
-        // The system finds a name that is free, and lets nobody else in whatever the umask: a server refuses a directory that is
-        // open to others.
-        var name = Array("/tmp/fs-XXXXXX".utf8CString)
-        guard let made = unsafe mkdtemp(&name) else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        path = unsafe String(cString: made)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
-
-    /// A path for a socket in it.
-    var socket: String { path + "/rtc_SSFD" }
-
-    /// The names of what is in it.
-    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
-
+extension TemporaryDirectory {
     /// How long anything may take that is not itself about time: a test that has to wait for a processor must not fail.
     private static let generous = Duration.seconds(600)
 

@@ -1,7 +1,6 @@
 #if os(Linux)
     import Foundation
     import Glibc
-    import Testing
 
     /// What the descriptors of this process are, such as `socket` or `anon_inode:[eventpoll`, and how many of each.
     ///
@@ -39,7 +38,8 @@
                 guard let facts = try? String(contentsOfFile: "\(folder)/\(number)", encoding: .utf8),
                     let line = facts.split(separator: "\n").first(where: { $0.hasPrefix("flags:") })
                 else { return false }
-                let flags = try #require(Int32(line.dropFirst(6).trimmingCharacters(in: .whitespaces), radix: 8))
+                // What cannot be read counts, so that whoever expects none hears of it.
+                let flags = Int32(line.dropFirst(6).trimmingCharacters(in: .whitespaces), radix: 8) ?? 0
                 return flags & O_CLOEXEC == 0
             }
         )

@@ -37,6 +37,16 @@ extension ConnectingDriver {
         case .resume: lane.setPaused(false)
         case .stop, .prefer, .refresh, .ping: break
         }
+        terms.change { terms in
+            switch request {
+            case .hello(let hello): terms.wants = hello.wants
+            case .pause: terms.isPaused = true
+            case .resume: terms.isPaused = false
+            case .prefer(let preferences): terms.preferences = preferences
+            case .refresh: terms.refreshes += 1
+            case .stop, .ping: break
+            }
+        }
         control.take(request)
         switch request {
         case .hello, .pause, .resume:

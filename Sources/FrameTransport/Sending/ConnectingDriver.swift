@@ -17,6 +17,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// What the receiver has asked for.
     let control = ControlState()
 
+    /// What the receiver has stated.
+    let terms = TermsBoard()
+
     /// How the connection stands, as its users see it.
     let states = StateSequence()
 
@@ -184,6 +187,11 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         registration?.deadline = nil
         lane.open(descriptor)
         state = .open(socket: socket)
+        terms.change { terms in
+            let connection = terms.connection + 1
+            terms = ReceiverTerms()
+            (terms.connection, terms.isConnected) = (connection, true)
+        }
         isWantedForGood = true
         openings.settle(.success(()))
         events.put(.didOpen)
@@ -379,6 +387,11 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
             reason.error
             ?? TransportError(.connectionLost, path: endpoint.description, "\(reason) before the message was out")
         lane.close(loss)
+        terms.change { terms in
+            let connection = terms.connection
+            terms = ReceiverTerms()
+            terms.connection = connection
+        }
     }
 
     private static let closedError = TransportError(.closed, "the connection has been closed")

@@ -38,6 +38,18 @@ extension SocketConnection {
         return true
     }
 
+    /// What the receiver has stated.
+    package var terms: ReceiverTerms { driver.terms.terms }
+
+    /// Calls `observer` with what the receiver has stated, before this returns, and with every change, on the
+    /// connection's thread.
+    ///
+    /// There is one observer; it must be quick, and may be called from two threads at first: see
+    /// ``ReceiverTerms/revision``.
+    package func observeTerms(_ observer: @escaping @Sendable (ReceiverTerms) -> Void) {
+        driver.terms.observe(observer)
+    }
+
     /// Calls `handler` with each request, on the connection's thread.
     package func onRequest(_ handler: @escaping @Sendable (ControlRequest) -> Void) {
         driver.control.handle(handler)

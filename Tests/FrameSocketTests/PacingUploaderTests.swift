@@ -143,9 +143,9 @@ struct Wire {
                 let frame = try await wire.next()
                 #expect(frame.timestamp == step && frame.sequence == 1)
             }
+            #expect(await eventually { wire.uploader.statistics.repeats == 1 })
+            #expect(wire.uploader.statistics.sent == 2)
             #expect(wire.uploader.send(picture, timestamp: 3 * step) == .deferred(.paced))
-            let statistics = wire.uploader.statistics
-            #expect(statistics.sent == 2 && statistics.repeats == 1)
         }
     }
 

@@ -9,7 +9,7 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
 }
 
 /// The last frame of a burst: sent when its time comes, if no newer one is offered before.
-@Suite struct TrailingFrameTests {
+@Suite struct UploaderPacingTests {
     static let trailing: [UploaderCase] = [
         UploaderCase(
             "at a rate",

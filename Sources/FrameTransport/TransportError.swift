@@ -97,7 +97,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         return text
     }
 
-    init(_ code: Code, path: String? = nil, systemError: Errno? = nil, _ message: String) {
+    package init(_ code: Code, path: String? = nil, systemError: Errno? = nil, _ message: String) {
         self.code = code
         self.path = path
         self.systemError = systemError
@@ -114,7 +114,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     /// The failure of a connection that was open.
-    static func lost(_ error: Errno) -> TransportError {
+    package static func lost(_ error: Errno) -> TransportError {
         TransportError(.connectionLost, systemError: error, "the connection broke")
     }
 }

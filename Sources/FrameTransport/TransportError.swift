@@ -52,6 +52,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let connectionLost = Code("connection.lost")
         /// The connection is not open, or was closed on this side.
         public static let closed = Code("connection.closed")
+        /// The sender had gone, and its unread frames gave way to what needed their memory or place.
+        public static let visitorDropped = Code("visitor.dropped")
         /// An earlier message is still being sent.
         public static let busy = Code("send.busy")
         /// The receiver has asked for a pause.
@@ -105,7 +107,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         self.message = message
     }
 
-    init(_ error: WireError) {
+    package init(_ error: WireError) {
         code = .malformedMessage
         path = nil
         systemError = nil

@@ -156,7 +156,7 @@ import Testing
         defer { server.close() }
         receiver.close(reason)
         #expect(try await sender.closed() == .closedByPeer(reason))
-        #expect(await receiver.closed() == .closedLocally(reason))
+        #expect(try await receiver.closed() == .closedLocally(reason))
         #expect(sender.closeReason?.error == nil)
     }
 
@@ -168,7 +168,7 @@ import Testing
         _ = await statuses.next()
         sender.close(reason)
         #expect(await statuses.next()?.state == .stopped(reason))
-        #expect(await receiver.closed() == .closedByPeer(reason))
+        #expect(try await receiver.closed() == .closedByPeer(reason))
         #expect(try await sender.closed() == .closedLocally(reason))
     }
 

@@ -104,7 +104,7 @@ final class SenderBench {
 
     /// The server reads `count` bytes.
     func makeRoom(_ count: Int) {
-        room += count
+        room = room > .max - count ? .max : room + count
         if watchesRoom { report { $0.becameReady(readable: false, writable: true, at: $1) } }
     }
 
@@ -114,6 +114,11 @@ final class SenderBench {
         write()
         let progress = lane.progress
         if progress != .sent { report { $0.laneProgressed(progress, at: $1) } }
+    }
+
+    /// A program gives up waiting for a frame.
+    func cancel(_ ticket: Int) {
+        settle(lane.cancel(ticket))
     }
 
     /// Moves the clock, and lets the deadlines pass that are due on the way.

@@ -54,6 +54,9 @@ int frame_socket_create(int family);
 /// Accepts a connection, with the same properties as `frame_socket_create` gives.
 int frame_socket_accept(int listener);
 
+/// Whether a socket is of the Unix domain.
+bool frame_socket_is_local(int descriptor);
+
 /// The port that a TCP socket is bound to.
 int frame_socket_port(int descriptor);
 

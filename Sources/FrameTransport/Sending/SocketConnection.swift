@@ -203,7 +203,9 @@ public final class SocketConnection: Sendable {
     }
 
     /// Waits until the connection, after ``close(_:)``, has ended.
-    public func closed() async -> CloseReason {
-        await driver.closed.wait()
+    ///
+    /// - Throws: `cancelled` if the caller's task is cancelled first.
+    public func closed() async throws(TransportError) -> CloseReason {
+        try await driver.closed.value()
     }
 }

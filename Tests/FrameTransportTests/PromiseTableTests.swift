@@ -38,8 +38,7 @@ import Testing
         .enabled(if: FileManager.default.fileExists(atPath: simulator.path), "there is no simulator yet")
     )
     func simulation() throws {
-        let sources = try Self.sources(under: Self.simulator)
-        let checked = sources.reduce(into: Set<Int>()) { $0.formUnion(PromiseTable.checkedNumbers(in: $1.text)) }
+        let checked = PromiseTable.checkedNumbers(in: try Self.sources(under: Self.simulator).map(\.text))
         let table = try Self.table()
         #expect(table.uncheckedNumbers(of: checked) == [])
         #expect(checked.subtracting(table.rows.map(\.number)).sorted() == [])
@@ -91,12 +90,38 @@ import Testing
                 "A display name",
                 arguments: [3]
             )
-            func named() { check(.p12); check(promise: .p7) }
-            // The latency's p50, and P99.
+            func named() {}
             """
         let names: Set = ["plain", "with spaces, and a comma", "A display name", "named"]
         #expect(PromiseTable.testNames(in: text) == names)
-        #expect(PromiseTable.checkedNumbers(in: text) == [7, 12])
+    }
+
+    @Test("A number of the simulator counts if the check that carries it is made somewhere")
+    func checks() {
+        let definitions = """
+            /// P99 is not a promise that a check carries.
+            enum Promise {
+                /// P60, P61: the latest frame arrives.
+                ///
+                /// P66 too.
+                case latestFrame
+                /// P44: a stop is final.
+                case stopIsFinal
+                /// P90.
+                case integrity
+                case order  // P96
+                case progress
+            }
+            """
+        let uses = """
+            check(.latestFrame, missing == nil, "P7")
+            return violate(.integrity, "")
+            check(
+                .order, true)
+            check(.progress, true, "")
+            """
+        #expect(PromiseTable.checkedNumbers(in: [definitions, uses]) == [60, 61, 66, 90, 96])
+        #expect(PromiseTable.checkedNumbers(in: [definitions]) == [])
     }
 }
 
@@ -178,8 +203,24 @@ private struct PromiseTable {
         return names
     }
 
-    /// The numbers that a file of the simulator checks, as in `check(.p17)`.
-    static func checkedNumbers(in text: String) -> Set<Int> {
-        Set(text.matches(of: /\.p(\d+)\b/).compactMap { Int($0.1) })
+    /// The numbers that the simulator's checks carry.
+    ///
+    /// The case of a check has its numbers in its comment, as in `/// P60: …` before `case latestFrame`. They count if the
+    /// check is made, by `check(.latestFrame, …)` or `violate(.latestFrame, …)`.
+    static func checkedNumbers(in sources: [String]) -> Set<Int> {
+        var numbers: [Substring: Set<Int>] = [:]
+        var made: Set<Substring> = []
+        for text in sources {
+            made.formUnion(text.matches(of: /\b(?:check|violate)\(\s*\.(\w+)/).map(\.1))
+            var comment = ""
+            for line in text.split(separator: "\n") {
+                if let match = line.firstMatch(of: /^\s*case (\w+)/) {
+                    let text = comment + line
+                    numbers[match.1, default: []].formUnion(text.matches(of: /\bP(\d+)\b/).compactMap { Int($0.1) })
+                }
+                comment = line.firstMatch(of: /^\s*\/\/\//) == nil ? "" : comment + line
+            }
+        }
+        return made.reduce(into: []) { $0.formUnion(numbers[$1] ?? []) }
     }
 }

@@ -33,7 +33,8 @@ extension SocketConnection {
     @discardableResult
     public func send(_ message: AudioMessage) throws(TransportError) -> Bool {
         try message.check()
-        guard let progress = driver.lane.send(.audio(message)) else { return false }
+        // Whatever it is refused for, the caller is told by false alone.
+        guard let progress = try? driver.lane.send(message) else { return false }
         followUp(progress)
         return true
     }
@@ -57,10 +58,6 @@ extension SocketConnection {
 
     /// Leaves to the connection's thread what a send has left over.
     func followUp(_ progress: SendLane.Progress) {
-        switch progress {
-        case .sent: break
-        case .waiting: thread.execute { [driver] in driver.watchProgress() }
-        case .broken: thread.execute { [driver] in driver.endIfBroken() }
-        }
+        if progress != .sent { thread.execute { [driver] in driver.laneChanged() } }
     }
 }

@@ -22,17 +22,12 @@ final class TermsBoard: Sendable {
         observer(terms)
     }
 
-    /// Changes the terms, and tells the observer if they differ.
-    func change(_ change: (inout ReceiverTerms) -> Void) {
-        let news = state.withLock { state -> (@Sendable (ReceiverTerms) -> Void, ReceiverTerms)? in
-            let old = state.terms
-            change(&state.terms)
-            state.terms.revision = old.revision
-            guard state.terms != old else { return nil }
-            state.terms.revision += 1
-            guard let observer = state.observer else { return nil }
-            return (observer, state.terms)
+    /// Replaces the terms, and tells the observer.
+    func publish(_ terms: ReceiverTerms) {
+        let observer = state.withLock { state in
+            state.terms = terms
+            return state.observer
         }
-        if let (observer, terms) = news { observer(terms) }
+        observer?(terms)
     }
 }

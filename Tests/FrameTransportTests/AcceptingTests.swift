@@ -56,7 +56,7 @@
             }
             // A place that becomes free is given out again.
             clients[0].close()
-            #expect(await connections[0].closed() == .closedByPeer(.stoppedByUser))
+            #expect(try await connections[0].closed() == .closedByPeer(.stoppedByUser))
             await IOThread.shared.settle()
             let next = try RawSocket.connected(to: directory.socket)
             #expect(try await taking.next()?.id == limit + 1)
@@ -133,7 +133,7 @@
                 return
             }
             #expect(error.code == .connectionLost && error.systemError == .reset)
-            guard reopens else { return #expect(await connection.closed() == .failed(error)) }
+            guard reopens else { return #expect(try await connection.closed() == .failed(error)) }
             let next = try directory.server()
             #expect(await events.next() == .didOpen)
             try await connection.send(FrameMessage([4, 5, 6]))

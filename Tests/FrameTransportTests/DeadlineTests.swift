@@ -38,12 +38,12 @@ import Testing
         let error = await #expect(throws: TransportError.self) { try await iterator.next() }
         #expect(error?.code == .receiveTimedOut)
         #expect(error?.message.contains(phase) == true)
-        #expect(await connection.closed() == .failed(try #require(error)))
+        #expect(try await connection.closed() == .failed(try #require(error)))
     }
 
     @Test func `the first frame`() async throws {
         let (server, client, connection) = try await pair { $0.firstFrame = .milliseconds(20) }
-        try await expectTimeout(over: "first frame", of: connection)
+        try await expectTimeout(over: "first message", of: connection)
         #expect(try await client.read(1).isEmpty)
         _ = server
     }
@@ -72,7 +72,7 @@ import Testing
     @Test func `silence between two frames, where that is limited`() async throws {
         let (server, client, connection) = try await pair { $0.idle = .milliseconds(20) }
         try await client.write(message([1]))
-        try await expectTimeout(over: "next frame", of: connection, after: 1)
+        try await expectTimeout(over: "next message", of: connection, after: 1)
         _ = server
     }
 
@@ -121,7 +121,7 @@ import Testing
         var connections = server.connections.makeAsyncIterator()
         let otherConnection = try #require(try await connections.next())
         try await other.write([UInt8(ascii: "H")])
-        #expect(await otherConnection.closed().error?.code == .receiveTimedOut)
+        #expect(try await otherConnection.closed().error?.code == .receiveTimedOut)
 
         #expect(connection.closeReason == nil)
         try await expectTimeout(over: "body", of: connection, after: 2)

@@ -39,7 +39,7 @@
                     #expect(try await frames.next()?.index == 0)
                     // Either side may be the one to end it.
                     if round.isMultiple(of: 2) { connection.close() } else { received.close() }
-                    _ = await (connection.closed(), received.closed())
+                    _ = try await (connection.closed(), received.closed())
                 }
                 #expect(await eventually { descriptorsAdded(to: before).isEmpty })
                 _ = (first, firstReceived)
@@ -103,9 +103,9 @@
                         try await connection.open(within: nil)
                         try await connection.send(FrameMessage([1]))
                         server.close()
-                        await server.closed()
+                        try await server.closed()
                         connection.close()
-                        _ = await connection.closed()
+                        _ = try await connection.closed()
                     }
                     #expect(await eventually { thread == nil })
                 }

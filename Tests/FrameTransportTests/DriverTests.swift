@@ -16,10 +16,10 @@ import Testing
     @Test func `news of a write that failed on an earlier socket leaves the next one alone`() async throws {
         let server = try directory.server()
         let driver = ConnectingDriver(.path(directory.socket), configuration: .init())
-        let opening = Openings.Opening(limit: nil)
+        let opening = Opening(limit: nil)
         driver.thread.execute { driver.open(for: opening) }
         try await opening.result.wait().get()
-        driver.thread.execute { driver.endIfBroken() }
+        driver.thread.execute { driver.laneChanged() }
         await driver.thread.settle()
         #expect(driver.lane.isOpen)
         driver.thread.execute { driver.close(.stoppedByUser) }
@@ -55,7 +55,7 @@ import Testing
         #expect(try await frames.next()?.jpeg.array() == body(0, count: 20))
         gate.release()
         // The client does not close; the time given ends it.
-        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
         _ = blocking
     }
 

@@ -27,7 +27,7 @@ import Testing
                         )
                     }
                     connection.close()
-                    #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+                    #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
                 }
             }
             var taken = 0
@@ -69,7 +69,7 @@ import Testing
         #expect(await eventually { log.opened.count == 3 })
         server.close()
         third.close()
-        await server.closed()
+        try await server.closed()
         #expect(log.ends[3] != nil && log.ends[3]?.error == nil)
     }
 
@@ -81,7 +81,7 @@ import Testing
         try await client.write(sent.flatMap { message($0) })
         client.finishWriting()
         // Nobody consumes, and yet the server reads to the end.
-        #expect(await connection.closed() == .closedByPeer(.stoppedByUser))
+        #expect(try await connection.closed() == .closedByPeer(.stoppedByUser))
         #expect(connection.supersededFrames == 99)
         var frames = connection.frames.makeAsyncIterator()
         let frame = try #require(try await frames.next())
@@ -133,7 +133,7 @@ import Testing
         connection.close()
         #expect(try await client.read(1).isEmpty)
         client.close()
-        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
         var frames = connection.frames.makeAsyncIterator()
         #expect(try await frames.next()?.jpeg.array() == body(0, count: 100))
         #expect(try await frames.next() == nil)
@@ -163,7 +163,7 @@ import Testing
             #expect(try await client.read(1).isEmpty)
             client.close()
         }
-        await server.closed()
+        try await server.closed()
         #expect(taken.closeReason == .closedLocally(.stoppedByUser))
         #expect(throws: (any Error).self) { try RawSocket.connected(to: directory.socket) }
         // What has not been taken is still given out, and has ended.
@@ -179,7 +179,7 @@ import Testing
         for _ in 0..<100 {
             let server = try directory.server()
             server.close()
-            await server.closed()
+            try await server.closed()
         }
         #expect(directory.names.isEmpty)
     }

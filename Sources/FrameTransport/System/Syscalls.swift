@@ -20,7 +20,7 @@ enum Transfer {
 /// A run of memory for one read or write.
 ///
 /// The caller keeps it valid for the call.
-typealias MemoryRun = UnsafeMutableRawBufferPointer
+package typealias MemoryRun = UnsafeMutableRawBufferPointer
 
 /// The system calls, each retried on `EINTR` and each with its failure thrown.
 enum Syscalls {
@@ -121,6 +121,17 @@ extension Syscalls {
         UInt16(truncatingIfNeeded: try retrying { frame_socket_port(socket) })
     }
 
+    /// Whether a TCP socket is connected to itself, as one may be that connects to a port nobody listens at.
+    static func isConnectedToItself(_ socket: Int32) -> Bool {
+        frame_socket_is_own_peer(socket) == 1
+    }
+
+    /// Lets closing the socket break the connection at once, so that its port is free.
+    static func abortWhenClosed(_ socket: Int32) {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        _ = unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// What became of a connect that was under way.
     static func checkConnected(_ socket: Int32) throws(Errno) {
         let error = frame_socket_error(socket)
@@ -166,6 +177,9 @@ extension Syscalls {
         var bytes = Int32(clamping: bytes)
         _ = unsafe setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
+
+    /// Whether a socket is a Unix-domain one, which keeps what was sent when its peer resets it.
+    static func isLocal(_ socket: Int32) -> Bool { frame_socket_is_local(socket) }
 
     /// The size of a socket's send buffer, the system's own overhead included.
     static func sendBuffer(of socket: Int32) -> Int {

@@ -19,7 +19,7 @@ import Testing
     func `audio that nobody asked for is skipped by its length, and takes no memory`(hello: ControlHello?)
         async throws
     {
-        let pool = BytePool(maximumIdleBytes: 0)
+        let pool = BytePool(maximumIdleBytes: 1 << 20)
         let server = try directory.server {
             $0.hello = hello
             $0.pool = pool
@@ -32,17 +32,19 @@ import Testing
         sender.finishWriting()
         var frames = connection.frames.makeAsyncIterator()
         if wantsFrames { #expect(try await frames.next()?.jpeg.array() == body(1, count: 300)) }
-        #expect(try await soon { await connection.closed() } == .closedByPeer(.stoppedByUser))
+        #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
         connection.close()
         var count = 0
         for await _ in connection.audio { count += 1 }
         #expect(count == 0 && connection.supersededAudio == 0)
-        #expect(pool.allocations <= 1, "memory was taken \(pool.allocations) times")
+        // One piece for the frame, and one into which what is skipped is read.
+        #expect(pool.allocations <= 2, "memory was taken \(pool.allocations) times")
         withExtendedLifetime(server) {}
     }
 
     @Test func `audio that waits for its consumers stays within the budget of all connections`() async throws {
-        let budget = MemoryBudget(bytes: 2 << 20)
+        // Enough that each connection may keep one of the largest messages, and not all of them together.
+        let budget = MemoryBudget(bytes: 16 << 20)
         let server = try directory.server {
             $0.hello = ControlHello(wants: .audio)
             $0.memory = budget
@@ -105,7 +107,7 @@ import Testing
         let connection = try #require(try await firstConnection(of: server))
         try await sender.write((0..<5).flatMap { message(body($0, count: 3000)) } + audio(1))
         sender.finishWriting()
-        #expect(try await soon { await connection.closed() } == .closedByPeer(.stoppedByUser))
+        #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
         connection.close()
         var audio = connection.audio.makeAsyncIterator()
         #expect(await audio.next()?.samples.array() == body(1, count: 1024))

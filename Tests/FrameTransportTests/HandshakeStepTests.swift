@@ -49,7 +49,7 @@ import Testing
         let (sender, listener, host) = try await handshaking()
         try await host.write(tokens.expected + hello + ControlRequest.stop(.callEnded).encoded())
         host.finishWriting()
-        #expect(try await soon { await sender.closed() } == .closedByPeer(.callEnded))
+        #expect(try await soon { try await sender.closed() } == .closedByPeer(.callEnded))
         withExtendedLifetime((listener, host)) {}
     }
 
@@ -73,7 +73,7 @@ import Testing
         #expect(try await frames.next() == nil)
         var audio = connection.audio.makeAsyncIterator()
         #expect(await audio.next()?.samples.array() == [1, 2, 3, 4])
-        #expect(await connection.closed() == .closedByPeer(.callEnded))
+        #expect(try await connection.closed() == .closedByPeer(.callEnded))
         // This side's token and its hello, which nothing came between.
         #expect(try await sender.read(tokens.expected.count + hello.count) == tokens.expected + hello)
     }
@@ -140,7 +140,7 @@ import Testing
         let sender = directory.connection { $0.tokens = tokens }
         sender.open()
         try await leave(at: step, listener)
-        let reason = try await soon { await sender.closed() }
+        let reason = try await soon { try await sender.closed() }
         #expect(reason?.error?.code == .tokenRejected)
     }
 
@@ -148,7 +148,7 @@ import Testing
         let (sender, listener, host) = try await handshaking { $0.reopens = false }
         try await host.write(tokens.expected)
         host.close()
-        #expect(try await soon { await sender.closed() } == .closedByPeer(.stoppedByUser))
+        #expect(try await soon { try await sender.closed() } == .closedByPeer(.stoppedByUser))
         withExtendedLifetime(listener) {}
     }
 

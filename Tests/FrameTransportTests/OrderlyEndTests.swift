@@ -89,8 +89,8 @@ import Testing
         #expect(received == [20_000, 30 << 20], "the frame under way is cut off")
         #expect(await becomesTrue { result.withLock { $0 } != nil })
         #expect(throws: Never.self) { try result.withLock { $0 }?.get() }
-        #expect(try await soon { await sender.closed() }?.error == nil)
-        #expect(try await soon { await connection.closed() } == .closedLocally(.stoppedByUser))
+        #expect(try await soon { try await sender.closed() }?.error == nil)
+        #expect(try await soon { try await connection.closed() } == .closedLocally(.stoppedByUser))
     }
 
     @Test func `a sender finishes its frame for a plain receiver that has said that it will write nothing more`()
@@ -112,7 +112,7 @@ import Testing
         // And then ends in order.
         #expect(try await soon { try await host.read(1) } == [])
         host.close()
-        #expect(try await soon { await sender.closed() } == .closedByPeer(.stoppedByUser))
+        #expect(try await soon { try await sender.closed() } == .closedByPeer(.stoppedByUser))
     }
 
     // MARK: What the sender left unread
@@ -132,7 +132,7 @@ import Testing
             return received
         }
         #expect(received == (0..<frames).map { body($0, count: 300) })
-        #expect(try await soon { await connection.closed() } == .closedByPeer(.stoppedByUser))
+        #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
     }
 
     @Test func `a sender that leaves within a frame, the hello unread, has broken the connection`() async throws {
@@ -142,7 +142,7 @@ import Testing
         await server.settle()
         try await sender.write(message(body(0, count: 300)).dropLast())
         sender.close()
-        let reason = try #require(try await soon { await connection.closed() })
+        let reason = try #require(try await soon { try await connection.closed() })
         #expect(reason.finishReason == .disconnected || reason.error?.code == .malformedMessage)
     }
 
@@ -169,7 +169,7 @@ import Testing
         #expect(messages[last].field("Finish-Reason") == "10006")
         #expect(last == messages.count - 1, "\(messages[(last + 1)...].map(\.head)) follow")
         host.close()
-        #expect(try await soon { await sender.closed() } == .closedLocally(.callEnded))
+        #expect(try await soon { try await sender.closed() } == .closedLocally(.callEnded))
         #expect(isSettled.isSet)
     }
 
@@ -181,7 +181,7 @@ import Testing
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         let failure = try #require(error)
         #expect(connection.state == .failed(failure))
-        #expect(try await soon { await connection.closed() } == .failed(failure))
+        #expect(try await soon { try await connection.closed() } == .failed(failure))
         #expect(connection.closeReason == .failed(failure))
         let again = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         #expect(again == failure)

@@ -85,9 +85,9 @@ import Testing
         let (sender, receiver) = try await visit(first)
         // This side's end comes first, so that the system keeps the port's connection for a minute.
         receiver.close()
-        #expect(try await soon { await sender.closed() } == .closedByPeer(.stoppedByUser))
+        #expect(try await soon { try await sender.closed() } == .closedByPeer(.stoppedByUser))
         first.close()
-        #expect(try await soon { await first.closed() } != nil)
+        #expect(try await soon { try await first.closed() } != nil)
         let second = try server(at: port)
         _ = try await visit(second)
         second.close()

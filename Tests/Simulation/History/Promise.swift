@@ -1,0 +1,43 @@
+/// What the histories are checked against: invariants of the whole, and promises that the documents make.
+///
+/// The numbers are those of docs/promises.md, and stay when the wording changes.
+enum Promise: Int, CaseIterable {
+    case descriptorUsedAfterClose
+    case integrity
+    case order
+    case latestFrame
+    case nothingWhilePaused
+    case stopIsFinal
+    case preferencesEndWithReceiver
+    case turnsAreBounded
+    case noResidue
+    case promptness
+    case reasons
+    case toldOnce
+    case reusableAtOnce
+    case progress
+}
+
+/// A promise that was broken, and when.
+struct Violation: CustomStringConvertible {
+    let promise: Promise
+    let detail: String
+    let time: UInt64
+
+    var description: String { "\(promise): \(detail)" }
+}
+
+/// What happened in a history, line by line; kept only if somebody wants to read it.
+struct Trace {
+    var isOn = false
+    private(set) var lines: [String] = []
+
+    mutating func removeAll() {
+        lines.removeAll(keepingCapacity: true)
+    }
+
+    mutating func append(_ line: String, at time: UInt64) {
+        let microseconds = (time - min(time, 1_000_000_000)) / 1_000
+        lines.append("\(microseconds) us  \(line)")
+    }
+}

@@ -1,0 +1,214 @@
+/// Whom an I/O thread calls.
+enum Owner: Hashable {
+    case server(Int)
+    case receiver(Int)
+    case sender(Int)
+}
+
+/// An I/O thread: what was submitted to it, which sockets have changed, which deadlines run.
+///
+/// A turn runs the work that was submitted before it, then the reports, then the deadlines, as `IOThread` does.
+struct SimThread {
+    /// Work that was submitted to the thread.
+    struct Work {
+        let owner: Owner
+        let task: Task
+    }
+
+    struct Registration {
+        let owner: Owner
+        /// -1 for deadlines alone.
+        let socket: Int
+        var deadline: UInt64?
+        var isCancelled = false
+    }
+
+    enum Phase {
+        case asleep
+        case tasks(Int)
+        case reports(Int)
+        case deadlines
+    }
+
+    var phase = Phase.asleep
+    var inbox: [Work] = []
+    var running: [Work] = []
+    var changed: [Int] = []
+    var reports: [(registration: Int, readiness: SocketReadiness)] = []
+    var registrations: [Registration] = []
+    /// The event that the thread waits for; `nil` if none is scheduled.
+    var wakesAt: UInt64?
+    var turns = 0
+    /// How many registrations there are.
+    var liveRegistrations = 0
+
+    mutating func reset() {
+        phase = .asleep
+        inbox.removeAll(keepingCapacity: true)
+        running.removeAll(keepingCapacity: true)
+        changed.removeAll(keepingCapacity: true)
+        reports.removeAll(keepingCapacity: true)
+        registrations.removeAll(keepingCapacity: true)
+        wakesAt = nil
+        turns = 0
+        liveRegistrations = 0
+    }
+
+    /// Notes that a socket has changed.
+    mutating func sawChange(of socket: Int, at now: UInt64) {}
+
+    mutating func beginTurn() {
+        turns += 1
+        swap(&inbox, &running)
+        inbox.removeAll(keepingCapacity: true)
+        phase = .tasks(0)
+    }
+
+    var isAsleep: Bool { if case .asleep = phase { true } else { false } }
+
+    /// The first deadline of any registration.
+    var firstDeadline: UInt64? {
+        var first = UInt64.max
+        for registration in registrations where !registration.isCancelled {
+            if let deadline = registration.deadline, deadline < first { first = deadline }
+        }
+        return first == .max ? nil : first
+    }
+}
+
+/// What the threads do.
+extension World {
+    /// The most reports that one call of the poller returns.
+    private static let reportsPerTurn = 64
+
+    func register(_ owner: Owner, socket: Int, on thread: Int) -> Int {
+        let registration = threads[thread].registrations.count
+        threads[thread].registrations.append(SimThread.Registration(owner: owner, socket: socket))
+        threads[thread].liveRegistrations += 1
+        if socket >= 0 { watch(socket, for: .thread(thread, registration: registration)) }
+        return registration
+    }
+
+    func cancel(_ registration: Int, on thread: Int) {
+        guard !threads[thread].registrations[registration].isCancelled else { return }
+        threads[thread].registrations[registration].isCancelled = true
+        threads[thread].registrations[registration].deadline = nil
+        threads[thread].liveRegistrations -= 1
+        let socket = threads[thread].registrations[registration].socket
+        if socket >= 0 { unwatch(socket) }
+    }
+
+    func setDeadline(_ deadline: UInt64?, of registration: Int, on thread: Int) {
+        guard !threads[thread].registrations[registration].isCancelled else { return }
+        threads[thread].registrations[registration].deadline = deadline
+        if threads[thread].isAsleep, let deadline { sleep(thread, until: deadline) }
+    }
+
+    /// Submits work to a thread, from whichever thread.
+    func execute(_ task: SimThread.Task, for owner: Owner, on thread: Int) {
+        threads[thread].inbox.append(SimThread.Work(owner: owner, task: task))
+        wake(thread)
+    }
+
+    /// Sees to it that a thread that sleeps begins a turn.
+    func wake(_ thread: Int) {
+        guard threads[thread].isAsleep else { return }
+        sleep(thread, until: soon(500...10_000))
+    }
+
+    private func sleep(_ thread: Int, until time: UInt64) {
+        if let next = threads[thread].wakesAt, next <= time { return }
+        threads[thread].wakesAt = time
+        events.schedule(.thread, thread, at: time)
+    }
+
+    /// A thread does its next piece of work; `time` is that of the event.
+    func stepThread(_ thread: Int) {
+        // An earlier event took this one's place.
+        guard threads[thread].wakesAt == now else { return }
+        threads[thread].wakesAt = nil
+        if threads[thread].isAsleep { beginTurn(thread) }
+        while true {
+            switch threads[thread].phase {
+            case .asleep:
+                return
+            case .tasks(let index) where index < threads[thread].running.count:
+                threads[thread].phase = .tasks(index + 1)
+                let work = threads[thread].running[index]
+                call(work.owner) { self.run(work.task, of: work.owner) }
+                return goOn(thread)
+            case .tasks:
+                collectReports(thread)
+            case .reports(let index) where index < threads[thread].reports.count:
+                threads[thread].phase = .reports(index + 1)
+                let report = threads[thread].reports[index]
+                let registration = threads[thread].registrations[report.registration]
+                guard !registration.isCancelled else { continue }
+                call(registration.owner) { self.becameReady(report.readiness, registration.owner) }
+                return goOn(thread)
+            case .reports:
+                threads[thread].phase = .deadlines
+            case .deadlines:
+                if let registration = takeDeadline(thread) {
+                    let owner = threads[thread].registrations[registration].owner
+                    call(owner) { self.deadlinePassed(owner) }
+                    return goOn(thread)
+                }
+                endTurn(thread)
+            }
+        }
+    }
+
+    private func goOn(_ thread: Int) {
+        threads[thread].wakesAt = now + random.time(in: 200...8_000)
+        events.schedule(.thread, thread, at: threads[thread].wakesAt ?? now)
+    }
+
+    private func beginTurn(_ thread: Int) {
+        threads[thread].beginTurn()
+    }
+
+    private func collectReports(_ thread: Int) {
+        threads[thread].running.removeAll(keepingCapacity: true)
+        threads[thread].reports.removeAll(keepingCapacity: true)
+        let count = min(Self.reportsPerTurn, threads[thread].changed.count)
+        for index in 0..<count {
+            let socket = threads[thread].changed[index]
+            sockets[socket].isReported = false
+            guard sockets[socket].isOpen, case .thread(thread, let registration) = sockets[socket].watcher else {
+                continue
+            }
+            let readiness = readiness(of: socket)
+            if !readiness.isEmpty { threads[thread].reports.append((registration, readiness)) }
+        }
+        threads[thread].changed.removeFirst(count)
+        threads[thread].phase = .reports(0)
+    }
+
+    /// Takes out a registration whose deadline has passed.
+    private func takeDeadline(_ thread: Int) -> Int? {
+        for index in threads[thread].registrations.indices {
+            guard let deadline = threads[thread].registrations[index].deadline, deadline <= now else { continue }
+            threads[thread].registrations[index].deadline = nil
+            return index
+        }
+        return nil
+    }
+
+    private func endTurn(_ thread: Int) {
+        if !threads[thread].inbox.isEmpty || !threads[thread].changed.isEmpty { return beginTurn(thread) }
+        threads[thread].phase = .asleep
+        // The poller counts whole milliseconds, and rounds up.
+        if let deadline = threads[thread].firstDeadline {
+            let wait = deadline > now ? (deadline - now + 999_999) / 1_000_000 * 1_000_000 : 0
+            sleep(thread, until: now + wait)
+        }
+    }
+
+    /// Calls a handler, and checks that it did not take more than its turn.
+    private func call(_ owner: Owner, _ body: () -> Void) {
+        turn = TurnCount()
+        body()
+        checkTurn(of: owner)
+    }
+}

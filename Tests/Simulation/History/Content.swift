@@ -71,19 +71,29 @@ internal import FrameWire
         unsafe withUnsafeBytes(of: &words) { unsafe body($0) }
     }
 
+    /// Whose body begins with these bytes; nil if it is nobody's.
+    static func header(_ bytes: [UInt8]) -> Identity? {
+        guard bytes.count >= headerByteCount else { return nil }
+        return unsafe bytes.withUnsafeBytes { unsafe header($0) }
+    }
+
+    private static func header(_ memory: UnsafeRawBufferPointer) -> Identity? {
+        let first = unsafe memory.loadUnaligned(as: UInt32.self)
+        guard first >> 17 == 0x4653 else { return nil }
+        return unsafe Identity(
+            sender: UInt16(truncatingIfNeeded: first),
+            isAudio: first & 1 << 16 != 0,
+            number: memory.loadUnaligned(fromByteOffset: 4, as: UInt32.self),
+            length: memory.loadUnaligned(fromByteOffset: 8, as: UInt32.self),
+            content: memory.loadUnaligned(fromByteOffset: 12, as: UInt32.self)
+        )
+    }
+
     /// Whose body this is; nil if it is nobody's, or not whole.
     static func identify(_ bytes: Span<UInt8>, padding: Bool = true) -> Identity? {
         guard bytes.count >= headerByteCount else { return nil }
         return unsafe bytes.withUnsafeBytes { memory in
-            let first = unsafe memory.loadUnaligned(as: UInt32.self)
-            guard first >> 17 == 0x4653 else { return nil }
-            let identity = unsafe Identity(
-                sender: UInt16(truncatingIfNeeded: first),
-                isAudio: first & 1 << 16 != 0,
-                number: memory.loadUnaligned(fromByteOffset: 4, as: UInt32.self),
-                length: memory.loadUnaligned(fromByteOffset: 8, as: UInt32.self),
-                content: memory.loadUnaligned(fromByteOffset: 12, as: UInt32.self)
-            )
+            guard let identity = unsafe header(memory) else { return nil }
             let length = Int(identity.length)
             guard length >= headerByteCount, length <= bytes.count, padding || length == bytes.count else { return nil }
             var offset = headerByteCount

@@ -39,7 +39,7 @@ struct History {
         case .thread: world.stepThread(index)
         case .arrival: world.arrive(index)
         case .connect: world.concludeConnect(index)
-        case .program: world.stepProgram(index, argument)
+        case .program: world.stepProgram(index)
         case .peer: world.stepPeer(index, argument)
         case .recovery: world.descriptorLimit = .max
         }

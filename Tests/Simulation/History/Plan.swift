@@ -118,7 +118,12 @@ struct ServerPlan {
     var usesFanOut: Bool
     var firstFrame: UInt64?
     var idle: UInt64?
-    var restarts: Bool
+    /// Whether the place is a port, where a reset may lose data.
+    var isPort: Bool
+    /// Whether its consumers run on the connections' own thread.
+    var isInline: Bool
+    /// How much of its requests a sender may leave unread.
+    var requestCapacity: Int
 }
 
 /// A sender of this package, and the program around it.

@@ -85,7 +85,9 @@ struct PlanGenerator {
             usesFanOut: random.chance(10),
             firstFrame: random.chance(70) ? 10_000_000_000 : nil,
             idle: random.chance(15) ? random.pick(200_000_000, 3_000_000_000) : nil,
-            restarts: random.chance(60)
+            isPort: plan.places[place].isPort,
+            isInline: random.chance(25),
+            requestCapacity: random.pick(200, 2_000, 200_000)
         )
     }
 

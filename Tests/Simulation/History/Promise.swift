@@ -5,16 +5,38 @@ enum Promise: Int, CaseIterable {
     case descriptorUsedAfterClose
     case integrity
     case order
+    case everyFrame
     case latestFrame
     case nothingWhilePaused
     case stopIsFinal
+    case stopIsAnswered
+    case nothingAfterStopped
     case preferencesEndWithReceiver
+    case onlyFramesBeforeHello
+    case onlyWhatIsWanted
+    case repeatsHaveReasons
+    case repeatsAreTheSame
+    case sequenceAscends
+    case audioInOrder
+    case audioIsBounded
+    case tokenComesFirst
+    case messagesAreWhole
+    case pongsAnswerPings
+    case oneAnswerEach
+    case lastAnswerIsTrue
+    case requestsAreBounded
+    case readAheadIsBounded
+    case latestSixteen
+    case presentedOnce
+    case budgetHolds
     case turnsAreBounded
     case noResidue
     case promptness
     case reasons
+    case endsBetweenMessages
     case toldOnce
     case reusableAtOnce
+    case fanOutReaders
     case progress
 }
 

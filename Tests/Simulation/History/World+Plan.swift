@@ -11,6 +11,8 @@ extension World {
             places[index].isEphemeral = place.isEphemeral
             if place.isPort { coverage.count(.tcp) }
         }
+        for bytes in plan.budgets { budgets.append(SimBudget(bytes: bytes)) }
+        if plan.budgets.count == 1, plan.actors.count > 1 { coverage.count(.sharedBudget) }
         actors.removeAll(keepingCapacity: true)
         for actor in plan.actors {
             switch actor {

@@ -99,6 +99,7 @@ extension World {
         let peer = sockets[socket].peer
         if peer >= 0, sockets[peer].isOpen {
             sockets[peer].failure = .reset
+            sockets[peer].wasBroken = true
             coverage.count(.reset)
         }
         close(socket)

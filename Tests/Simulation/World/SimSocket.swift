@@ -73,6 +73,12 @@ struct SimSocket {
     /// Connections that wait to be accepted, if it listens.
     var backlog: [Int] = []
     var backlogLimit = 0
+    /// What follows the connection, if a sender of this package has it; -1 if nothing does.
+    var monitor = -1
+    /// The other end, also once that has gone.
+    var formerPeer = -1
+    /// Whether the connection was reset, so that its end says nothing of what the peer meant.
+    var wasBroken = false
     var random = Random(seed: 0)
 
     /// Whether the end of the stream can be read.

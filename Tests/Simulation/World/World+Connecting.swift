@@ -71,6 +71,8 @@ extension World {
         let accepted = newSocket(isTCP: isTCP, isOurs: isOurs, capacity: capacity)
         sockets[accepted].phase = .connected
         sockets[accepted].peer = socket
+        sockets[accepted].formerPeer = socket
+        sockets[socket].formerPeer = accepted
         sockets[socket].phase = .connected
         sockets[socket].peer = accepted
         sockets[listener].backlog.append(accepted)

@@ -13,8 +13,21 @@ extension World {
         var count = unsafe sockets[socket].inbound.read(into: first)
         if count == first.count { count += unsafe sockets[socket].inbound.read(into: second) }
         turn.bytes += count
+        if sockets[socket].monitor >= 0 { unsafe tapRead(sockets[socket].monitor, count, first, second) }
         madeRoom(forPeerOf: socket)
         return .bytes(count, isShort: count < wanted)
+    }
+
+    private func tapRead(
+        _ monitor: Int,
+        _ count: Int,
+        _ first: UnsafeMutableRawBufferPointer,
+        _ second: UnsafeMutableRawBufferPointer
+    ) {
+        let direct = min(count, first.count)
+        unsafe monitorRead(monitor, UnsafeRawBufferPointer(rebasing: first[..<direct]))
+        guard count > direct else { return }
+        unsafe monitorRead(monitor, UnsafeRawBufferPointer(rebasing: second[..<(count - direct)]))
     }
 
     private func receiveNothing(_ socket: Int) -> SocketTransfer {
@@ -58,6 +71,7 @@ extension World {
         for unsaferun in unsafe [first, second, third] where left > 0 {
             let part = unsafe UnsafeRawBufferPointer(rebasing: run[..<min(run.count, left)])
             unsafe sockets[peer].inbound.write(part)
+            if sockets[socket].monitor >= 0, part.count > 0 { unsafe monitorWrite(sockets[socket].monitor, part) }
             left -= part.count
         }
         let count = min(room, wanted)
@@ -150,6 +164,7 @@ extension World {
         sockets[peer].peerHasEnded = true
         if hasUnread {
             coverage.count(.reset)
+            if sockets[peer].isTCP { sockets[peer].wasBroken = true }
             sockets[peer].failure = .reset
             if sockets[peer].isTCP {
                 sockets[peer].inbound.dropInvisible()
@@ -165,6 +180,7 @@ extension World {
     /// Breaks a connection from below: both ends get a reset, and what is under way is lost.
     func breakConnection(_ socket: Int) {
         for end in [socket, sockets[socket].peer] where end >= 0 && sockets[end].isOpen {
+            sockets[end].wasBroken = true
             sockets[end].failure = .reset
             sockets[end].inbound.dropInvisible()
             sockets[end].peer = -1

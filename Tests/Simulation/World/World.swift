@@ -1,3 +1,5 @@
+internal import FrameTransport
+
 /// Everything that one history takes place in: clock, sockets, paths, threads and whoever uses them.
 ///
 /// It is used again for the next history, with its memory.
@@ -19,6 +21,17 @@ final class World {
     var actors: [ActorIndex] = []
     var peers: [ScriptedPeer] = []
     var peerCount = 0
+
+    var senders: [SimSender] = []
+    var servers: [SimServer] = []
+    var serverPlans: [(plan: ServerPlan, usesTokens: Bool, current: Int)] = []
+    var receivers: [SimReceiver] = []
+    var budgets: [SimBudget] = []
+    var fanOuts: [SimFanOut] = []
+    var readers: [SimReader] = []
+    var monitors: [SenderMonitor] = []
+    var timers: [(timer: ProgramTimer, owner: ProgramOwner)] = []
+    let pool = BytePool(maximumIdleBytes: 16 << 20)
 
     var eventCount = 0
     var coverage = Coverage()
@@ -43,6 +56,15 @@ final class World {
         while threads.count < threadCount { threads.append(SimThread()) }
         for index in threads.indices { threads[index].reset() }
         peerCount = 0
+        senders.removeAll(keepingCapacity: true)
+        servers.removeAll(keepingCapacity: true)
+        serverPlans.removeAll(keepingCapacity: true)
+        receivers.removeAll(keepingCapacity: true)
+        budgets.removeAll(keepingCapacity: true)
+        fanOuts.removeAll(keepingCapacity: true)
+        readers.removeAll(keepingCapacity: true)
+        monitors.removeAll(keepingCapacity: true)
+        timers.removeAll(keepingCapacity: true)
         (descriptors, descriptorLimit) = (0, .max)
         eventCount = 0
         coverage.beginHistory()
@@ -81,4 +103,5 @@ struct TurnCount {
     var bytes = 0
     var messages = 0
     var writes = 0
+    var accepts = 0
 }

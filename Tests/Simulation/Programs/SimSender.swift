@@ -1,0 +1,79 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// A sender of this package: its machines, and what the shell around them keeps.
+final class SimSender {
+    let index: Int
+    let plan: SenderPlan
+    let tokens: HandshakeTokens?
+
+    var machine: SenderMachine
+    var lane: SendLaneMachine
+    var socket = -1
+    var registration = -1
+    var timer = -1
+
+    // The program.
+    /// Frames that were offered, by number from 1.
+    var offers: [Offer] = []
+    var audioNumber: UInt32 = 0
+    /// Offers that are still to come: the ends of the runs that the plan asked for.
+    var runs: [Run] = []
+    /// The frame that waits for the lane, if frames are sent without an uploader.
+    var ticket = 0
+    var submitted: [Int: UInt32] = [:]
+    /// Callers that wait for an opening, and when each has to be told.
+    var waiters: [Waiter] = []
+    var lastWaiter = 0
+    var content: UInt32 = 0
+
+    // What is known of it.
+    var hasReadStop = false
+    var hasClosed = false
+    /// Whether the program, or its pacing, may repeat a frame by itself.
+    var mayRepeat = false
+    var closeReason: CloseReason?
+    var states: [SocketConnection.State] = []
+    var terms = ReceiverTerms()
+    var sentHeads: [UInt32: FrameHead] = [:]
+    var hello: ControlHello?
+    var settled = 0
+    var lastSequence: UInt64?
+    var lastWritten: UInt32 = 0
+    var hasTurn = false
+
+    struct Offer {
+        var content: UInt32
+        var length: Int
+        var timestamp: UInt64
+        var offeredAt: UInt64
+        /// How often it was written to a connection.
+        var written = 0
+    }
+
+    struct Run {
+        var left: Int
+        var interval: UInt64
+        var length: Int
+        var isStatic: Bool
+    }
+
+    struct Waiter {
+        var id: Int
+        var deadline: UInt64?
+        var cancelledAt: UInt64?
+        var isSettled = false
+    }
+
+    init(_ plan: SenderPlan, index: Int, tokens: HandshakeTokens?) {
+        self.index = index
+        self.plan = plan
+        self.tokens = tokens
+        var configuration = SocketConnection.Configuration()
+        configuration.reopens = plan.reopens
+        configuration.tokens = tokens
+        configuration.padsShortBodies = plan.pads
+        machine = SenderMachine(SenderMachine.Settings(name: "place", configuration))
+        lane = SendLaneMachine(padsShortBodies: plan.pads)
+    }
+}

@@ -1,0 +1,254 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// The tasks that consume a connection, and the program's calls on it.
+extension World {
+    func perform(_ action: Plan.Action, receiver: SimReceiver) {
+        let owner = Owner.receiver(receiver.index)
+        switch action {
+        case .request(let request): execute(.send(request), for: owner, on: receiver.thread)
+        case .closeConnection(let reason):
+            receiver.isClosed = true
+            receiver.closeReasonSent = reason
+            execute(.close(reason), for: owner, on: receiver.thread)
+        case .drainConnection:
+            coverage.count(.drain)
+            receiver.isDraining = true
+            execute(.drain, for: owner, on: receiver.thread)
+        case .letGo: letGo(receiver)
+        case .cancelConsumer: cancelConsumer(receiver)
+        case .joinFanOut: joinFanOut(receiver)
+        case .leaveFanOut: leaveFanOut(receiver)
+        default: break
+        }
+    }
+
+    func startConsumers(_ receiver: SimReceiver) {
+        consumeFrames(receiver)
+        consumeAudio(receiver)
+        consumeStatuses(receiver)
+    }
+
+    func step(_ timer: ProgramTimer, of receiver: SimReceiver) {
+        switch timer {
+        case .consumer:
+            receiver.frames.isBusy = false
+            frameConsumerGoesOn(receiver)
+        case .audioConsumer: audioConsumerGoesOn(receiver)
+        case .statusConsumer: statusConsumerGoesOn(receiver)
+        case .reader(let index): readerGoesOn(index)
+        default: break
+        }
+    }
+
+    // MARK: Frames
+
+    /// The machine delivers a frame.
+    func deliver(_ frame: Frame, to receiver: SimReceiver) {
+        let grant = receiver.bodyGrant
+        receiver.bodyGrant = nil
+        receiver.delivered += 1
+        if servers[receiver.server].plan.usesDelegate {
+            if let grant { giveBack(grant, budget: receiver.budget) }
+            return received(frame, by: receiver)
+        }
+        if receiver.isAsking {
+            if let grant { giveBack(grant, budget: receiver.budget) }
+            receiver.answer = frame
+            return
+        }
+        if let grant { receiver.grants[frame.index] = grant }
+        let before = receiver.mailbox.replaced
+        let (isAccepted, woken) = receiver.mailbox.put(frame, weight: frame.jpeg.count)
+        if receiver.mailbox.replaced != before || !isAccepted {
+            coverage.count(.supersededFrame)
+            // The grants of those that gave way go back with them.
+            for (index, bytes) in receiver.grants where index < frame.index || !isAccepted {
+                receiver.grants[index] = nil
+                giveBack(bytes, budget: receiver.budget)
+            }
+        }
+        if let woken, woken == receiver.frames.waiter { wakeFrames(receiver) }
+        if !servers[receiver.server].plan.deliversNewest {
+            check(.readAheadIsBounded, receiver.mailbox.count <= 4, "\(receiver.mailbox.count) frames are read ahead")
+        }
+    }
+
+    func wakeFrames(_ receiver: SimReceiver) {
+        guard !receiver.frames.hasBeenWoken else { return }
+        receiver.frames.hasBeenWoken = true
+        if receiver.isInline {
+            execute(.consume, for: .receiver(receiver.index), on: receiver.thread)
+        } else {
+            schedule(.consumer, .receiver(receiver.index), after: random.time(in: 1_000...40_000))
+        }
+    }
+
+    /// The pace has changed: a consumer that was silent may go on.
+    func wakeConsumer(_ receiver: SimReceiver) {
+        guard receiver.isTaken, !receiver.frames.isBusy else { return }
+        consumeFrames(receiver)
+    }
+
+    private func frameConsumerGoesOn(_ receiver: SimReceiver) {
+        if let waiter = receiver.frames.waiter, receiver.frames.hasBeenWoken {
+            receiver.frames.waiter = nil
+            receiver.frames.hasBeenWoken = false
+            switch receiver.mailbox.takeDelivery(for: waiter) {
+            case .element(let frame): return consumed(frame, mustCallProducer: false, by: receiver)
+            case .end(let error): return framesEnded(receiver, error)
+            }
+        }
+        consumeFrames(receiver)
+    }
+
+    /// The consumer asks for the next frame.
+    private func consumeFrames(_ receiver: SimReceiver) {
+        let server = servers[receiver.server]
+        guard receiver.isTaken, !receiver.frames.isBusy, receiver.frames.waiter == nil, !receiver.isLetGo,
+            !receiver.frames.hasEnded, !server.plan.usesDelegate
+        else { return }
+        if case .silent = server.pace { return }
+        if receiver.isInline { return execute(.consume, for: .receiver(receiver.index), on: receiver.thread) }
+        if let (frame, mustCall) = receiver.mailbox.take() {
+            return consumed(frame, mustCallProducer: mustCall, by: receiver)
+        }
+        waitForFrames(receiver)
+    }
+
+    private func waitForFrames(_ receiver: SimReceiver) {
+        let waiter = receiver.mailbox.makeWaiter()
+        switch receiver.mailbox.wait(waiter) {
+        case .wait: receiver.frames.waiter = waiter
+        case .delivery(.element(let frame), let mustCall):
+            consumed(frame, mustCallProducer: mustCall, by: receiver)
+        case .delivery(.end(let error), _): framesEnded(receiver, error)
+        }
+    }
+
+    /// A consumer that runs on the connection's thread goes on: it takes what is there, and reads the socket itself.
+    func consumeInline(_ receiver: SimReceiver) {
+        if receiver.frames.hasBeenWoken { return frameConsumerGoesOn(receiver) }
+        guard !receiver.frames.isBusy, receiver.frames.waiter == nil, !receiver.frames.hasEnded, !receiver.isLetGo else {
+            return
+        }
+        if case .silent = servers[receiver.server].pace { return }
+        if let (frame, mustCall) = receiver.mailbox.take() {
+            return consumed(frame, mustCallProducer: mustCall, by: receiver)
+        }
+        if receiver.closeReason == nil, receiver.machine.beginInline() {
+            receiver.isAsking = true
+            run(receiver)
+            receiver.isAsking = false
+            if let frame = receiver.answer {
+                receiver.answer = nil
+                execute(.runAgain, for: .receiver(receiver.index), on: receiver.thread)
+                return consumed(frame, mustCallProducer: false, by: receiver)
+            }
+        }
+        waitForFrames(receiver)
+    }
+
+    private func consumed(_ frame: Frame, mustCallProducer: Bool, by receiver: SimReceiver) {
+        if mustCallProducer { execute(.roomAvailable, for: .receiver(receiver.index), on: receiver.thread) }
+        if let bytes = receiver.grants.removeValue(forKey: frame.index) { giveBack(bytes, budget: receiver.budget) }
+        if receiver.closeReason != nil, receiver.mailbox.count == 0, receiver.audio.count == 0 { forgetUnread(receiver) }
+        received(frame, by: receiver)
+        publish(frame, of: receiver)
+        receiver.frames.isBusy = true
+        let delay: UInt64 = if case .slow(let time) = servers[receiver.server].pace { time } else { 2_000 }
+        schedule(.consumer, .receiver(receiver.index), after: delay)
+    }
+
+    private func framesEnded(_ receiver: SimReceiver, _ error: TransportError?) {
+        if receiver.wasCancelled {
+            // A cancelled consumer gets the end; another one goes on where it stopped.
+            receiver.wasCancelled = false
+            receiver.frames.isBusy = true
+            return schedule(.consumer, .receiver(receiver.index), after: 50_000)
+        }
+        guard receiver.closeReason != nil || receiver.isLetGo || receiver.isEnding else {
+            return violate(.reasons, "the frames of connection \(receiver.index) end, which goes on")
+        }
+        receiver.frames.hasEnded = true
+        endOfFrames(receiver, error)
+    }
+
+    /// The task that consumes frames is cancelled, and another one takes its place.
+    private func cancelConsumer(_ receiver: SimReceiver) {
+        guard let waiter = receiver.frames.waiter, !receiver.frames.hasBeenWoken else { return }
+        coverage.count(.cancelled)
+        receiver.wasCancelled = true
+        check(.promptness, receiver.mailbox.cancel(waiter), "a cancelled consumer is not woken")
+        wakeFrames(receiver)
+    }
+
+    // MARK: Audio and statuses
+
+    func deliver(_ message: AudioMessage, to receiver: SimReceiver) {
+        let (_, woken) = receiver.audio.put(message, weight: message.samples.count)
+        check(.audioIsBounded, receiver.audio.count <= 64, "\(receiver.audio.count) audio messages wait")
+        if let woken, woken == receiver.audioConsumer.waiter { wakeAudio(receiver) }
+    }
+
+    func deliver(_ status: SenderStatus, to receiver: SimReceiver) {
+        receiver.lastStatus = status
+        let (_, woken) = receiver.statuses.put(status)
+        check(.latestSixteen, receiver.statuses.count <= 16, "\(receiver.statuses.count) statuses wait")
+        if let woken, woken == receiver.statusConsumer.waiter { wakeStatus(receiver) }
+    }
+
+    func wakeAudio(_ receiver: SimReceiver) {
+        guard !receiver.audioConsumer.hasBeenWoken else { return }
+        receiver.audioConsumer.hasBeenWoken = true
+        schedule(.audioConsumer, .receiver(receiver.index), after: random.time(in: 1_000...40_000))
+    }
+
+    func wakeStatus(_ receiver: SimReceiver) {
+        guard !receiver.statusConsumer.hasBeenWoken else { return }
+        receiver.statusConsumer.hasBeenWoken = true
+        schedule(.statusConsumer, .receiver(receiver.index), after: random.time(in: 1_000...40_000))
+    }
+
+    private func audioConsumerGoesOn(_ receiver: SimReceiver) {
+        guard let waiter = receiver.audioConsumer.waiter else { return }
+        receiver.audioConsumer.waiter = nil
+        receiver.audioConsumer.hasBeenWoken = false
+        switch receiver.audio.takeDelivery(for: waiter) {
+        case .element(let message): received(message, by: receiver)
+        case .end: return receiver.audioConsumer.hasEnded = true
+        }
+        consumeAudio(receiver)
+    }
+
+    private func consumeAudio(_ receiver: SimReceiver) {
+        guard receiver.isTaken, !receiver.audioConsumer.hasEnded, receiver.audioConsumer.waiter == nil else { return }
+        while let (message, _) = receiver.audio.take() { received(message, by: receiver) }
+        if receiver.closeReason != nil, receiver.mailbox.count == 0 { forgetUnread(receiver) }
+        let waiter = receiver.audio.makeWaiter()
+        switch receiver.audio.wait(waiter) {
+        case .wait: receiver.audioConsumer.waiter = waiter
+        case .delivery(.element(let message), _): received(message, by: receiver)
+        case .delivery(.end, _): receiver.audioConsumer.hasEnded = true
+        }
+    }
+
+    private func statusConsumerGoesOn(_ receiver: SimReceiver) {
+        guard let waiter = receiver.statusConsumer.waiter else { return }
+        receiver.statusConsumer.waiter = nil
+        receiver.statusConsumer.hasBeenWoken = false
+        if case .end = receiver.statuses.takeDelivery(for: waiter) { return receiver.statusConsumer.hasEnded = true }
+        consumeStatuses(receiver)
+    }
+
+    private func consumeStatuses(_ receiver: SimReceiver) {
+        guard receiver.isTaken, !receiver.statusConsumer.hasEnded, receiver.statusConsumer.waiter == nil else { return }
+        while receiver.statuses.take() != nil {}
+        let waiter = receiver.statuses.makeWaiter()
+        if case .delivery(.end, _) = receiver.statuses.wait(waiter) {
+            receiver.statusConsumer.hasEnded = true
+        } else {
+            receiver.statusConsumer.waiter = waiter
+        }
+    }
+}

@@ -30,6 +30,11 @@ static void send_without_delay(int descriptor, int family) {
     if (family == AF_INET) setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+static void reuse_address(int descriptor, int family) {
+    int on = 1;
+    if (family == AF_INET) setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+}
+
 static int family_of(int descriptor) {
     struct sockaddr_storage address = {0};
     socklen_t length = sizeof address;
@@ -41,6 +46,14 @@ int frame_socket_port(int descriptor) {
     socklen_t length = sizeof address;
     if (getsockname(descriptor, (struct sockaddr *)&address, &length) < 0) return -1;
     return ntohs(address.sin_port);
+}
+
+int frame_socket_is_own_peer(int descriptor) {
+    struct sockaddr_in own = {0}, peer = {0};
+    socklen_t own_length = sizeof own, peer_length = sizeof peer;
+    if (getsockname(descriptor, (struct sockaddr *)&own, &own_length) < 0) return -1;
+    if (getpeername(descriptor, (struct sockaddr *)&peer, &peer_length) < 0) return -1;
+    return own.sin_family == AF_INET && own.sin_port == peer.sin_port && own.sin_addr.s_addr == peer.sin_addr.s_addr;
 }
 
 static bool has_option(int descriptor, int option, int wanted) {
@@ -161,6 +174,7 @@ int frame_wakeup_signal(int wakeup) {
 int frame_socket_create(int family) {
     int descriptor = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor >= 0) send_without_delay(descriptor, family);
+    if (descriptor >= 0) reuse_address(descriptor, family);
     return descriptor;
 }
 
@@ -271,7 +285,9 @@ static int prepared(int descriptor) {
 }
 
 int frame_socket_create(int family) {
-    return prepared(socket(family, SOCK_STREAM, 0));
+    int descriptor = prepared(socket(family, SOCK_STREAM, 0));
+    if (descriptor >= 0) reuse_address(descriptor, family);
+    return descriptor;
 }
 
 int frame_socket_accept(int listener) {

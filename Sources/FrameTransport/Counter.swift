@@ -9,4 +9,9 @@ final class Counter: Sendable {
     func increment() {
         count.wrappingAdd(1, ordering: .relaxed)
     }
+
+    /// Counts up, and returns the new number, which no other call returns.
+    func next() -> Int {
+        count.wrappingAdd(1, ordering: .relaxed).newValue
+    }
 }

@@ -55,7 +55,7 @@ extension HandshakeTokens {
 }
 
 /// Reads the other side's token, byte for byte, and compares it in a time that does not tell how much of it is right.
-package struct TokenReader {
+package struct TokenReader: Sendable {
     private let expected: [UInt8]
     private var count = 0
     private var difference: UInt8 = 0
@@ -78,6 +78,14 @@ package struct TokenReader {
     package mutating func take(_ bytes: UnsafeRawBufferPointer) {
         for index in 0..<min(bytes.count, remaining) {
             unsafe difference |= bytes[index] ^ expected[count]
+            count += 1
+        }
+    }
+
+    /// Takes bytes, at most ``remaining``.
+    package mutating func take(_ bytes: Span<UInt8>) {
+        for index in 0..<min(bytes.count, remaining) {
+            difference |= bytes[index] ^ expected[count]
             count += 1
         }
     }

@@ -133,7 +133,7 @@
                 return
             }
             #expect(error.code == .connectionLost && error.systemError == .reset)
-            guard reopens else { return #expect(await connection.closed() == .failed(error)) }
+            guard reopens else { return #expect(try await connection.closed() == .failed(error)) }
             let next = try directory.server()
             #expect(await events.next() == .didOpen)
             try await connection.send(FrameMessage([4, 5, 6]))

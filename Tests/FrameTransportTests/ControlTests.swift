@@ -155,7 +155,7 @@ import Testing
         let (server, sender, receiver) = try await pair()
         defer { server.close() }
         receiver.close(reason)
-        #expect(await sender.closed() == .closedByPeer(reason))
+        #expect(try await sender.closed() == .closedByPeer(reason))
         #expect(await receiver.closed() == .closedLocally(reason))
         #expect(sender.closeReason?.error == nil)
     }
@@ -169,7 +169,7 @@ import Testing
         sender.close(reason)
         #expect(await statuses.next()?.state == .stopped(reason))
         #expect(await receiver.closed() == .closedByPeer(reason))
-        #expect(await sender.closed() == .closedLocally(reason))
+        #expect(try await sender.closed() == .closedLocally(reason))
     }
 
     @Test func `an unknown request is counted and skipped by its length`() async throws {

@@ -39,7 +39,7 @@
                     #expect(try await frames.next()?.index == 0)
                     // Either side may be the one to end it.
                     if round.isMultiple(of: 2) { connection.close() } else { received.close() }
-                    _ = await (connection.closed(), received.closed())
+                    _ = try await (connection.closed(), received.closed())
                 }
                 #expect(await eventually { descriptorsAdded(to: before).isEmpty })
                 _ = (first, firstReceived)
@@ -105,7 +105,7 @@
                         server.close()
                         await server.closed()
                         connection.close()
-                        _ = await connection.closed()
+                        _ = try await connection.closed()
                     }
                     #expect(await eventually { thread == nil })
                 }

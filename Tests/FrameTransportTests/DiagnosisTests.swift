@@ -192,7 +192,7 @@
             let connection = try #require(try await firstConnection(of: server))
             var frames = connection.frames.makeAsyncIterator()
             #expect(try await frames.next() == nil)
-            #expect(await connection.closed().error == nil)
+            #expect(try await connection.closed().error == nil)
         }
 
         @Test func `a server that wants tokens answers as any other`() async throws {

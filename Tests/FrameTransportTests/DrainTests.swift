@@ -35,7 +35,7 @@ import Testing
         #expect(try await sender.read(1) == [])
         sender.finishWriting()
         #expect(try await frames(of: connection) == bodies(20))
-        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
         await server.closed()
         #expect(directory.names.isEmpty)
     }
@@ -54,7 +54,7 @@ import Testing
             if count == 10 { server.drain() }
         }
         #expect(count >= 10)
-        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
         await #expect(throws: RawSocket.Failure.self) { try await writing.value }
         await server.closed()
     }
@@ -107,7 +107,7 @@ import Testing
         for body in bodies { try await sender.send(FrameMessage(body)) }
         server.drain()
         #expect(try await frames(of: connection) == bodies)
-        #expect(await sender.closed().error == nil)
+        #expect(try await sender.closed().error == nil)
         await server.closed()
     }
 

@@ -16,10 +16,10 @@ import Testing
     @Test func `news of a write that failed on an earlier socket leaves the next one alone`() async throws {
         let server = try directory.server()
         let driver = ConnectingDriver(.path(directory.socket), configuration: .init())
-        let opening = Openings.Opening(limit: nil)
+        let opening = Opening(limit: nil)
         driver.thread.execute { driver.open(for: opening) }
         try await opening.result.wait().get()
-        driver.thread.execute { driver.endIfBroken() }
+        driver.thread.execute { driver.laneChanged() }
         await driver.thread.settle()
         #expect(driver.lane.isOpen)
         driver.thread.execute { driver.close(.stoppedByUser) }

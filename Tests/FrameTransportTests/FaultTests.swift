@@ -90,7 +90,7 @@
                 if number > numbers[frameCount - 1], received.has(number) { break }
             }
             connection.close()
-            _ = await connection.closed()
+            _ = try await connection.closed()
             return failed
         }
 

@@ -33,7 +33,7 @@ import Testing
         var frames = received.frames.makeAsyncIterator()
         #expect(try await frames.next()?.jpeg.array() == body(1, count: 20_000))
         connection.close()
-        _ = await connection.closed()
+        _ = try await connection.closed()
         var states: [SocketConnection.State] = []
         for await state in connection.states { states.append(state) }
         #expect(states == [.started, .handshaking, .connected, .closed])
@@ -64,7 +64,7 @@ import Testing
         try await accepted.write(Array("the ghost!".utf8))
         let error = await #expect(throws: TransportError.self) { try await opening.value }
         #expect(error?.code == .tokenRejected)
-        #expect(await connection.closed().error?.code == .tokenRejected)
+        #expect(try await connection.closed().error?.code == .tokenRejected)
         guard case .failed(let failure) = connection.state else {
             Issue.record("the state is \(connection.state)")
             return

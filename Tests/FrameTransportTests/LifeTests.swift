@@ -28,7 +28,7 @@ import Testing
         #expect(try await frames.next()?.jpeg.array() == body(1, count: 100))
         let error = await #expect(throws: TransportError.self) { try await frames.next() }
         #expect(error?.code == .connectionLost)
-        #expect(await connection.closed() == .failed(try #require(error)))
+        #expect(try await connection.closed() == .failed(try #require(error)))
         withExtendedLifetime(server) {}
     }
 
@@ -94,7 +94,7 @@ import Testing
         server.close()
         _ = await sending.result
         connection.close()
-        _ = await connection.closed()
+        _ = try await connection.closed()
         await server.closed()
     }
 
@@ -117,10 +117,10 @@ import Testing
                 }
             }
             // Each has one reason, and keeps it.
-            let reasons = await (connection.closed(), received.closed())
+            let reasons = try await (connection.closed(), received.closed())
             connection.close()
             received.close(.callEnded)
-            #expect(await (connection.closed(), received.closed()) == reasons)
+            #expect(try await (connection.closed(), received.closed()) == reasons)
             await server.closed()
             #expect(directory.names == [])
         }
@@ -133,7 +133,7 @@ import Testing
         let received = try #require(try await firstConnection(of: server))
         connection.close()
         #expect(await received.closed() == .closedByPeer(.stoppedByUser))
-        _ = await connection.closed()
+        _ = try await connection.closed()
         let sendError = await #expect(throws: TransportError.self) { try await connection.send(FrameMessage([1])) }
         #expect(sendError?.code == .closed)
         let openError = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
@@ -227,7 +227,7 @@ import Testing
                         unsafe send(attacker.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                     }
                     let connection = try #require(try await connections.next())
-                    #expect(await connection.closed().error?.code == .malformedMessage)
+                    #expect(try await connection.closed().error?.code == .malformedMessage)
                     attacker.close()
                     if round % 100 == 0 {
                         try await innocent.write(message(body(round, count: 5000)))

@@ -162,7 +162,7 @@ import Testing
         connection.close()
         #expect(await events.next() == .didClose(.closedLocally(.stoppedByUser)))
         #expect(await events.next() == nil)
-        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
     }
 
     @Test func `a broken connection is told with its error`() async throws {
@@ -178,7 +178,7 @@ import Testing
         guard case .didClose(.failed(let error)) = await events.next() else { return #expect(Bool(false)) }
         #expect(error.code == .connectionLost)
         #expect(error.systemError?.rawValue == ECONNRESET)
-        #expect(await connection.closed() == .failed(error))
+        #expect(try await connection.closed() == .failed(error))
         #expect(await events.next() == nil)
         #expect(!connection.isOpen)
     }
@@ -187,7 +187,7 @@ import Testing
         let server = try directory.server()
         let connection = directory.connection()
         connection.close()
-        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
         connection.open()
         let opening = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         #expect(opening?.code == .closed)

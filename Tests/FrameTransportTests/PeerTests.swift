@@ -31,7 +31,7 @@ import Testing
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         #expect(error?.code == .peerRefused && error?.path == directory.socket)
         #expect(error?.description.contains("belongs to user \(geteuid())") == true)
-        #expect(await connection.closed() == .failed(try #require(error)))
+        #expect(try await connection.closed() == .failed(try #require(error)))
         #expect(try await server.accepted().read(1).isEmpty)
         // Whoever asks later is told the same.
         let later = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }

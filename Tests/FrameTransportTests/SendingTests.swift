@@ -140,7 +140,7 @@ import Testing
         #expect(try await Data(first + peer.read(.max - 1)) == Data(message(Self.large)))
         try await sent
         peer.close()
-        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
     }
 
     @Test func `a message under way is completed though everybody has let go of its connection`() async throws {
@@ -164,7 +164,7 @@ import Testing
         let sending = Task { try await connection.send(FrameMessage(Self.large)) }
         _ = try await peer.read(1)
         connection.close()
-        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
         let error = await #expect(throws: TransportError.self) { try await sending.value }
         #expect(error?.code == .connectionLost)
     }
@@ -207,7 +207,7 @@ import Testing
                 #expect(error?.code == .connectionLost)
                 #expect(error?.systemError?.rawValue == EPIPE)
             }
-            #expect(await connection.closed() == .closedByPeer(.stoppedByUser))
+            #expect(try await connection.closed() == .closedByPeer(.stoppedByUser))
         }
     }
 

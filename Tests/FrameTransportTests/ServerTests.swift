@@ -27,7 +27,7 @@ import Testing
                         )
                     }
                     connection.close()
-                    #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+                    #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
                 }
             }
             var taken = 0
@@ -81,7 +81,7 @@ import Testing
         try await client.write(sent.flatMap { message($0) })
         client.finishWriting()
         // Nobody consumes, and yet the server reads to the end.
-        #expect(await connection.closed() == .closedByPeer(.stoppedByUser))
+        #expect(try await connection.closed() == .closedByPeer(.stoppedByUser))
         #expect(connection.supersededFrames == 99)
         var frames = connection.frames.makeAsyncIterator()
         let frame = try #require(try await frames.next())
@@ -133,7 +133,7 @@ import Testing
         connection.close()
         #expect(try await client.read(1).isEmpty)
         client.close()
-        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
         var frames = connection.frames.makeAsyncIterator()
         #expect(try await frames.next()?.jpeg.array() == body(0, count: 100))
         #expect(try await frames.next() == nil)

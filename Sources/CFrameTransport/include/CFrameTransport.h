@@ -48,11 +48,14 @@ int frame_wakeup_create(int poller);
 int frame_wakeup_signal(int wakeup);
 
 /// Makes a stream socket of the given family (AF_UNIX or AF_INET) that is non-blocking, closed on exec, and raises no
-/// SIGPIPE; over TCP it sends without delay.
+/// SIGPIPE; over TCP it sends without delay, and may be bound to a port of which connections still wait for their time to pass.
 int frame_socket_create(int family);
 
 /// Accepts a connection, with the same properties as `frame_socket_create` gives.
 int frame_socket_accept(int listener);
+
+/// Whether a TCP socket is connected to itself: 1 or 0.
+int frame_socket_is_own_peer(int descriptor);
 
 /// The port that a TCP socket is bound to.
 int frame_socket_port(int descriptor);

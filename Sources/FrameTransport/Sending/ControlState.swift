@@ -1,7 +1,7 @@
 internal import FrameWire
 internal import Locking
 
-/// What the receiver has asked of the sender, on one connection after the other.
+/// What the receiver has asked of the sender, on one connection after the other, for any thread to read.
 final class ControlState: Sendable {
     private struct State {
         var hello: ControlHello?
@@ -12,7 +12,7 @@ final class ControlState: Sendable {
     let requests = Mailbox<ControlRequest>(capacity: 16, overflow: .replacesOldest)
     private let state = Locked(State())
 
-    /// How the receiver introduced itself; nil where it did not, as no plain one does.
+    /// How the receiver introduced itself; nil if it did not, as no plain one does.
     var hello: ControlHello? { state.withLock { $0.hello } }
 
     /// How many requests were not understood.
@@ -23,21 +23,17 @@ final class ControlState: Sendable {
         state.withLock { $0.handler = handler }
     }
 
-    /// A new receiver has asked for nothing yet.
-    func reset() {
-        state.withLock { $0.hello = nil }
+    func note(_ hello: ControlHello?) {
+        state.withLock { $0.hello = hello }
     }
 
     func skip() {
         state.withLock { $0.skippedRequests += 1 }
     }
 
-    /// Notes a request, and passes it on.
-    func take(_ request: ControlRequest) {
-        let handler = state.withLock { state in
-            if case .hello(let hello) = request { state.hello = hello }
-            return state.handler
-        }
+    /// Passes a request on to the handler and to the sequence of requests.
+    func pass(on request: ControlRequest) {
+        let handler = state.withLock { $0.handler }
         handler?(request)
         requests.put(request)
     }

@@ -1,16 +1,19 @@
 internal import FrameWire
 
-/// What a sender writes.
+/// A message that a sender writes.
 enum OutgoingMessage: Sendable {
     case frame(FrameMessage)
     case audio(AudioMessage)
     case status(SenderStatus)
-
-    var isAudio: Bool { if case .audio = self { true } else { false } }
 }
 
-/// Writes one message at a time to a socket, head, body and padding in one call, and goes on where the socket was full.
-@safe struct MessageWriter: ~Copyable {
+/// Encodes one message at a time, and knows how much of it has been written.
+///
+/// It writes nothing itself: it hands out the rest of the message as runs of memory, and is told how many bytes were taken.
+@safe package struct MessageWriter: ~Copyable {
+    /// The rest of a message: three runs of memory, to be written one after the other.
+    package typealias Runs = (head: MemoryRun, body: MemoryRun, padding: MemoryRun)
+
     private let head: MemoryRun
     private var headCount = 0
     private var body: FrameBytes?
@@ -29,7 +32,7 @@ enum OutgoingMessage: Sendable {
         return unsafe run
     }()
 
-    /// The longest head of any kind, with room to spare.
+    /// The longest header of any kind, with room to spare.
     private static let headCapacity = 512
 
     init() {
@@ -41,12 +44,12 @@ enum OutgoingMessage: Sendable {
     }
 
     /// How many bytes of the message have been written.
-    var progress: Int { written }
+    var progress: Int { isWriting ? written : 0 }
 
     /// How many bytes the message has.
     var messageByteCount: Int { headCount + (body?.count ?? 0) + padding }
 
-    /// Takes up a message; no other is under way.
+    /// Begins a message; no other is under way.
     mutating func begin(_ message: OutgoingMessage, padsShortBodies: Bool) {
         written = 0
         padding = 0
@@ -85,22 +88,22 @@ enum OutgoingMessage: Sendable {
         isWriting = false
     }
 
-    /// Writes as much as the socket takes; true when the message is out.
-    mutating func write(to socket: Int32) throws(Errno) -> Bool {
-        guard isWriting else { return true }
+    /// The rest of the message; valid until the message ends.
+    var runs: Runs {
         let bodyCount = body?.count ?? 0
         let bodyStart = max(0, written - headCount)
         let paddingStart = max(0, bodyStart - bodyCount)
-        let runs = unsafe (
+        return unsafe (
             MemoryRun(rebasing: head[min(written, headCount)..<headCount]),
             body?.run(from: bodyStart) ?? MemoryRun(start: nil, count: 0),
-            MemoryRun(rebasing: Self.zeroes[paddingStart..<max(paddingStart, padding)])
+            MemoryRun(rebasing: Self.zeroes[min(paddingStart, padding)..<padding])
         )
-        let transfer = try unsafe Syscalls.send(to: socket, runs.0, runs.1, runs.2)
-        guard case .bytes(let count, _) = transfer else { return false }
+    }
+
+    /// Notes that `count` more bytes have been written, and returns whether the message is complete.
+    mutating func advance(by count: Int) -> Bool {
         written += count
-        // A short count says that the socket is full: it reports when it has room again, so there is no need to ask now.
-        guard written == messageByteCount else { return false }
+        guard written >= messageByteCount else { return false }
         abandon()
         return true
     }

@@ -1,74 +1,80 @@
 internal import FrameWire
 internal import Locking
 
-/// The part of a connection that any thread may use: the socket while it is open, and what goes out over it.
+/// The part of a connection that any thread may use: its ``SendLaneMachine``, and the socket while it is open.
 ///
-/// One frame may be under way or next; sound and statuses queue up, and go before the next frame, so that they never wait
-/// for more than the message under way. The caller's own thread writes; only what the socket did not take at once is left
-/// for the I/O thread.
+/// The caller's own thread writes; only what the socket did not take at once is left for the I/O thread.
 final class SendLane: Sendable {
     typealias Completion = @Sendable (Result<Void, TransportError>) -> Void
-
-    /// How far the lane got.
-    enum Progress {
-        /// The system has all there was.
-        case sent
-        /// The socket is full; the I/O thread goes on when it has room.
-        case waiting
-        /// The connection broke.
-        case broken(Errno)
-    }
-
-    /// How much sound and how many statuses wait at most.
-    fileprivate static let queueCapacity = 64
+    typealias Progress = SendLaneMachine.Progress
 
     fileprivate struct State: ~Copyable {
+        var machine: SendLaneMachine
         var socket: OwnedDescriptor?
-        var isAccepting = false
-        /// How a write to the socket in use has failed.
-        var failure: Errno?
-        /// What the receiver wants; of one that said nothing, as every plain one, pictures.
-        var wants = ControlWants.pictures
-        /// Whether the receiver wants nothing for now.
-        var isPaused = false
-        var writer = MessageWriter()
-        /// Of the frame that is being written.
+        /// Of the one frame that is next or under way.
         var completion: Completion?
-        var nextFrame: (message: FrameMessage, completion: Completion)?
-        var queue: [OutgoingMessage] = []
-        var droppedAudio = 0
-        /// Bytes written, over all messages: it grows while the peer reads.
-        var bytesWritten = 0
-        /// How long a message may be before the socket's buffer is made larger.
-        var fittingByteCount = 0
-        let padsShortBodies: Bool
+    }
+
+    /// What is called once the lock is released: it may use the lane.
+    fileprivate struct Settled {
+        let completion: Completion
+        let result: Result<Void, TransportError>
     }
 
     private let state: Locked<State>
+    private let tickets = Counter()
 
     init(padsShortBodies: Bool) {
-        state = Locked(State(padsShortBodies: padsShortBodies))
+        state = Locked(State(machine: SendLaneMachine(padsShortBodies: padsShortBodies)))
     }
 
-    /// Whether messages are taken.
-    var isOpen: Bool { state.withLock { $0.isAccepting } }
-
-    /// How a write to the socket in use has failed.
-    var failure: Errno? { state.withLock { $0.failure } }
+    /// Whether messages are accepted.
+    var isOpen: Bool { state.withLock { $0.machine.isAccepting } }
 
     /// What the receiver wants.
-    var wants: ControlWants { state.withLock { $0.wants } }
+    var wants: ControlWants { state.withLock { $0.machine.wants } }
 
     /// Whether the receiver wants nothing for now.
-    var isPaused: Bool { state.withLock { $0.isPaused } }
+    var isPaused: Bool { state.withLock { $0.machine.isPaused } }
 
-    /// How many messages of sound were not sent.
-    var droppedAudio: Int { state.withLock { $0.droppedAudio } }
+    /// How many audio messages were not sent.
+    var droppedAudio: Int { state.withLock { $0.machine.droppedAudio } }
 
-    /// While something is under way, a number that grows as the peer takes it; nil where nothing is.
-    var bytesUnderWay: Int? {
-        state.withLock { $0.writer.isWriting ? $0.bytesWritten + $0.writer.progress : nil }
+    /// How far the lane got.
+    var progress: Progress { state.withLock { $0.machine.progress } }
+
+    // MARK: From any thread
+
+    /// Makes a ticket, by which a frame can be cancelled.
+    func makeTicket() -> Int { tickets.next() }
+
+    /// Accepts a frame, and writes what the socket takes.
+    func send(
+        _ message: FrameMessage,
+        ticket: Int,
+        completion: @escaping Completion
+    ) throws(TransportError) -> Progress {
+        try advance { state throws(TransportError) in
+            try state.machine.submit(message, ticket: ticket)
+            state.completion = completion
+            return nil
+        }
     }
+
+    /// Accepts audio, and writes what the socket takes.
+    func send(_ message: AudioMessage) throws(TransportError) -> Progress {
+        try advance { state throws(TransportError) in
+            try state.machine.submit(message)
+            return nil
+        }
+    }
+
+    /// Lets nobody wait any longer for a frame, which is withdrawn unless it has begun.
+    func cancel(_ ticket: Int) {
+        change { $0.machine.cancel(ticket) }
+    }
+
+    // MARK: From the I/O thread
 
     /// Takes a connected socket into use.
     func open(_ socket: consuming OwnedDescriptor) {
@@ -76,169 +82,84 @@ final class SendLane: Sendable {
         let fittingByteCount = Syscalls.sendBuffer(of: socket.rawValue) / 4
         var socket: OwnedDescriptor? = consume socket
         state.withLock { state in
-            state.fittingByteCount = fittingByteCount
             state.socket = socket.take()
-            state.wants = .pictures
-            state.isPaused = false
-            state.isAccepting = true
+            state.machine.open(fittingByteCount: fittingByteCount)
         }
     }
 
-    /// Notes what the receiver has said that it wants.
-    func setWants(_ wants: ControlWants) {
-        withhold { $0.wants = wants }
-    }
-
-    /// Notes whether the receiver wants nothing for now.
-    func setPaused(_ isPaused: Bool) {
-        withhold { $0.isPaused = isPaused }
-    }
-
-    /// Changes what is wanted, and takes back what is not and has not begun: an answer that follows so comes behind the
-    /// last of it.
-    private func withhold(_ change: (inout State) -> Void) {
-        let frame = state.withLock { state -> (completion: Completion, error: TransportError)? in
-            change(&state)
-            let sound = state.queue.count(where: \.isAudio)
-            if sound > 0, state.objection(to: .audio) != nil {
-                state.queue.removeAll(where: \.isAudio)
-                state.droppedAudio += sound
-            }
-            guard state.nextFrame != nil, let error = state.objection(to: .pictures) else { return nil }
-            return state.nextFrame.take().map { ($0.completion, error) }
-        }
-        // Behind the lock: what is called may send the next message.
-        if let (completion, error) = frame { completion(.failure(error)) }
-    }
-
-    /// Takes no more messages; true where none is under way or waits.
-    func stopAccepting() -> Bool {
-        state.withLock { state in
-            state.isAccepting = false
-            return !state.writer.isWriting
-        }
-    }
-
-    /// Takes the socket out of use; frames under way or waiting fail with `error`.
+    /// Closes the socket; the frame that is next or under way fails with `error`.
     func close(_ error: TransportError) {
-        let completions = state.withLock { state -> [Completion] in
+        change { state in
             state.socket = nil
-            state.failure = nil
-            state.isAccepting = false
-            state.writer.abandon()
-            state.queue = []
-            return [state.completion.take(), state.nextFrame.take()?.completion].compactMap(\.self)
+            return state.machine.close(error)
         }
-        for completion in completions { completion(.failure(error)) }
     }
 
-    /// Takes up a frame and writes what the socket takes.
-    func send(_ message: FrameMessage, completion: @escaping Completion) throws(TransportError) -> Progress {
-        try advance { state throws(TransportError) in
-            guard state.isAccepting else { throw TransportError(.closed, "no server is connected") }
-            if let error = state.objection(to: .pictures) { throw error }
-            guard state.completion == nil, state.nextFrame == nil else {
-                throw TransportError(.busy, "an earlier message is still being sent")
+    /// Does what a connection's machine orders, and writes what the socket takes.
+    func execute(_ order: SenderMachine.LaneOrder) -> Progress {
+        advance { state in
+            switch order {
+            case .setWants(let wants, let status): return state.machine.setWants(wants, answering: status)
+            case .setPaused(let isPaused, let status): return state.machine.setPaused(isPaused, answering: status)
+            case .end(let last, let error): return state.machine.end(last: last, withdrawing: error)
+            case .answer(let status): state.machine.send(status)
+            case .resume: state.machine.hasRoom()
+            case .open, .report: break
             }
-            state.nextFrame = (message, completion)
+            return nil
         }
     }
 
-    /// Takes up sound or a status; nil where it is not taken.
-    func send(_ message: OutgoingMessage) -> Progress? {
-        try? advance { state throws(TransportError) in
-            guard state.isAccepting else { throw TransportError(.closed, "no server is connected") }
-            try state.enqueue(message)
-        }
-    }
+    // MARK: Writing
 
-    /// Goes on, now that the socket has room.
-    func resume() -> Progress {
-        advance { _ in }
-    }
-
-    /// Changes what there is to send, and then writes what the socket takes.
-    private func advance<Failure: Error>(_ change: (inout State) throws(Failure) -> Void) throws(Failure) -> Progress {
-        // One at the most: a frame is taken only when the one before is out.
-        var settled: (completion: Completion, result: Result<Void, TransportError>)?
+    /// Changes what there is to send, then writes what the socket takes.
+    private func advance<Failure: Error>(
+        _ change: (inout State) throws(Failure) -> SendLaneMachine.Settlement?
+    ) throws(Failure) -> Progress {
+        // A frame is accepted only when the one before is out, so a change and the writes after it settle at most one.
+        var settled: Settled?
         let progress = try state.withLock { state throws(Failure) -> Progress in
-            try change(&state)
-            return state.write { settled = ($0, $1) }
+            let settlement = try change(&state)
+            settled = state.take(settlement)
+            state.write { settled = $0 }
+            return state.machine.progress
         }
-        // Behind the lock: what is called may send the next message.
-        if let (completion, result) = settled { completion(result) }
+        if let settled { settled.completion(settled.result) }
         return progress
+    }
+
+    private func change(_ change: (inout State) -> SendLaneMachine.Settlement?) {
+        let settled = state.withLock { state in
+            let settlement = change(&state)
+            return state.take(settlement)
+        }
+        if let settled { settled.completion(settled.result) }
     }
 }
 
 extension SendLane.State {
-    /// Why nothing of a kind is to be sent at present; nil where it may.
-    fileprivate func objection(to kind: ControlWants) -> TransportError? {
-        if isPaused { return TransportError(.paused, "the receiver has asked for a pause") }
-        return wants.contains(kind) ? nil : TransportError(.notWanted, "the receiver did not ask for this")
-    }
-
-    fileprivate mutating func enqueue(_ message: OutgoingMessage) throws(TransportError) {
-        if message.isAudio, let error = objection(to: .audio) {
-            droppedAudio += 1
-            throw error
-        }
-        queue.append(message)
-        guard queue.count > SendLane.queueCapacity else { return }
-        if let oldest = queue.firstIndex(where: \.isAudio) {
-            queue.remove(at: oldest)
-            droppedAudio += 1
-        } else {
-            // A receiver that asks and asks and does not read the answers.
-            queue.removeLast()
-        }
+    fileprivate mutating func take(_ settlement: SendLaneMachine.Settlement?) -> SendLane.Settled? {
+        guard let settlement, let completion = completion.take() else { return nil }
+        return SendLane.Settled(completion: completion, result: settlement.result)
     }
 
     /// Writes until nothing is left or the socket is full.
-    ///
-    /// - Parameter settle: called for each frame that is out, and for the one under way where the connection breaks.
-    /// - Returns: how far it got.
-    fileprivate mutating func write(
-        _ settle: (@escaping SendLane.Completion, Result<Void, TransportError>) -> Void
-    ) -> SendLane.Progress {
-        guard failure == nil, let socket = socket?.rawValue else { return .waiting }
-        while writer.isWriting || beginNext(socket) {
+    fileprivate mutating func write(_ settle: (SendLane.Settled) -> Void) {
+        guard let socket = socket?.rawValue else { return }
+        while let write = machine.nextWrite() {
+            if let bytes = write.sendBuffer { Syscalls.setSendBuffer(of: socket, bytes: bytes) }
+            let settlement: SendLaneMachine.Settlement?
             do throws(Errno) {
-                let count = writer.messageByteCount
-                guard try writer.write(to: socket) else { return .waiting }
-                bytesWritten += count
-                if let completion = completion.take() { settle(completion, .success(())) }
+                switch try unsafe Syscalls.send(to: socket, write.runs.head, write.runs.body, write.runs.padding) {
+                case .bytes(let count, _): settlement = machine.didWrite(count)
+                case .wouldBlock:
+                    machine.wouldBlock()
+                    settlement = nil
+                }
             } catch {
-                writer.abandon()
-                isAccepting = false
-                failure = error
-                if let completion = completion.take() { settle(completion, .failure(.lost(error))) }
-                return .broken(error)
+                settlement = machine.writeFailed(error)
             }
+            if let settled = take(settlement) { settle(settled) }
         }
-        return .sent
-    }
-
-    /// Takes up the next message: sound and statuses before a frame.
-    private mutating func beginNext(_ socket: Int32) -> Bool {
-        if !queue.isEmpty {
-            writer.begin(queue.removeFirst(), padsShortBodies: padsShortBodies)
-        } else if let next = nextFrame.take() {
-            completion = next.completion
-            writer.begin(.frame(next.message), padsShortBodies: padsShortBodies)
-        } else {
-            return false
-        }
-        makeBufferFit(socket)
-        return true
-    }
-
-    /// A buffer of twice a message lets one be written while another is read, and makes one call of most writes.
-    ///
-    /// Much more would only let old frames queue up.
-    private mutating func makeBufferFit(_ socket: Int32) {
-        guard writer.messageByteCount > fittingByteCount else { return }
-        fittingByteCount = writer.messageByteCount
-        Syscalls.setSendBuffer(of: socket, bytes: 2 * fittingByteCount)
     }
 }

@@ -33,9 +33,22 @@ extension SocketConnection {
     @discardableResult
     public func send(_ message: AudioMessage) throws(TransportError) -> Bool {
         try message.check()
-        guard let progress = driver.lane.send(.audio(message)) else { return false }
+        // Whatever it is refused for, the caller is told by false alone.
+        guard let progress = try? driver.lane.send(message) else { return false }
         followUp(progress)
         return true
+    }
+
+    /// What the receiver has stated.
+    package var terms: ReceiverTerms { driver.terms.terms }
+
+    /// Calls `observer` with what the receiver has stated, before this returns, and with every change, on the
+    /// connection's thread.
+    ///
+    /// There is one observer; it must be quick, and may be called from two threads at first: see
+    /// ``ReceiverTerms/revision``.
+    package func observeTerms(_ observer: @escaping @Sendable (ReceiverTerms) -> Void) {
+        driver.terms.observe(observer)
     }
 
     /// Calls `handler` with each request, on the connection's thread.
@@ -45,10 +58,6 @@ extension SocketConnection {
 
     /// Leaves to the connection's thread what a send has left over.
     func followUp(_ progress: SendLane.Progress) {
-        switch progress {
-        case .sent: break
-        case .waiting: thread.execute { [driver] in driver.watchProgress() }
-        case .broken: thread.execute { [driver] in driver.endIfBroken() }
-        }
+        if progress != .sent { thread.execute { [driver] in driver.laneChanged() } }
     }
 }

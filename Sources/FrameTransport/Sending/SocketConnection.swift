@@ -134,22 +134,26 @@ public final class SocketConnection: Sendable {
     /// The thread that connects and sends where the socket was full.
     public var thread: IOThread { driver.thread }
 
-    /// Starts to connect, and goes on trying until a server listens at the path or this side closes.
+    /// Starts connecting, and goes on trying until a server listens at the path or this side closes.
     ///
-    /// Opening what is open already, or being opened, does nothing.
+    /// Opening what is open already, or being opened, does nothing. If the path, the port or a token can never be used, the
+    /// connection ends for good with that failure, as ``state``, ``events`` and ``closed()`` tell.
     public func open() {
         driver.thread.execute { [driver] in driver.open() }
     }
 
     /// Connects, and waits until a server has been reached.
     ///
-    /// - Parameter limit: how long to try; nil for ever. When it is over the attempts end, and may be started anew.
-    /// - Throws: `openTimedOut`, `cancelled` where the caller's task is cancelled, `peerRefused` or `tokenRejected` where
-    ///   it is the wrong server, what the path is wrong with, or, where the connection has ended for good, its failure or
-    ///   `closed`.
+    /// If the limit passes or the caller's task is cancelled, the attempt that this call started ends, unless somebody else
+    /// waits for it or ``open()`` was called; it may be started again. Once a server has been reached the connection is
+    /// wanted for good, as after ``open()``. A path, port or token that can never be used ends the connection for good.
+    ///
+    /// - Parameter limit: how long to try, whatever an attempt is waiting for; nil for no limit.
+    /// - Throws: `openTimedOut`, `cancelled` if the caller's task is cancelled, `peerRefused` or `tokenRejected` if it is
+    ///   the wrong server, what is wrong with the path, or, if the connection has ended for good, its failure or `closed`.
     public func open(within limit: Duration?) async throws(TransportError) {
         try thread.checkRunning()
-        let opening = Openings.Opening(limit: limit)
+        let opening = Opening(limit: limit)
         thread.execute { [driver] in driver.open(for: opening) }
         try await withTaskCancellationHandler {
             await opening.result.wait()
@@ -160,16 +164,31 @@ public final class SocketConnection: Sendable {
 
     /// Sends one frame, and returns when the system has taken all of it.
     ///
-    /// - Throws: `closed` where no server is connected, `busy` while another message is being sent, `paused` or
-    ///   `notWanted` where the receiver wants no frame, or how the connection was lost meanwhile. A message that was cut
-    ///   short is not sent again.
+    /// If the caller's task is cancelled this returns at once: a frame that has not begun is withdrawn, and one that is
+    /// partly written is completed on the wire, since a receiver cannot skip the rest of it.
+    ///
+    /// - Throws: `closed` if no server is connected, `busy` while another frame is being sent, `paused` or `notWanted` if
+    ///   the receiver wants no frame, `cancelled`, or how the connection was lost meanwhile. A frame that was cut short is
+    ///   not sent again.
     public func send(_ message: FrameMessage) async throws(TransportError) {
-        let result = await withCheckedContinuation { continuation in
-            do throws(TransportError) {
-                try submit(message) { continuation.resume(returning: $0) }
-            } catch {
-                continuation.resume(returning: .failure(error))
+        let lane = driver.lane
+        let ticket = lane.makeTicket()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard !Task.isCancelled else {
+                    let error = TransportError(.cancelled, "sending was cancelled")
+                    return continuation.resume(returning: Result<Void, TransportError>.failure(error))
+                }
+                do throws(TransportError) {
+                    followUp(try lane.send(message, ticket: ticket) { continuation.resume(returning: $0) })
+                } catch {
+                    return continuation.resume(returning: .failure(error))
+                }
+                // Cancelled since the task was asked, when there was nothing to withdraw yet.
+                if Task.isCancelled { lane.cancel(ticket) }
             }
+        } onCancel: {
+            lane.cancel(ticket)
         }
         try result.get()
     }
@@ -185,7 +204,7 @@ public final class SocketConnection: Sendable {
         _ message: FrameMessage,
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
     ) throws(TransportError) {
-        followUp(try driver.lane.send(message, completion: completion))
+        followUp(try driver.lane.send(message, ticket: 0, completion: completion))
     }
 
     /// What happens to the connection, from its making on; a sequence for one consumer.
@@ -195,15 +214,19 @@ public final class SocketConnection: Sendable {
     /// The latest 16 events are kept for a consumer that comes late.
     public var events: Updates<Event> { Updates(mailbox: driver.events, connection: self) }
 
-    /// Ends the connection in order and for good: sends the rest of the message under way, and says that nothing follows.
+    /// Ends the connection in order and for good: sends what was accepted before, within ``Configuration/linger``, and says
+    /// that nothing follows.
     ///
-    /// - Parameter reason: why; a receiver that said hello is told.
+    /// - Parameter reason: why; a receiver that said hello is told, by the last message of the connection.
     public func close(_ reason: FinishReason = .stoppedByUser) {
         driver.thread.execute { [driver] in driver.close(reason) }
     }
 
-    /// Waits until the connection, after ``close(_:)``, has ended.
-    public func closed() async -> CloseReason {
-        await driver.closed.wait()
+    /// Waits until the connection has ended for good: by ``close(_:)``, by the receiver's stop, or by a failure after which
+    /// it does not connect again.
+    ///
+    /// - Throws: `cancelled` if the caller's task is cancelled before; the connection goes on.
+    public func closed() async throws(TransportError) -> CloseReason {
+        try await driver.closed.value()
     }
 }

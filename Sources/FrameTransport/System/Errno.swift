@@ -11,21 +11,21 @@ public struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
     /// The number, as `errno` held it.
     public let rawValue: Int32
 
-    init(_ rawValue: Int32) {
+    package init(_ rawValue: Int32) {
         self.rawValue = rawValue
     }
 
     static var current: Errno { Errno(errno) }
 
-    static let again = Errno(EAGAIN)
-    static let inProgress = Errno(EINPROGRESS)
-    static let noEntry = Errno(ENOENT)
-    static let exists = Errno(EEXIST)
-    static let refused = Errno(ECONNREFUSED)
-    static let reset = Errno(ECONNRESET)
-    static let brokenPipe = Errno(EPIPE)
-    static let aborted = Errno(ECONNABORTED)
-    static let addressInUse = Errno(EADDRINUSE)
+    package static let again = Errno(EAGAIN)
+    package static let inProgress = Errno(EINPROGRESS)
+    package static let noEntry = Errno(ENOENT)
+    package static let exists = Errno(EEXIST)
+    package static let refused = Errno(ECONNREFUSED)
+    package static let reset = Errno(ECONNRESET)
+    package static let brokenPipe = Errno(EPIPE)
+    package static let aborted = Errno(ECONNABORTED)
+    package static let addressInUse = Errno(EADDRINUSE)
     static let accessDenied = Errno(EACCES)
     static let notPermitted = Errno(EPERM)
     static let symlinkLoop = Errno(ELOOP)

@@ -92,6 +92,48 @@ public final class IOThread: TaskExecutor, Sendable {
     }
 }
 
+/// One deadline on an ``IOThread``, which any thread may set.
+package final class DeadlineTimer: Sendable {
+    private let thread: IOThread
+    private let shell: Shell
+
+    /// - Note: `@unchecked Sendable` holds because everything but the constants is touched on the thread alone.
+    private final class Shell: IOHandler, @unchecked Sendable {
+        let handler: @Sendable () -> Void
+        var registration: IORegistration?
+
+        init(_ handler: @escaping @Sendable () -> Void) {
+            self.handler = handler
+        }
+
+        func becameReady(_ readiness: Readiness) {}
+
+        func deadlinePassed() { handler() }
+    }
+
+    /// A timer that calls `handler` on `thread` once for each deadline that passes.
+    package init(on thread: IOThread, _ handler: @escaping @Sendable () -> Void) {
+        self.thread = thread
+        shell = Shell(handler)
+    }
+
+    deinit {
+        thread.execute { [shell] in
+            shell.registration?.cancel()
+            shell.registration = nil
+        }
+    }
+
+    /// Replaces the deadline, in nanoseconds of ``MonotonicClock``; nil for none.
+    package func set(_ deadline: UInt64?) {
+        thread.execute { [shell, weak thread] in
+            guard let thread else { return }
+            if shell.registration == nil { shell.registration = thread.registerTimer(shell) }
+            shell.registration?.deadline = deadline
+        }
+    }
+}
+
 /// A handler's place in an ``IOLoop``: its token there, and its one deadline.
 ///
 /// Used on the loop's thread only.

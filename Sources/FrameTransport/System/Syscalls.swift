@@ -20,7 +20,7 @@ enum Transfer {
 /// A run of memory for one read or write.
 ///
 /// The caller keeps it valid for the call.
-typealias MemoryRun = UnsafeMutableRawBufferPointer
+package typealias MemoryRun = UnsafeMutableRawBufferPointer
 
 /// The system calls, each retried on `EINTR` and each with its failure thrown.
 enum Syscalls {
@@ -119,6 +119,17 @@ extension Syscalls {
     /// The port that a TCP socket is bound to.
     static func port(of socket: Int32) throws(Errno) -> UInt16 {
         UInt16(truncatingIfNeeded: try retrying { frame_socket_port(socket) })
+    }
+
+    /// Whether a TCP socket is connected to itself, as one may be that connects to a port nobody listens at.
+    static func isConnectedToItself(_ socket: Int32) -> Bool {
+        frame_socket_is_own_peer(socket) == 1
+    }
+
+    /// Lets closing the socket break the connection at once, so that its port is free.
+    static func abortWhenClosed(_ socket: Int32) {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        _ = unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
     }
 
     /// What became of a connect that was under way.

@@ -1,0 +1,299 @@
+package import FrameWire
+
+/// Decides what a sender writes to its connection, and in which order.
+///
+/// At most one frame is next or under way. An answer to the receiver goes before audio, and audio before the frame, so that
+/// neither waits for more than the message under way. The `stopped` status that ends a session is the last message.
+///
+/// The machine encodes messages and hands out the bytes as runs of memory; whoever drives it writes them to a socket, in
+/// ``nextWrite()``, ``didWrite(_:)``, ``wouldBlock()`` and ``writeFailed(_:)``, until there is no next write.
+package struct SendLaneMachine: ~Copyable {
+    /// How many audio messages wait at most; the oldest gives way to one more.
+    package static let audioCapacity = 64
+
+    private enum Phase {
+        /// No socket is in use.
+        case closed
+        /// Messages are accepted.
+        case accepting
+        /// Nothing more is accepted; what waits is still written, and then the last status.
+        case ending(last: SenderStatus?)
+        /// A write has failed.
+        case broken(Errno)
+    }
+
+    private enum FrameSlot {
+        case empty
+        case waiting(FrameMessage, ticket: Int)
+        /// The ticket is nil if the frame's sender no longer waits for it.
+        case underWay(ticket: Int?)
+    }
+
+    private var phase = Phase.closed
+    private var frame = FrameSlot.empty
+    private var audio: [AudioMessage] = []
+    /// The status that the receiver is owed; a later one takes its place.
+    private var answer: SenderStatus?
+    private var writer = MessageWriter()
+    /// Whether the socket was full at the last write.
+    private var isBlocked = false
+    /// Bytes of all messages that are out.
+    private var bytesOut = 0
+    /// How long a message may be before the socket's buffer is enlarged.
+    private var fittingByteCount = 0
+    private let padsShortBodies: Bool
+
+    /// What the receiver wants; one that said nothing wants frames.
+    package private(set) var wants = ControlWants.pictures
+
+    /// Whether the receiver has asked for a pause.
+    package private(set) var isPaused = false
+
+    /// How many audio messages were not sent.
+    package private(set) var droppedAudio = 0
+
+    package init(padsShortBodies: Bool) {
+        self.padsShortBodies = padsShortBodies
+    }
+
+    // MARK: State
+
+    /// Whether messages are accepted.
+    package var isAccepting: Bool { if case .accepting = phase { true } else { false } }
+
+    /// How far the lane got.
+    package var progress: Progress {
+        switch phase {
+        case .broken(let error): .broken(error)
+        case .accepting, .ending: isBlocked ? .waiting(bytesWritten: bytesOut + writer.progress) : .sent
+        case .closed: .sent
+        }
+    }
+
+    /// How many messages have not begun.
+    package var queueCount: Int {
+        var count = audio.count
+        if answer != nil { count += 1 }
+        if case .waiting = frame { count += 1 }
+        if case .ending(.some) = phase { count += 1 }
+        return count
+    }
+
+    /// Whether a message is partly written.
+    package var isWriting: Bool { writer.isWriting }
+
+    /// Whether a frame is next or under way, so that another would be refused as `busy`.
+    package var hasFrame: Bool { if case .empty = frame { false } else { true } }
+
+    // MARK: The connection
+
+    /// Begins a connection.
+    ///
+    /// - Parameter fittingByteCount: how long a message may be before the socket's buffer is enlarged for it.
+    package mutating func open(fittingByteCount: Int) {
+        phase = .accepting
+        self.fittingByteCount = fittingByteCount
+        wants = .pictures
+        isPaused = false
+        isBlocked = false
+    }
+
+    /// Ends the connection in order: accepts nothing more, and writes `last` behind everything else.
+    ///
+    /// - Parameters:
+    ///   - last: the `stopped` status; nil for a receiver that did not say hello.
+    ///   - error: if set, what has not begun is withdrawn, and the waiting frame fails with this error. The message
+    ///     under way is always completed.
+    package mutating func end(last: SenderStatus?, withdrawing error: TransportError?) -> Settlement? {
+        guard case .accepting = phase else { return nil }
+        phase = .ending(last: last)
+        guard let error else { return nil }
+        answer = nil
+        dropAudio()
+        return withdrawFrame(error)
+    }
+
+    /// Forgets the connection; a frame that is waiting or under way fails with `error`.
+    package mutating func close(_ error: TransportError) -> Settlement? {
+        phase = .closed
+        isBlocked = false
+        answer = nil
+        dropAudio()
+        writer.abandon()
+        if case .underWay(let ticket) = frame {
+            frame = .empty
+            return ticket.map { Settlement(ticket: $0, error: error) }
+        }
+        return withdrawFrame(error)
+    }
+
+    // MARK: Submitting
+
+    /// Accepts a frame.
+    ///
+    /// - Parameter ticket: names the frame in its settlement.
+    /// - Throws: `closed`, `paused`, `notWanted` or `busy`.
+    package mutating func submit(_ message: FrameMessage, ticket: Int) throws(TransportError) {
+        try accept(.pictures)
+        guard case .empty = frame else { throw TransportError(.busy, "an earlier message is still being sent") }
+        frame = .waiting(message, ticket: ticket)
+    }
+
+    /// Accepts audio, and drops the oldest that waits if there is too much.
+    ///
+    /// - Throws: `closed`, `paused` or `notWanted`.
+    package mutating func submit(_ message: AudioMessage) throws(TransportError) {
+        do {
+            try accept(.audio)
+        } catch {
+            if isAccepting { droppedAudio += 1 }
+            throw error
+        }
+        audio.append(message)
+        guard audio.count > Self.audioCapacity else { return }
+        audio.removeFirst()
+        droppedAudio += 1
+    }
+
+    /// Withdraws a frame that has not begun; one under way is completed, but nobody waits for it anymore.
+    package mutating func cancel(_ ticket: Int) -> Settlement? {
+        switch frame {
+        case .waiting(_, ticket): frame = .empty
+        case .underWay(ticket): frame = .underWay(ticket: nil)
+        case .empty, .waiting, .underWay: return nil
+        }
+        return Settlement(ticket: ticket, error: TransportError(.cancelled, "sending was cancelled"))
+    }
+
+    // MARK: What the receiver asks for
+
+    /// Notes what the receiver wants, withdraws what it does not, and answers.
+    package mutating func setWants(_ wants: ControlWants, answering status: SenderStatus) -> Settlement? {
+        self.wants = wants
+        send(status)
+        return withhold()
+    }
+
+    /// Notes whether the receiver wants nothing for now, withdraws what has not begun, and answers.
+    ///
+    /// The answer to a pause so follows the last message before the pause.
+    package mutating func setPaused(_ isPaused: Bool, answering status: SenderStatus) -> Settlement? {
+        self.isPaused = isPaused
+        send(status)
+        return withhold()
+    }
+
+    /// Tells the receiver how the sender stands.
+    ///
+    /// An answer that has not begun gives way to a later one, which keeps its pong unless it has its own.
+    package mutating func send(_ status: SenderStatus) {
+        guard isAccepting else { return }
+        var status = status
+        status.pong = status.pong ?? answer?.pong
+        answer = status
+    }
+
+    // MARK: Writing
+
+    /// Returns the bytes to write next, beginning the next message if none is under way; nil if there is nothing to write,
+    /// or the socket is full.
+    package mutating func nextWrite() -> Write? {
+        switch phase {
+        case .closed, .broken: return nil
+        case .accepting, .ending: break
+        }
+        if isBlocked { return nil }
+        if writer.isWriting { return unsafe Write(writer.runs, sendBuffer: nil) }
+        guard beginNext() else { return nil }
+        return unsafe Write(writer.runs, sendBuffer: makeBufferFit())
+    }
+
+    /// Notes that the socket has taken `count` bytes of the write; fewer than all of them mean that it is full.
+    package mutating func didWrite(_ count: Int) -> Settlement? {
+        let byteCount = writer.messageByteCount
+        guard writer.advance(by: count) else {
+            isBlocked = true
+            return nil
+        }
+        bytesOut += byteCount
+        guard case .underWay(let ticket) = frame else { return nil }
+        frame = .empty
+        return ticket.map { Settlement(ticket: $0, error: nil) }
+    }
+
+    /// Notes that the socket takes nothing now.
+    package mutating func wouldBlock() {
+        isBlocked = true
+    }
+
+    /// Notes that the socket may have room again.
+    package mutating func hasRoom() {
+        isBlocked = false
+    }
+
+    /// Notes that a write has failed: nothing more is written or accepted on this connection.
+    package mutating func writeFailed(_ error: Errno) -> Settlement? {
+        writer.abandon()
+        phase = .broken(error)
+        guard case .underWay(let ticket) = frame else { return nil }
+        frame = .empty
+        return ticket.map { Settlement(ticket: $0, error: .lost(error)) }
+    }
+}
+
+// MARK: - Decisions
+
+extension SendLaneMachine {
+    /// - Throws: why no message of a kind is accepted at present.
+    private func accept(_ kind: ControlWants) throws(TransportError) {
+        guard isAccepting else { throw TransportError(.closed, "no server is connected") }
+        if let error = objection(to: kind) { throw error }
+    }
+
+    private func objection(to kind: ControlWants) -> TransportError? {
+        if isPaused { return TransportError(.paused, "the receiver has asked for a pause") }
+        return wants.contains(kind) ? nil : TransportError(.notWanted, "the receiver did not ask for this")
+    }
+
+    private mutating func withhold() -> Settlement? {
+        if objection(to: .audio) != nil { dropAudio() }
+        return objection(to: .pictures).flatMap { withdrawFrame($0) }
+    }
+
+    private mutating func dropAudio() {
+        droppedAudio += audio.count
+        audio.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func withdrawFrame(_ error: TransportError) -> Settlement? {
+        guard case .waiting(_, let ticket) = frame else { return nil }
+        frame = .empty
+        return Settlement(ticket: ticket, error: error)
+    }
+
+    private mutating func beginNext() -> Bool {
+        if let status = answer.take() {
+            writer.begin(.status(status), padsShortBodies: padsShortBodies)
+        } else if !audio.isEmpty {
+            writer.begin(.audio(audio.removeFirst()), padsShortBodies: padsShortBodies)
+        } else if case .waiting(let message, let ticket) = frame {
+            frame = .underWay(ticket: ticket)
+            writer.begin(.frame(message), padsShortBodies: padsShortBodies)
+        } else if case .ending(let last?) = phase {
+            phase = .ending(last: nil)
+            writer.begin(.status(last), padsShortBodies: padsShortBodies)
+        } else {
+            return false
+        }
+        return true
+    }
+
+    /// A buffer of twice a message lets one be written while another is read, and makes one call of most writes.
+    ///
+    /// Much more would only let old frames queue up.
+    private mutating func makeBufferFit() -> Int? {
+        guard writer.messageByteCount > fittingByteCount else { return nil }
+        fittingByteCount = writer.messageByteCount
+        return 2 * fittingByteCount
+    }
+}

@@ -1,0 +1,200 @@
+internal import FrameWire
+
+// Connecting, and those who wait for it.
+
+extension SenderMachine {
+    /// Goes on trying to connect until a server is reached, or the connection is closed.
+    package mutating func open(at now: UInt64) {
+        isWantedForGood = true
+        if case .idle = state { attempt(at: now) }
+    }
+
+    /// Connects on behalf of somebody who waits, for at most `limit`, until `deadline`.
+    package mutating func open(waiter id: Int, limit: Duration?, deadline: UInt64?, at now: UInt64) {
+        let waiter = Waiter(id: id, limit: limit, deadline: deadline)
+        switch state {
+        case .open: return commands.append(.settle(waiter: id, nil))
+        case .closed(.failed(let error)): return commands.append(.settle(waiter: id, error))
+        case .closed: return commands.append(.settle(waiter: id, Self.closedError))
+        case .ending(let ending):
+            guard case .reopen = ending.next else { return commands.append(.settle(waiter: id, Self.closedError)) }
+            waiters.append(waiter)
+        case .connecting, .handshaking:
+            waiters.append(waiter)
+        case .waiting(let until):
+            waiters.append(waiter)
+            // Everybody who waits gets at least one attempt.
+            if let deadline, deadline < until { attempt(at: now) }
+        case .idle:
+            waiters.append(waiter)
+            attempt(at: now)
+        }
+    }
+
+    /// Stops waiting, because the caller's task was cancelled; attempts that nobody else wants end.
+    package mutating func abandon(waiter id: Int, at now: UInt64) {
+        guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
+        waiters.remove(at: index)
+        commands.append(
+            .settle(
+                waiter: id,
+                TransportError(.cancelled, path: settings.name, "the wait for a server was cancelled")
+            )
+        )
+        giveUpIfUnwanted()
+    }
+
+    // MARK: Reports
+
+    /// The endpoint or the tokens can never be used, so no later attempt can succeed.
+    package mutating func endpointIsUnusable(_ error: TransportError, at now: UInt64) {
+        guard case .connecting = state else { return }
+        refuse(error, at: now)
+    }
+
+    /// The system has made the connection.
+    package mutating func connected(at now: UInt64) {
+        guard case .connecting = state else { return }
+        commands.append(.checkPeer)
+    }
+
+    /// The connection could not be made.
+    package mutating func connectFailed(_ error: Errno, at now: UInt64) {
+        guard case .connecting = state else { return }
+        giveUpAttempt(after: error, at: now)
+    }
+
+    /// The other end is one that this side deals with.
+    package mutating func peerAdmitted(at now: UInt64) {
+        guard case .connecting = state else { return }
+        guard let tokens = settings.tokens else { return didOpen(at: now) }
+        let token = TokenReader(expecting: tokens.expected)
+        enter(.handshaking(Handshake(token: token, unsentOffset: 0, until: now &+ settings.handshakeTimeout)))
+        commands.append(.writeToken(from: 0))
+    }
+
+    /// The other end is one that this side does not deal with, and never will.
+    package mutating func peerRefused(_ error: TransportError, at now: UInt64) {
+        guard case .connecting = state else { return }
+        refuse(error, at: now)
+    }
+
+    /// The socket is connected to itself, as a TCP socket may be if nobody listens at the port.
+    package mutating func peerIsThisSide(at now: UInt64) {
+        guard case .connecting = state else { return }
+        giveUpAttempt(after: .refused, at: now)
+    }
+
+    /// The socket has taken so many more bytes of this side's token; 0 if it is full.
+    package mutating func didWriteToken(_ count: Int, at now: UInt64) {
+        guard case .handshaking(var handshake) = state, let offset = handshake.unsentOffset else { return }
+        let isOut = offset + count >= settings.tokens?.own.count ?? 0
+        handshake.unsentOffset = isOut ? nil : offset + count
+        state = .handshaking(handshake)
+        concludeHandshake(handshake, at: now)
+    }
+
+    /// This side's token could not be written.
+    package mutating func tokenWriteFailed(_ error: Errno, at now: UInt64) {
+        guard case .handshaking = state else { return }
+        giveUpAttempt(after: error, at: now)
+    }
+
+    // MARK: Decisions
+
+    mutating func attempt(at now: UInt64) {
+        isReadable = false
+        enter(.connecting(until: now &+ settings.connectTimeout))
+        commands.append(.connect)
+    }
+
+    /// Opens the connection when both tokens have been shown.
+    mutating func concludeHandshake(_ handshake: Handshake, at now: UInt64) {
+        guard handshake.unsentOffset == nil, handshake.token.remaining == 0 else { return }
+        guard handshake.token.isRight else {
+            return refuse(
+                TransportError(.tokenRejected, path: settings.name, "the server's token is not the one expected"),
+                at: now
+            )
+        }
+        didOpen(at: now)
+    }
+
+    private mutating func didOpen(at now: UInt64) {
+        isWantedForGood = true
+        lastFailure = nil
+        commands.append(.lane(.open))
+        enter(.open(Session(decoder: ControlDecoder())))
+        commands.append(.tell(.hello(nil)))
+        changeTerms { terms in
+            let revision = terms.revision
+            let connection = terms.connection + 1
+            terms = ReceiverTerms()
+            (terms.revision, terms.connection, terms.isConnected) = (revision, connection, true)
+        }
+        settleWaiters(nil)
+        commands.append(.tell(.event(.didOpen)))
+    }
+
+    mutating func giveUpAttempt(after failure: Errno?, at now: UInt64) {
+        commands.append(.closeSocket(Self.closedError))
+        retryLater(after: failure, at: now)
+    }
+
+    mutating func retryLater(after failure: Errno?, at now: UInt64) {
+        isReadable = false
+        watchesRoom = false
+        lastFailure = failure
+        enter(.waiting(until: now &+ settings.retryInterval))
+        expireWaiters(at: now)
+        giveUpIfUnwanted()
+    }
+
+    /// Has nothing more to do with a server, for good.
+    mutating func refuse(_ error: TransportError, at now: UInt64) {
+        settleWaiters(error)
+        finish(.failed(error))
+    }
+
+    mutating func settleWaiters(_ error: TransportError?) {
+        for waiter in waiters { commands.append(.settle(waiter: waiter.id, error)) }
+        waiters.removeAll(keepingCapacity: true)
+    }
+
+    /// Tells those whose time is up, with what the latest attempt came to.
+    mutating func expireWaiters(at now: UInt64) {
+        var hasExpired = false
+        for waiter in waiters {
+            guard let deadline = waiter.deadline, deadline <= now else { continue }
+            hasExpired = true
+            let error = TransportError(
+                .openTimedOut,
+                path: settings.name,
+                systemError: lastFailure,
+                "no server was reached within \(waiter.limit ?? .zero); is one running, for the same user, at this path?"
+            )
+            commands.append(.settle(waiter: waiter.id, error))
+        }
+        guard hasExpired else { return }
+        waiters.removeAll { waiter in waiter.deadline.map { $0 <= now } ?? false }
+        giveUpIfUnwanted()
+    }
+
+    /// Ends attempts that nobody waits for.
+    private mutating func giveUpIfUnwanted() {
+        guard waiters.isEmpty, !isWantedForGood else { return }
+        switch state {
+        case .connecting, .handshaking:
+            commands.append(.closeSocket(Self.closedError))
+            isReadable = false
+            watchesRoom = false
+            enter(.idle)
+        case .waiting:
+            enter(.idle)
+        case .idle, .open, .ending, .closed:
+            break
+        }
+    }
+
+    static let closedError = TransportError(.closed, "the connection has been closed")
+}

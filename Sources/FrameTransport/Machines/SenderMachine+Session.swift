@@ -1,0 +1,186 @@
+internal import FrameWire
+
+// What the server says, and how messages get on.
+
+extension SenderMachine {
+    // MARK: Reports
+
+    /// These bytes were read.
+    package mutating func didRead(_ bytes: Span<UInt8>, at now: UInt64) {
+        switch state {
+        case .handshaking(var handshake):
+            handshake.token.take(bytes)
+            state = .handshaking(handshake)
+            concludeHandshake(handshake, at: now)
+        case .open:
+            take(bytes, at: now)
+        // While this side ends the connection it reads only to see the server's end.
+        case .idle, .waiting, .connecting, .ending, .closed:
+            break
+        }
+    }
+
+    /// Nothing is there to read for now.
+    package mutating func readWouldBlock(at now: UInt64) {
+        isReadable = false
+        guard case .open(let session) = state, case .broken(let error, _) = session.sending else { return }
+        end(.failed(.lost(error)), at: now)
+    }
+
+    /// The server has said that it will write nothing more, which is the end of what there is to read.
+    package mutating func reachedEndOfStream(at now: UInt64) {
+        isReadable = false
+        switch state {
+        case .handshaking:
+            refuse(TransportError(.tokenRejected, "the other side closed in place of its token"), at: now)
+        case .open(let session):
+            let reason = CloseReason.closedByPeer(.stoppedByUser)
+            if case .broken = session.sending { return end(reason, at: now) }
+            // It may still read: the message under way is completed, and nothing new is begun.
+            beginEnding(reason, last: nil, awaiting: .ownBytes, next: settings.reopens ? .reopen : .close, at: now)
+        case .ending(var ending):
+            if ending.awaiting == .peersEnd { return conclude(ending, at: now) }
+            ending.awaiting = .ownBytes
+            state = .ending(ending)
+            commands.append(.lane(.resume))
+        case .idle, .waiting, .connecting, .closed:
+            break
+        }
+    }
+
+    /// A read has failed.
+    package mutating func readFailed(_ error: Errno, at now: UInt64) {
+        isReadable = false
+        switch state {
+        case .handshaking: giveUpAttempt(after: error, at: now)
+        case .open: end(.failed(.lost(error)), at: now)
+        case .ending(let ending): conclude(ending, at: now)
+        case .idle, .waiting, .connecting, .closed: break
+        }
+    }
+
+    /// The lane has got so far; reported after each order that says so, and when a caller's own write has left a rest.
+    package mutating func laneProgressed(_ progress: SendLaneMachine.Progress, at now: UInt64) {
+        switch state {
+        case .open(var session):
+            update(&session, progress, at: now)
+        case .ending(var ending):
+            switch progress {
+            case .waiting: break
+            case .broken: conclude(ending, at: now)
+            case .sent:
+                switch ending.awaiting {
+                case .ownBytes: conclude(ending, at: now)
+                case .ownBytesAndPeersEnd:
+                    ending.awaiting = .peersEnd
+                    state = .ending(ending)
+                    commands.append(.shutdownSending)
+                case .peersEnd: break
+                }
+            }
+        case .idle, .waiting, .connecting, .handshaking, .closed:
+            break
+        }
+    }
+
+    private mutating func update(_ session: inout Session, _ progress: SendLaneMachine.Progress, at now: UInt64) {
+        switch (progress, session.sending) {
+        case (_, .broken):
+            return
+        case (.sent, _):
+            session.sending = .flowing
+        case (.waiting(let bytes), .flowing):
+            session.sending = .stalled(bytesWritten: bytes, until: now &+ settings.sendTimeout)
+        case (.waiting(let bytes), .stalled(let before, let until)):
+            guard until <= now else { return }
+            guard bytes != before else {
+                let error = TransportError(.sendTimedOut, path: settings.name, "the server has stopped reading")
+                return end(.failed(error), at: now)
+            }
+            session.sending = .stalled(bytesWritten: bytes, until: now &+ settings.sendTimeout)
+        case (.broken(let error), _):
+            // Everything that the server said before is heard first: it may have asked for the end.
+            session.sending = .broken(error, until: now &+ settings.linger)
+            isReadable = true
+        }
+        state = .open(session)
+    }
+
+    // MARK: Requests
+
+    /// Takes what the server said.
+    ///
+    /// A server that said hello keeps to the requests, or the connection has failed. One that did not owes nothing: what it
+    /// says is read and dropped, as deployed senders do.
+    private mutating func take(_ bytes: Span<UInt8>, at now: UInt64) {
+        guard case .open(var session) = state else { return }
+        // The decoder is moved out, so that it is not copied at its first change.
+        state = .open(Session())
+        var offset = 0
+        do throws(WireError) {
+            while offset < bytes.count, let step = try session.decoder?.decode(bytes.extracting(offset...)) {
+                offset += step.consumed
+                switch step.event {
+                case .request(let request):
+                    turn.requestsLeft -= 1
+                    if let reason = handle(request, in: &session) { return stop(session, reason, at: now) }
+                case .skipped:
+                    turn.requestsLeft -= 1
+                    commands.append(.tell(.skippedRequest))
+                case .incomplete, .body:
+                    break
+                }
+            }
+            state = .open(session)
+        } catch {
+            guard session.hello == nil else {
+                state = .open(session)
+                return end(.failed(TransportError(error)), at: now)
+            }
+            commands.append(.tell(.skippedRequest))
+            session.decoder = nil
+            state = .open(session)
+        }
+    }
+
+    /// Obeys a request; returns the reason for which the receiver wants the end, if it does.
+    private mutating func handle(_ request: ControlRequest, in session: inout Session) -> FinishReason? {
+        if case .hello(let hello) = request {
+            session.hello = hello
+            commands.append(.tell(.hello(hello)))
+        } else if session.hello == nil {
+            commands.append(.tell(.skippedRequest))
+            return nil
+        }
+        let isPaused = if case .pause = request { true } else if case .resume = request { false } else { terms.isPaused }
+        var status = SenderStatus(state: isPaused ? .paused : .live)
+        // The lane first: whoever hears of a request may act on it at once.
+        switch request {
+        case .hello(let hello): commands.append(.lane(.setWants(hello.wants, answer: status)))
+        case .pause, .resume: commands.append(.lane(.setPaused(isPaused, answer: status)))
+        case .ping(let number):
+            status.pong = number
+            commands.append(.lane(.answer(status)))
+        case .stop, .prefer, .refresh: break
+        }
+        changeTerms { terms in
+            switch request {
+            case .hello(let hello): terms.wants = hello.wants
+            case .pause, .resume: terms.isPaused = isPaused
+            case .prefer(let preferences): terms.preferences = preferences
+            case .refresh: terms.refreshes += 1
+            case .stop, .ping: break
+            }
+        }
+        commands.append(.tell(.request(request)))
+        if case .stop(let reason) = request { return reason }
+        return nil
+    }
+
+    /// Obeys a stop, which is for good.
+    private mutating func stop(_ session: Session, _ reason: FinishReason, at now: UInt64) {
+        state = .open(session)
+        let last = SenderStatus(state: .stopped(reason))
+        beginEnding(.closedByPeer(reason), last: last, awaiting: .ownBytesAndPeersEnd, next: .close, at: now)
+    }
+}

@@ -1,0 +1,191 @@
+internal import FrameWire
+
+/// Decides everything about the sending end of a connection: when to connect, whom to talk to, what to answer, when to end.
+///
+/// Whoever drives it reports what has happened, each report with the time in nanoseconds of a monotonic clock, and then
+/// executes commands until ``nextCommand()`` returns nil. Most commands are answered by a report, before the next command
+/// is taken; ``Command`` says which.
+package struct SenderMachine: Sendable {
+    /// How many reads one turn makes at most.
+    package static let readsPerTurn = 16
+
+    /// How many bytes one read takes at most.
+    package static let bytesPerRead = 2048
+
+    /// How many requests one turn handles before it reads no more; a turn exceeds it by what one read can hold.
+    package static let requestsPerTurn = 64
+
+    let settings: Settings
+
+    // MARK: What is decided
+
+    var state = State.idle
+
+    /// Those who wait for the connection to open.
+    var waiters: [Waiter] = []
+
+    /// Whether a connection is wanted even if nobody waits for it.
+    var isWantedForGood = false
+
+    /// What the system answered to the latest attempt to connect.
+    var lastFailure: Errno?
+
+    /// What the receiver has stated.
+    package internal(set) var terms = ReceiverTerms()
+
+    // MARK: What is on its way
+
+    var commands = CommandQueue()
+    var turn = Turn()
+
+    /// Whether the socket may have something to read: reports come once for each change, so this is remembered.
+    var isReadable = false
+
+    private var published = SocketConnection.State.idle
+    private var armedDeadline: UInt64?
+    var watchesRoom = false
+
+    package init(_ settings: Settings) {
+        self.settings = settings
+    }
+
+    /// How many callers wait for the connection to open.
+    package var waitingCount: Int { waiters.count }
+
+    /// How many commands wait to be executed.
+    package var commandCount: Int { commands.count }
+
+    /// How the connection stands, as its users see it.
+    package var publishedState: SocketConnection.State { state.published }
+
+    /// How the connection ended for good; nil before.
+    package var closeReason: CloseReason? { if case .closed(let reason) = state { reason } else { nil } }
+
+    /// The next thing to do; nil if there is nothing more until the next report.
+    package mutating func nextCommand() -> Command? {
+        if let command = commands.popFirst() { return command }
+        if isReadable, let limit = readLimit {
+            if turn.takeRead() { return .read(limit: limit) }
+            if turn.askForAnother() { return .continueLater }
+        }
+        // Last, so that what changes back within a turn costs no call.
+        if watchesRoom != wantsRoom {
+            watchesRoom = wantsRoom
+            return .watchRoom(watchesRoom)
+        }
+        let deadline = nextDeadline
+        if armedDeadline != deadline {
+            armedDeadline = deadline
+            return .setDeadline(deadline)
+        }
+        return nil
+    }
+
+    // MARK: Reports about time and readiness
+
+    /// The socket has become ready; reported once for each change.
+    ///
+    /// - Parameter readable: whether there is something to read, the end of the stream included.
+    package mutating func becameReady(readable: Bool, writable: Bool, at now: UInt64) {
+        if readable { isReadable = true }
+        turn.begin()
+        switch state {
+        case .connecting:
+            if writable { commands.append(.checkConnected) }
+        case .handshaking(let handshake):
+            if writable, let offset = handshake.unsentOffset { commands.append(.writeToken(from: offset)) }
+        case .open:
+            if writable { commands.append(.lane(.resume)) }
+        case .ending(let ending):
+            // A peer that has gone completely reports that once more; only a write tells it from one that still reads.
+            if ending.awaiting != .peersEnd, writable || readable { commands.append(.lane(.resume)) }
+        case .idle, .waiting, .closed:
+            isReadable = false
+        }
+    }
+
+    /// The turn asked for by ``Command/continueLater`` has come.
+    package mutating func continueTurn(at now: UInt64) {
+        turn.isAskedFor = false
+        turn.begin()
+    }
+
+    /// The deadline of the latest ``Command/setDeadline(_:)`` has passed.
+    package mutating func deadlinePassed(at now: UInt64) {
+        armedDeadline = nil
+        expireWaiters(at: now)
+        switch state {
+        case .waiting(let until):
+            if until <= now { attempt(at: now) }
+        case .connecting(let until):
+            if until <= now { giveUpAttempt(after: nil, at: now) }
+        case .handshaking(let handshake):
+            if handshake.until <= now { giveUpAttempt(after: nil, at: now) }
+        case .open(let session):
+            switch session.sending {
+            case .flowing: break
+            case .stalled(_, let until): if until <= now { commands.append(.lane(.report)) }
+            case .broken(let error, let until): if until <= now { end(.failed(.lost(error)), at: now) }
+            }
+        case .ending(let ending):
+            if ending.until <= now { conclude(ending, at: now) }
+        case .idle, .closed:
+            break
+        }
+    }
+
+    // MARK: What follows from the state
+
+    /// How many bytes may be read now; nil for none.
+    private var readLimit: Int? {
+        switch state {
+        // Exactly the token: the bytes behind it are the first request's.
+        case .handshaking(let handshake): handshake.token.remaining > 0 ? handshake.token.remaining : nil
+        case .open: Self.bytesPerRead
+        case .ending(let ending): ending.awaiting == .ownBytes ? nil : Self.bytesPerRead
+        case .idle, .waiting, .connecting, .closed: nil
+        }
+    }
+
+    private var wantsRoom: Bool {
+        switch state {
+        case .connecting: true
+        case .handshaking(let handshake): handshake.unsentOffset != nil
+        case .open(let session): session.isStalled
+        case .ending(let ending): ending.awaiting != .peersEnd
+        case .idle, .waiting, .closed: false
+        }
+    }
+
+    private var nextDeadline: UInt64? {
+        let own: UInt64? =
+            switch state {
+            case .waiting(let until), .connecting(let until): until
+            case .handshaking(let handshake): handshake.until
+            case .open(let session): session.deadline
+            case .ending(let ending): ending.until
+            case .idle, .closed: nil
+            }
+        guard let first = waiters.lazy.compactMap(\.deadline).min() else { return own }
+        return min(own ?? first, first)
+    }
+
+    // MARK: Changes
+
+    mutating func enter(_ state: State) {
+        self.state = state
+        let published = state.published
+        guard published != self.published else { return }
+        self.published = published
+        commands.append(.tell(.state(published)))
+    }
+
+    mutating func changeTerms(_ change: (inout ReceiverTerms) -> Void) {
+        var terms = terms
+        change(&terms)
+        guard terms != self.terms else { return }
+        terms.revision += 1
+        self.terms = terms
+        commands.append(.tell(.terms(terms)))
+    }
+}

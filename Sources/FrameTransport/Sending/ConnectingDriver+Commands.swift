@@ -1,0 +1,154 @@
+internal import FrameWire
+
+// How commands are executed.
+
+extension ConnectingDriver {
+    func execute(_ command: SenderMachine.Command) {
+        switch command {
+        case .connect: connect()
+        case .checkConnected: checkConnected()
+        case .checkPeer: checkPeer()
+        case .writeToken(let offset): writeToken(from: offset)
+        case .read(let limit): read(limit)
+        case .shutdownSending: if let socket { Syscalls.shutdownSending(socket) }
+        case .watchRoom(let watches): registration?.watchesRoom = watches
+        case .setDeadline(let deadline): setDeadline(deadline)
+        case .closeSocket(let loss): closeSocket(loss)
+        case .lane(.open): if let descriptor = descriptor.take() { lane.open(descriptor) }
+        case .lane(let order):
+            let progress = lane.execute(order)
+            answer { $0.laneProgressed(progress, at: $1) }
+        case .settle(let id, let error):
+            openings.removeValue(forKey: id)?.result.set(error.map { .failure($0) } ?? .success(()))
+        case .tell(let news): tell(news)
+        case .continueLater: thread.execute { self.report { $0.continueTurn(at: $1) } }
+        }
+    }
+
+    private func tell(_ news: SenderMachine.News) {
+        switch news {
+        case .state(let state): states.change(to: state)
+        case .event(let event): events.put(event)
+        case .terms(let terms): self.terms.publish(terms)
+        case .hello(let hello): control.note(hello)
+        case .request(let request): control.pass(on: request)
+        case .skippedRequest: control.skip()
+        case .ended(let reason):
+            timer?.cancel()
+            timer = nil
+            events.end()
+            states.end()
+            control.requests.end()
+            closed.set(reason)
+        }
+    }
+
+    // MARK: Connecting
+
+    private func connect() {
+        let address: SocketAddress
+        do {
+            try endpoint.check(configuration.tokens)
+            address = try SocketAddress(endpoint)
+        } catch {
+            return answer { $0.endpointIsUnusable(error, at: $1) }
+        }
+        do throws(Errno) {
+            // A new descriptor each time: one whose connect has failed is in no defined state.
+            let descriptor = try Syscalls.makeSocket(for: address)
+            let socket = descriptor.rawValue
+            let isConnected = try Self.connect(socket, to: address)
+            registration = try thread.register(socket, self)
+            self.socket = socket
+            self.descriptor = consume descriptor
+            if isConnected { answer { $0.connected(at: $1) } }
+        } catch {
+            answer { $0.connectFailed(error, at: $1) }
+        }
+    }
+
+    /// Whether the connection is there at once, as over a path it always is.
+    private static func connect(_ socket: Int32, to address: SocketAddress) throws(Errno) -> Bool {
+        do {
+            try Syscalls.connectSocket(socket, to: address)
+            return true
+        } catch .inProgress {
+            return false
+        }
+    }
+
+    private func checkConnected() {
+        guard let socket else { return }
+        do {
+            try Syscalls.checkConnected(socket)
+        } catch {
+            return answer { $0.connectFailed(error, at: $1) }
+        }
+        answer { $0.connected(at: $1) }
+    }
+
+    private func checkPeer() {
+        guard let socket else { return }
+        switch endpoint {
+        case .path(let path):
+            do {
+                _ = try configuration.peers.admit(socket, at: path)
+            } catch {
+                return answer { $0.peerRefused(error, at: $1) }
+            }
+        case .loopback:
+            if Syscalls.isConnectedToItself(socket) {
+                Syscalls.abortWhenClosed(socket)
+                return answer { $0.peerIsThisSide(at: $1) }
+            }
+        }
+        answer { $0.peerAdmitted(at: $1) }
+    }
+
+    private func writeToken(from offset: Int) {
+        guard let socket, var token = configuration.tokens?.own else { return }
+        let nothing = unsafe MemoryRun(start: nil, count: 0)
+        let outcome = unsafe token.withUnsafeMutableBytes { token in
+            let rest = unsafe MemoryRun(rebasing: token[min(offset, token.count)...])
+            return Result { () throws(Errno) in try unsafe Syscalls.send(to: socket, rest, nothing, nothing) }
+        }
+        switch outcome {
+        case .success(.bytes(let count, _)): answer { $0.didWriteToken(count, at: $1) }
+        case .success(.wouldBlock): answer { $0.didWriteToken(0, at: $1) }
+        case .failure(let error): answer { $0.tokenWriteFailed(error, at: $1) }
+        }
+    }
+
+    // MARK: While there is a socket
+
+    private func read(_ limit: Int) {
+        guard let socket else { return }
+        unsafe withUnsafeTemporaryAllocation(byteCount: limit, alignment: 16) { memory in
+            let nothing = unsafe MemoryRun(start: nil, count: 0)
+            do throws(Errno) {
+                switch try unsafe Syscalls.receive(from: socket, into: memory, nothing) {
+                case .bytes(0, _): answer { $0.reachedEndOfStream(at: $1) }
+                case .bytes(let count, _):
+                    let bytes = unsafe UnsafeRawBufferPointer(rebasing: memory[..<count])
+                    answer { $0.didRead(unsafe Span<UInt8>(_unsafeBytes: bytes), at: $1) }
+                case .wouldBlock: answer { $0.readWouldBlock(at: $1) }
+                }
+            } catch {
+                answer { $0.readFailed(error, at: $1) }
+            }
+        }
+    }
+
+    private func closeSocket(_ loss: TransportError) {
+        registration?.cancel()
+        registration = nil
+        socket = nil
+        descriptor = nil
+        lane.close(loss)
+    }
+
+    private func setDeadline(_ deadline: UInt64?) {
+        if timer == nil, deadline != nil { timer = thread.registerTimer(self) }
+        timer?.deadline = deadline
+    }
+}

@@ -72,7 +72,9 @@ import Foundation
         }
         if showsTrace {
             say("trace:")
-            for line in world.trace.lines { say("  \(line)") }
+            let lines = world.trace.lines
+            if lines.count > 300 { say("  … \(lines.count - 300) lines") }
+            for line in lines.suffix(300) { say("  \(line)") }
         }
         say(violation.map { "seed \(seed): \($0)" } ?? "seed \(seed): no promise is broken")
         return violation

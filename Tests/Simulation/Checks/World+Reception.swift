@@ -123,7 +123,7 @@ extension World {
 
     /// The consumer of a connection has come to the end of its frames.
     func endOfFrames(_ receiver: SimReceiver, _ error: TransportError?) {
-        if case .failed? = receiver.closeReason, !receiver.deliveryHasEnded {
+        if case .failed? = receiver.closeReason {
             check(.reasons, error != nil, "a consumer is not told that its connection failed")
         }
         if error == nil, case .closedByPeer? = receiver.closeReason { checkEveryFrame(receiver) }

@@ -22,7 +22,9 @@ internal import FrameWire
     private nonisolated(unsafe) static let pattern: UnsafeRawBufferPointer = {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: patternByteCount, alignment: 16)
         var random = Random(seed: 42)
-        for index in 0..<patternByteCount { unsafe memory[index] = UInt8(truncatingIfNeeded: random.next()) }
+        for index in 0..<patternByteCount {
+            unsafe memory.storeBytes(of: random.next(), toByteOffset: index & ~7, as: UInt64.self)
+        }
         return unsafe UnsafeRawBufferPointer(memory)
     }()
 

@@ -9,13 +9,7 @@ extension World {
         while peers[peer].socket >= 0, !peers[peer].isWaitingToRead {
             let socket = peers[peer].socket
             let size = peers[peer].tokenRemaining > 0 ? peers[peer].tokenRemaining : peers[peer].readSize
-            let transfer = unsafe scratch.withUnsafeMutableBytes { bytes in
-                unsafe receive(
-                    socket,
-                    into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<min(size, bytes.count)]),
-                    UnsafeMutableRawBufferPointer(start: nil, count: 0)
-                )
-            }
+            let transfer = unsafe receive(socket, into: scratch(size), UnsafeMutableRawBufferPointer(start: nil, count: 0))
             switch transfer {
             case .bytes(0, _): return peerSawEnd(peer)
             case .bytes(let count, _): take(count, for: peer)
@@ -47,7 +41,8 @@ extension World {
         while offset < count {
             let step: FrameMessageDecoder.Step
             do {
-                step = try peers[peer].decoder.decode(scratch.span.extracting(offset..<count))
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: scratch[offset..<count])
+                step = try unsafe peers[peer].decoder.decode(Span(_unsafeBytes: rest))
             } catch {
                 guard isFromOurs(peer) else { return endPeer(peer, reset: false) }
                 return violate(.order, "a plain receiver got what is no frame message: \(error)")
@@ -59,7 +54,7 @@ extension World {
                 guard isFromOurs(peer) else { break }
                 violate(.order, "a plain receiver, which said nothing, got a message that is not a frame")
             case .body(let isLast):
-                peers[peer].body.append(contentsOf: scratch[offset..<offset + step.consumed])
+                unsafe peers[peer].body.append(contentsOf: scratch[offset..<offset + step.consumed])
                 if isLast { completeFrame(for: peer) }
             }
             offset += step.consumed

@@ -21,6 +21,7 @@ final class SimServer {
     var isClosed = false
     var isFinished = false
     var isDraining = false
+    var isRunning = false
 
     // The program.
     var pace: Plan.ConsumerPace

@@ -95,7 +95,7 @@ extension World {
             receiver.frames.waiter = nil
             receiver.frames.hasBeenWoken = false
             switch receiver.mailbox.takeDelivery(for: waiter) {
-            case .element(let frame): return consumed(frame, mustCallProducer: false, by: receiver)
+            case .element(let taken): return consumed(taken, by: receiver)
             case .end(let error): return framesEnded(receiver, error)
             }
         }
@@ -110,20 +110,14 @@ extension World {
         else { return }
         if case .silent = server.pace { return }
         if receiver.isInline { return execute(.consume, for: .receiver(receiver.index), on: receiver.thread) }
-        if let (frame, mustCall) = receiver.mailbox.take() {
-            return consumed(frame, mustCallProducer: mustCall, by: receiver)
-        }
+        if let taken = receiver.mailbox.take() { return consumed(taken, by: receiver) }
         waitForFrames(receiver)
     }
 
     private func waitForFrames(_ receiver: SimReceiver) {
         let waiter = receiver.mailbox.makeWaiter()
-        switch receiver.mailbox.wait(waiter) {
-        case .wait: receiver.frames.waiter = waiter
-        case .delivery(.element(let frame), let mustCall):
-            consumed(frame, mustCallProducer: mustCall, by: receiver)
-        case .delivery(.end(let error), _): framesEnded(receiver, error)
-        }
+        receiver.frames.waiter = waiter
+        if receiver.mailbox.wait(waiter) { wakeFrames(receiver) }
     }
 
     /// A consumer that runs on the connection's thread goes on: it takes what is there, and reads the socket itself.
@@ -133,9 +127,7 @@ extension World {
             return
         }
         if case .silent = servers[receiver.server].pace { return }
-        if let (frame, mustCall) = receiver.mailbox.take() {
-            return consumed(frame, mustCallProducer: mustCall, by: receiver)
-        }
+        if let taken = receiver.mailbox.take() { return consumed(taken, by: receiver) }
         if receiver.closeReason == nil, receiver.machine.beginInline() {
             receiver.isAsking = true
             run(receiver)
@@ -143,14 +135,18 @@ extension World {
             if let frame = receiver.answer {
                 receiver.answer = nil
                 execute(.runAgain, for: .receiver(receiver.index), on: receiver.thread)
-                return consumed(frame, mustCallProducer: false, by: receiver)
+                return consumed(frame, by: receiver)
             }
         }
         waitForFrames(receiver)
     }
 
-    private func consumed(_ frame: Frame, mustCallProducer: Bool, by receiver: SimReceiver) {
-        if mustCallProducer { execute(.roomAvailable, for: .receiver(receiver.index), on: receiver.thread) }
+    private func consumed(_ taken: MailboxMachine<Frame>.Taken, by receiver: SimReceiver) {
+        if taken.mustCallProducer { execute(.roomAvailable, for: .receiver(receiver.index), on: receiver.thread) }
+        consumed(taken.element, by: receiver)
+    }
+
+    private func consumed(_ frame: Frame, by receiver: SimReceiver) {
         if let bytes = receiver.grants.removeValue(forKey: frame.index) { giveBack(bytes, budget: receiver.budget) }
         if receiver.closeReason != nil, receiver.mailbox.count == 0, receiver.audio.count == 0 { forgetUnread(receiver) }
         received(frame, by: receiver)
@@ -167,7 +163,7 @@ extension World {
             receiver.frames.isBusy = true
             return schedule(.consumer, .receiver(receiver.index), after: 50_000)
         }
-        guard receiver.closeReason != nil || receiver.isLetGo || receiver.isEnding else {
+        guard receiver.deliveryHasEnded || receiver.isLetGo else {
             return violate(.reasons, "the frames of connection \(receiver.index) end, which goes on")
         }
         receiver.frames.hasEnded = true
@@ -215,7 +211,7 @@ extension World {
         receiver.audioConsumer.waiter = nil
         receiver.audioConsumer.hasBeenWoken = false
         switch receiver.audio.takeDelivery(for: waiter) {
-        case .element(let message): received(message, by: receiver)
+        case .element(let taken): received(taken.element, by: receiver)
         case .end: return receiver.audioConsumer.hasEnded = true
         }
         consumeAudio(receiver)
@@ -223,14 +219,11 @@ extension World {
 
     private func consumeAudio(_ receiver: SimReceiver) {
         guard receiver.isTaken, !receiver.audioConsumer.hasEnded, receiver.audioConsumer.waiter == nil else { return }
-        while let (message, _) = receiver.audio.take() { received(message, by: receiver) }
+        while let taken = receiver.audio.take() { received(taken.element, by: receiver) }
         if receiver.closeReason != nil, receiver.mailbox.count == 0 { forgetUnread(receiver) }
         let waiter = receiver.audio.makeWaiter()
-        switch receiver.audio.wait(waiter) {
-        case .wait: receiver.audioConsumer.waiter = waiter
-        case .delivery(.element(let message), _): received(message, by: receiver)
-        case .delivery(.end, _): receiver.audioConsumer.hasEnded = true
-        }
+        receiver.audioConsumer.waiter = waiter
+        if receiver.audio.wait(waiter) { wakeAudio(receiver) }
     }
 
     private func statusConsumerGoesOn(_ receiver: SimReceiver) {
@@ -245,10 +238,7 @@ extension World {
         guard receiver.isTaken, !receiver.statusConsumer.hasEnded, receiver.statusConsumer.waiter == nil else { return }
         while receiver.statuses.take() != nil {}
         let waiter = receiver.statuses.makeWaiter()
-        if case .delivery(.end, _) = receiver.statuses.wait(waiter) {
-            receiver.statusConsumer.hasEnded = true
-        } else {
-            receiver.statusConsumer.waiter = waiter
-        }
+        receiver.statusConsumer.waiter = waiter
+        if receiver.statuses.wait(waiter) { wakeStatus(receiver) }
     }
 }

@@ -84,7 +84,7 @@ extension World {
         readers[index].waiter = nil
         readers[index].hasBeenWoken = false
         switch readers[index].mailbox.takeDelivery(for: waiter) {
-        case .element(let frame): take(frame, index)
+        case .element(let taken): take(taken.element, index)
         case .end: return readers[index].hasEnded = true
         }
         if !readers[index].hasLeft { read(index) }
@@ -96,13 +96,10 @@ extension World {
     }
 
     private func read(_ index: Int) {
-        while let (frame, _) = readers[index].mailbox.take() { take(frame, index) }
+        while let taken = readers[index].mailbox.take() { take(taken.element, index) }
         let waiter = readers[index].mailbox.makeWaiter()
-        if case .delivery(.end, _) = readers[index].mailbox.wait(waiter) {
-            readers[index].hasEnded = true
-        } else {
-            readers[index].waiter = waiter
-        }
+        readers[index].waiter = waiter
+        if readers[index].mailbox.wait(waiter) { wakeReader(index) }
     }
 
     /// Every reader that kept up has the last frame, and knows the end.

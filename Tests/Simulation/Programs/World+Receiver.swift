@@ -89,16 +89,10 @@ extension World {
         _ capacity: Int,
         _ take: (inout ReceiverMachine, Span<UInt8>) -> Void
     ) {
-        let transfer = unsafe scratch.withUnsafeMutableBytes { bytes in
-            unsafe receive(
-                receiver.socket,
-                into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<min(capacity, bytes.count)]),
-                UnsafeMutableRawBufferPointer(start: nil, count: 0)
-            )
-        }
+        let transfer = unsafe receive(receiver.socket, into: scratch(capacity), UnsafeMutableRawBufferPointer(start: nil, count: 0))
         switch transfer {
         case .bytes(0, _): receiver.machine.endOfStream()
-        case .bytes(let count, _): take(&receiver.machine, scratch.span.extracting(..<count))
+        case .bytes(let count, _): unsafe take(&receiver.machine, Span(_unsafeBytes: UnsafeRawBufferPointer(scratch(count))))
         case .wouldBlock: receiver.machine.wouldBlock(at: now)
         case .failed(let failure): receiver.machine.readFailed(failure.errno)
         }
@@ -198,6 +192,7 @@ extension World {
     // MARK: Ending
 
     private func endDelivery(_ receiver: SimReceiver, _ error: TransportError?) {
+        receiver.deliveryHasEnded = true
         if let bytes = receiver.bodyGrant {
             receiver.bodyGrant = nil
             giveBack(bytes, budget: receiver.budget)

@@ -10,10 +10,14 @@ extension World {
         return sender.index
     }
 
-    /// Makes the registration that a sender's deadlines need.
-    private func timer(of sender: SimSender) -> Int {
-        if sender.timer < 0 { sender.timer = register(.sender(sender.index), socket: -1, on: sender.plan.thread) }
-        return sender.timer
+    /// Sets the deadline of a sender, which needs a registration of its own for it until the sender has ended.
+    private func setDeadline(_ deadline: UInt64?, of sender: SimSender) {
+        let thread = sender.plan.thread
+        if sender.timer < 0 {
+            guard deadline != nil else { return }
+            sender.timer = register(.sender(sender.index), socket: -1, on: thread)
+        }
+        setDeadline(deadline, of: sender.timer, on: thread)
     }
 
     /// Reports something to a sender's machine, and carries out what follows.
@@ -52,7 +56,7 @@ extension World {
         case .read(let limit): read(sender, limit)
         case .shutdownSending: shutdownSending(sender.socket)
         case .watchRoom(let watches): if sender.socket >= 0 { watchRoom(sender.socket, watches) }
-        case .setDeadline(let deadline): setDeadline(deadline, of: timer(of: sender), on: sender.plan.thread)
+        case .setDeadline(let deadline): setDeadline(deadline, of: sender)
         case .closeSocket(let error): closeSocket(sender, error)
         case .lane(let order): perform(order, of: sender)
         case .settle(let waiter, let error): settle(waiter, error, of: sender)
@@ -90,16 +94,11 @@ extension World {
     }
 
     private func read(_ sender: SimSender, _ limit: Int) {
-        let transfer = unsafe scratch.withUnsafeMutableBytes { bytes in
-            unsafe receive(
-                sender.socket,
-                into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<min(limit, bytes.count)]),
-                UnsafeMutableRawBufferPointer(start: nil, count: 0)
-            )
-        }
+        let transfer = unsafe receive(sender.socket, into: scratch(limit), UnsafeMutableRawBufferPointer(start: nil, count: 0))
         switch transfer {
         case .bytes(0, _): sender.machine.reachedEndOfStream(at: now)
-        case .bytes(let count, _): sender.machine.didRead(scratch.span.extracting(..<count), at: now)
+        case .bytes(let count, _): let bytes = unsafe UnsafeRawBufferPointer(scratch(count))
+            unsafe sender.machine.didRead(Span(_unsafeBytes: bytes), at: now)
         case .wouldBlock: sender.machine.readWouldBlock(at: now)
         case .failed(let failure): sender.machine.readFailed(failure.errno, at: now)
         }

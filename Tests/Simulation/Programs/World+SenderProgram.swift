@@ -54,7 +54,7 @@ extension World {
         } else {
             submitDirectly(sender, UInt32(sender.offers.count))
         }
-        if plan.left > 0 { schedule(.nextOffer(run), of: sender, after: max(1, plan.interval)) }
+        if plan.left > 0 { schedule(.nextOffer(run: run), of: sender, after: max(1, plan.interval)) }
     }
 
     /// The message of a frame that was offered.

@@ -85,6 +85,10 @@ extension World {
 
     func change(_ server: SimServer, _ report: (inout ListenerMachine) -> Void) {
         report(&server.machine)
+        // What is carried out may bring about further events: their commands come after those that are there.
+        guard !server.isRunning else { return }
+        server.isRunning = true
+        defer { server.isRunning = false }
         var count = 0
         while let command = server.machine.nextCommand() {
             note("  server \(server.index): \(command)")
@@ -205,7 +209,7 @@ extension World {
         if let waiter = server.waiter {
             server.waiter = nil
             switch server.mailbox.takeDelivery(for: waiter) {
-            case .element(let index): take(receivers[index], server)
+            case .element(let taken): take(receivers[taken.element], server)
             case .end:
                 server.hasEnded = true
                 return
@@ -216,13 +220,10 @@ extension World {
 
     func consumeConnections(_ server: SimServer) {
         guard server.takesConnections, !server.hasEnded, server.waiter == nil else { return }
-        while let (index, _) = server.mailbox.take() { take(receivers[index], server) }
+        while let taken = server.mailbox.take() { take(receivers[taken.element], server) }
         let waiter = server.mailbox.makeWaiter()
-        switch server.mailbox.wait(waiter) {
-        case .wait: server.waiter = waiter
-        case .delivery(.element(let index), _): take(receivers[index], server)
-        case .delivery(.end, _): server.hasEnded = true
-        }
+        server.waiter = waiter
+        if server.mailbox.wait(waiter) { wakeConnectionConsumer(server) }
     }
 
     private func take(_ receiver: SimReceiver, _ server: SimServer) {

@@ -68,16 +68,22 @@ extension World {
             return .wouldBlock
         }
         var left = min(room, wanted)
-        for unsaferun in unsafe [first, second, third] where left > 0 {
-            let part = unsafe UnsafeRawBufferPointer(rebasing: run[..<min(run.count, left)])
-            unsafe sockets[peer].inbound.write(part)
-            if sockets[socket].monitor >= 0, part.count > 0 { unsafe monitorWrite(sockets[socket].monitor, part) }
-            left -= part.count
-        }
+        left -= unsafe write(first, from: socket, to: peer, atMost: left)
+        left -= unsafe write(second, from: socket, to: peer, atMost: left)
+        left -= unsafe write(third, from: socket, to: peer, atMost: left)
         let count = min(room, wanted)
         if count < wanted { sockets[socket].isBlocked = true }
         sent(to: peer)
         return .bytes(count, isShort: count < wanted)
+    }
+
+    private func write(_ run: UnsafeRawBufferPointer, from socket: Int, to peer: Int, atMost limit: Int) -> Int {
+        let count = min(run.count, limit)
+        guard count > 0 else { return 0 }
+        let part = unsafe UnsafeRawBufferPointer(rebasing: run[..<count])
+        unsafe sockets[peer].inbound.write(part)
+        if sockets[socket].monitor >= 0 { unsafe monitorWrite(sockets[socket].monitor, part) }
+        return count
     }
 
     /// The other end is gone: a path says so at once, over TCP the first write is answered by a reset.

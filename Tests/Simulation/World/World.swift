@@ -3,7 +3,7 @@ internal import FrameTransport
 /// Everything that one history takes place in: clock, sockets, paths, threads and whoever uses them.
 ///
 /// It is used again for the next history, with its memory.
-final class World {
+@safe final class World {
     var now: UInt64 = 0
     var events = EventQueue()
     var random = Random(seed: 0)
@@ -38,8 +38,8 @@ final class World {
     var trace = Trace()
     var violation: Violation?
 
-    /// Memory that scripted peers read into.
-    var scratch = [UInt8](repeating: 0, count: 16 << 10)
+    /// Memory that reads go to whose bytes nobody keeps.
+    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
 
     /// What the handler that is being called has read so far.
     var turn = TurnCount()
@@ -88,7 +88,13 @@ final class World {
 
     /// Writes a line of the trace, if there is one.
     func note(_ line: @autoclosure () -> String) {
-        if trace.isOn { trace.append(line(), at: now) }
+        guard trace.isOn else { return }
+        trace.append(line().replacing("FrameTransport.", with: "").replacing("FrameWire.", with: ""), at: now)
+    }
+
+    /// The first bytes of the memory that is used again and again.
+    func scratch(_ count: Int) -> UnsafeMutableRawBufferPointer {
+        unsafe UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(count, scratch.count)])
     }
 
     /// A time a little later, as scheduling makes it.

@@ -41,6 +41,10 @@ static int family_of(int descriptor) {
     return getsockname(descriptor, (struct sockaddr *)&address, &length) < 0 ? AF_UNSPEC : address.ss_family;
 }
 
+bool frame_socket_is_local(int descriptor) {
+    return family_of(descriptor) == AF_UNIX;
+}
+
 int frame_socket_port(int descriptor) {
     struct sockaddr_in address = {0};
     socklen_t length = sizeof address;

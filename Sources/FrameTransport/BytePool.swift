@@ -2,7 +2,7 @@ internal import Locking
 
 /// Memory for message bodies, recycled: a page of new memory costs more than filling an old one.
 ///
-/// Chunks come in sizes of powers of two, from 16 KiB up; what is larger than a quarter of the pool's
+/// Chunks come in sizes of powers of two, from 4 KiB up; what is larger than a quarter of the pool's
 /// limit is not kept. Idle chunks are bounded by their bytes, and the last one used is the first one
 /// used again, so that many quiet connections share what one busy connection needs.
 public final class BytePool: Sendable {
@@ -22,7 +22,7 @@ public final class BytePool: Sendable {
         var allocations = 0
     }
 
-    private static let smallest = 16 << 10
+    private static let smallest = 4 << 10
 
     private let maximumIdleBytes: Int
     private let state = Locked(State())

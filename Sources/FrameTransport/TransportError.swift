@@ -52,6 +52,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let connectionLost = Code("connection.lost")
         /// The connection is not open, or was closed on this side.
         public static let closed = Code("connection.closed")
+        /// The sender had gone, and its unread frames gave way to what needed their memory or place.
+        public static let visitorDropped = Code("visitor.dropped")
         /// An earlier message is still being sent.
         public static let busy = Code("send.busy")
         /// The receiver has asked for a pause.
@@ -97,7 +99,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         return text
     }
 
-    init(_ code: Code, path: String? = nil, systemError: Errno? = nil, _ message: String) {
+    package init(_ code: Code, path: String? = nil, systemError: Errno? = nil, _ message: String) {
         self.code = code
         self.path = path
         self.systemError = systemError
@@ -105,7 +107,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         self.message = message
     }
 
-    init(_ error: WireError) {
+    package init(_ error: WireError) {
         code = .malformedMessage
         path = nil
         systemError = nil
@@ -114,7 +116,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     /// The failure of a connection that was open.
-    static func lost(_ error: Errno) -> TransportError {
+    package static func lost(_ error: Errno) -> TransportError {
         TransportError(.connectionLost, systemError: error, "the connection broke")
     }
 }

@@ -41,10 +41,10 @@
         }
         #expect(undisturbed.closeReason == nil, "\(site)")
         steady.send(.interrupt)
-        #expect(await undisturbed.closed() == .closedByPeer(.stoppedByUser), "\(site)")
+        #expect(try await undisturbed.closed() == .closedByPeer(.stoppedByUser), "\(site)")
         #expect(try await steadily.value > 0)
         server.close()
-        await server.closed()
+        try await server.closed()
     }
 
     private func firstConnection(of server: FrameServer) async throws -> FrameConnection? {
@@ -80,7 +80,7 @@
             try site.checkOutput(of: ending)
         }
         connection.close()
-        _ = await connection.closed()
+        _ = try await connection.closed()
         try await sending.value
     }
 #endif

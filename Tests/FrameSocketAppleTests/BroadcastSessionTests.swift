@@ -142,8 +142,8 @@ import Testing
     func `its own end reaches the host with its reason, and is not reported`(reason: FinishReason) async throws {
         let (session, ends, server, host) = try await pair(hello: ControlHello())
         session.finish(reason)
-        #expect(await host.closed() == .closedByPeer(reason))
-        #expect(await session.uploader.connection.closed() == .closedLocally(reason))
+        #expect(try await host.closed() == .closedByPeer(reason))
+        #expect(try await session.uploader.connection.closed() == .closedLocally(reason))
         // Whatever it reports from now on comes behind this.
         await session.uploader.connection.thread.settle()
         ends.add(.noHost)
@@ -167,7 +167,7 @@ import Testing
         let host = try #require(try await firstConnection(of: server))
         #expect(session != nil)
         session = nil
-        #expect(await host.closed() == .closedByPeer(.stoppedByUser))
+        #expect(try await host.closed() == .closedByPeer(.stoppedByUser))
         withExtendedLifetime(server) {}
     }
 }

@@ -41,7 +41,7 @@ struct Wire {
             result = .failure(error)
         }
         connection.close()
-        _ = await connection.closed()
+        _ = try await connection.closed()
         await reading.value
         server.close()
         try result.get()

@@ -258,7 +258,7 @@ import Testing
     @Test func `nothing is taken after the connection was closed, and finishing ends`() async throws {
         let (uploader, server, received) = try await pair()
         uploader.connection.close()
-        _ = await uploader.connection.closed()
+        _ = try await uploader.connection.closed()
         #expect(uploader.send(try testPicture(8, 8)) == .dropped(.notConnected))
         await uploader.finish()
         _ = (server, received)

@@ -79,7 +79,7 @@ import Testing
             for _ in 0..<2 { #expect(throws: TurboJPEGError.self) { try decoder.decode(frame) } }
         }
         if count >= limit {
-            #expect(await other.1.closed().error?.code == .undecodableFrames)
+            #expect(try await other.1.closed().error?.code == .undecodableFrames)
         } else {
             // A good one begins the count anew.
             try await other.0.write(Self.frame(HostileJPEG.good))

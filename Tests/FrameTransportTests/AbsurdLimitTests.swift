@@ -53,7 +53,7 @@ import Testing
                 do {
                     for try await frame in connection.frames { #expect(frame.jpeg.count == 3000) }
                 } catch {}
-                _ = await connection.closed()
+                _ = try await connection.closed()
             }
         }
         let client = try RawSocket.connected(to: directory.socket)
@@ -62,7 +62,7 @@ import Testing
         client.finishWriting()
         _ = try? await client.read(1)
         server.close()
-        await server.closed()
+        try await server.closed()
         try await consuming.value
     }
 }

@@ -56,7 +56,7 @@
             }
             // A place that becomes free is given out again.
             clients[0].close()
-            #expect(await connections[0].closed() == .closedByPeer(.stoppedByUser))
+            #expect(try await connections[0].closed() == .closedByPeer(.stoppedByUser))
             await IOThread.shared.settle()
             let next = try RawSocket.connected(to: directory.socket)
             #expect(try await taking.next()?.id == limit + 1)

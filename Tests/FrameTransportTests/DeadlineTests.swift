@@ -38,7 +38,7 @@ import Testing
         let error = await #expect(throws: TransportError.self) { try await iterator.next() }
         #expect(error?.code == .receiveTimedOut)
         #expect(error?.message.contains(phase) == true)
-        #expect(await connection.closed() == .failed(try #require(error)))
+        #expect(try await connection.closed() == .failed(try #require(error)))
     }
 
     @Test func `the first frame`() async throws {
@@ -121,7 +121,7 @@ import Testing
         var connections = server.connections.makeAsyncIterator()
         let otherConnection = try #require(try await connections.next())
         try await other.write([UInt8(ascii: "H")])
-        #expect(await otherConnection.closed().error?.code == .receiveTimedOut)
+        #expect(try await otherConnection.closed().error?.code == .receiveTimedOut)
 
         #expect(connection.closeReason == nil)
         try await expectTimeout(over: "body", of: connection, after: 2)

@@ -103,7 +103,7 @@
                         try await connection.open(within: nil)
                         try await connection.send(FrameMessage([1]))
                         server.close()
-                        await server.closed()
+                        try await server.closed()
                         connection.close()
                         _ = try await connection.closed()
                     }

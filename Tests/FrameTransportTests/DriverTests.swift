@@ -55,7 +55,7 @@ import Testing
         #expect(try await frames.next()?.jpeg.array() == body(0, count: 20))
         gate.release()
         // The client does not close; the time given ends it.
-        #expect(await connection.closed() == .closedLocally(.stoppedByUser))
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
         _ = blocking
     }
 

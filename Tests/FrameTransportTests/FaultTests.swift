@@ -53,7 +53,7 @@
                     guard let server = try? directory.server({ $0.tokens = tokens }) else { continue }
                     await serve(server, received)
                     server.close()
-                    await server.closed()
+                    try await server.closed()
                 }
             }
             let failed = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -63,7 +63,7 @@
                 return try await group.reduce(0, +)
             }
             receiving.cancel()
-            await receiving.value
+            try await receiving.value
             return Outcome(received: received.count, failed: failed)
         }
 

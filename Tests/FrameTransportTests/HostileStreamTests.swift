@@ -150,7 +150,7 @@ import Testing
         #expect(error?.wireError?.code == hostile.code, "\(error?.description ?? "nothing")")
         // It stays the same, and nothing comes after it.
         #expect(await #expect(throws: TransportError.self) { try await frames.next() } == error)
-        #expect(await connection.closed() == .failed(try #require(error)))
+        #expect(try await connection.closed() == .failed(try #require(error)))
         await attack
 
         try await innocent.write(message(body(4, count: 3000)))
@@ -178,7 +178,7 @@ import Testing
             for try await frame in connection.frames { bodies.append(frame.jpeg.array()) }
             try await writing
             #expect(bodies == [inner, Array("BODY".utf8), body(2, count: 30) + [UInt8](repeating: 0, count: 200)])
-            #expect(await connection.closed() == .closedByPeer(.stoppedByUser))
+            #expect(try await connection.closed() == .closedByPeer(.stoppedByUser))
         }
     }
 

@@ -43,7 +43,7 @@
                 }
                 #expect(frame?.jpeg.array() == body(round, count: 20_000))
                 server.close()
-                await server.closed()
+                try await server.closed()
                 #expect(directory.names == ["rtc_SSFD"])
                 // It listens still: who comes now waits for the next.
                 try RawSocket.connected(to: directory.socket).close()

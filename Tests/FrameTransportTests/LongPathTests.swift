@@ -64,7 +64,7 @@
             server.close()
             other.close()
             connection.close()
-            await server.closed()
+            try await server.closed()
             #expect(names.isEmpty)
         }
 
@@ -78,7 +78,7 @@
             let server = try FrameServer(at: path)
             try await connection.open(within: nil)
             server.close()
-            await server.closed()
+            try await server.closed()
             try Data().write(to: URL(filePath: path))
             #expect(failure(at: path)?.code == .notASocket)
             #expect(names == ["s"])

@@ -29,7 +29,7 @@ import Testing
 
     @Test func `the newest take the places of the oldest, which are counted`() async throws {
         let mailbox = Mailbox<Int>(capacity: 2, overflow: .replacesOldest)
-        for number in 0..<5 { #expect(mailbox.makesRoom() && mailbox.put(number)) }
+        for number in 0..<5 { #expect(mailbox.reserve() > 0 && mailbox.put(number)) }
         #expect(mailbox.replaced == 3)
         #expect(mailbox.take() == 3)
         #expect(mailbox.take() == 4)
@@ -64,7 +64,7 @@ import Testing
         let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused) { room.signal() }
         let producer = Thread {
             for number in 0..<count {
-                while !mailbox.makesRoom() {
+                while mailbox.reserve() == 0 {
                     // A consumer that has left gets no more; so does one that was not told of.
                     if room.wait(timeout: .now() + 120) == .timedOut { return mailbox.end() }
                 }

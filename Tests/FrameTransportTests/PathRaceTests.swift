@@ -118,7 +118,7 @@
                     try Data().write(to: URL(filePath: inner + "/socket"))
                 }
                 server.close()
-                await server.closed()
+                try await server.closed()
                 let names = { try FileManager.default.contentsOfDirectory(atPath: $0) }
                 #expect(try names(isRelative ? inner : moved).isEmpty)
                 if !isRelative { #expect(try names(inner) == ["socket"]) }

@@ -61,7 +61,7 @@ import Testing
         let error = await #expect(throws: TransportError.self) { try await frames.next() }
         #expect(error?.code == .malformedMessage)
         #expect(error?.wireError != nil)
-        #expect(await connection.closed().error == error)
+        #expect(try await connection.closed().error == error)
         #expect(try await client.read(1).isEmpty)
     }
 
@@ -85,7 +85,7 @@ import Testing
             try await good.write(message(body(round, count: 20_000)))
             if round == 1 {
                 try await bad.write([0xFF, 0xD8])
-                #expect(await badConnection.closed().error?.code == .malformedMessage)
+                #expect(try await badConnection.closed().error?.code == .malformedMessage)
             }
             #expect(try await frames.next()?.jpeg.array() == body(round, count: 20_000))
         }

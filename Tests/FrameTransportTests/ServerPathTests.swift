@@ -101,7 +101,7 @@ import Testing
         try Data().write(to: URL(fileURLWithPath: directory.socket + ".lock"))
         let server = try directory.server()
         server.close()
-        await server.closed()
+        try await server.closed()
         #expect(directory.names.isEmpty)
     }
 
@@ -151,7 +151,7 @@ import Testing
             #expect(status.st_mode == S_IFSOCK | 0o600)
             #expect(umask(0) == mode_t(mask))
             server.close()
-            await server.closed()
+            try await server.closed()
             #expect(unsafe rmdir(directory) == 0, "files were left behind")
         }
     }
@@ -160,7 +160,7 @@ import Testing
         let server = try directory.server()
         #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
         server.close()
-        await server.closed()
+        try await server.closed()
         #expect(directory.names.isEmpty)
         // And the path is free again, at once.
         _ = try directory.server()
@@ -177,7 +177,7 @@ import Testing
         let second = try directory.server()
         let before = entry()
         first.close()
-        await first.closed()
+        try await first.closed()
         #expect(entry()?.st_ino == before?.st_ino)
         #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
         let client = try RawSocket.connected(to: directory.socket)
@@ -190,7 +190,7 @@ import Testing
         unsafe unlink(directory.socket)
         let second = try RawSocket.bound(to: directory.socket)
         first.close()
-        await first.closed()
+        try await first.closed()
         #expect(directory.names == ["rtc_SSFD"])
         let client = try RawSocket.connected(to: directory.socket)
         _ = try await second.accepted()
@@ -225,7 +225,7 @@ import Testing
                 winner.close()
             }
             client.close()
-            for winner in winners { await winner.closed() }
+            for winner in winners { try await winner.closed() }
             #expect(directory.names.isEmpty)
         }
     }

@@ -69,7 +69,7 @@ import Testing
         #expect(await eventually { log.opened.count == 3 })
         server.close()
         third.close()
-        await server.closed()
+        try await server.closed()
         #expect(log.ends[3] != nil && log.ends[3]?.error == nil)
     }
 
@@ -163,7 +163,7 @@ import Testing
             #expect(try await client.read(1).isEmpty)
             client.close()
         }
-        await server.closed()
+        try await server.closed()
         #expect(taken.closeReason == .closedLocally(.stoppedByUser))
         #expect(throws: (any Error).self) { try RawSocket.connected(to: directory.socket) }
         // What has not been taken is still given out, and has ended.
@@ -179,7 +179,7 @@ import Testing
         for _ in 0..<100 {
             let server = try directory.server()
             server.close()
-            await server.closed()
+            try await server.closed()
         }
         #expect(directory.names.isEmpty)
     }

@@ -52,7 +52,7 @@
             let client = try RawSocket.connected(to: path)
             #expect(try await firstConnection(of: server) != nil)
             server.close()
-            await server.closed()
+            try await server.closed()
             #expect(!FileManager.default.fileExists(atPath: path))
             #expect(!FileManager.default.fileExists(atPath: path + ".lock"))
             _ = client
@@ -75,7 +75,7 @@
                 if geteuid() == 0 { #expect(seteuid(65_534) == 0) }
                 let server = try directory.server()
                 server.close()
-                await server.closed()
+                try await server.closed()
                 #expect(directory.names.isEmpty)
                 _ = seteuid(getuid())
                 try await bystander.exchange(0)

@@ -78,7 +78,7 @@ final class Host: Sendable {
     func close() async {
         for server in servers {
             server.close()
-            await server.closed()
+            try await server.closed()
         }
     }
 
@@ -98,7 +98,7 @@ final class Host: Sendable {
         } else {
             visit = await take(visit)
         }
-        let reason = await connection.closed()
+        let reason = try await connection.closed()
         let (soundCount, statusCount) = await (sounds, statuses)
         if let fault = visit.fault(reason) { note(fault) }
         let ended = visit

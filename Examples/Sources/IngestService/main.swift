@@ -19,7 +19,7 @@ print("listening at \(server.path)")
 
 let ingest = Ingest()
 try await ingest.run(server, until: count)
-await server.closed()
+try await server.closed()
 
 for (id, sender) in await ingest.senders.sorted(by: { $0.key < $1.key }) {
     let size = sender.latest.map { "\($0.width)x\($0.height)" } ?? "none"

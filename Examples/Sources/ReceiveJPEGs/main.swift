@@ -26,12 +26,12 @@ senders: for try await connection in server.connections {
             count += 1
             if count == limit { break senders }
         }
-        print("sender \(connection.id): \(await connection.closed())")
+        print("sender \(connection.id): \(try await connection.closed())")
     } catch let error as TransportError {
         // It failed, for what it sent or by the socket; the next one is served all the same.
         print("sender \(connection.id): \(error)")
     }
 }
 server.close()
-await server.closed()
+try await server.closed()
 print("\(count) frames in \(directory.path())")

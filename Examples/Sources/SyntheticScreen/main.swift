@@ -26,7 +26,7 @@ while uploader.statistics.sent < count, connection.isOpen {
 }
 await uploader.finish()
 connection.close()
-let reason = await connection.closed()
+let reason = try await connection.closed()
 
 let statistics = uploader.statistics
 print("\(statistics.sent) sent, \(statistics.dropped) of \(statistics.offered) dropped; \(reason)")

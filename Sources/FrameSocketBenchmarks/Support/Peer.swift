@@ -49,7 +49,7 @@ enum Peer {
             answer(Double(start), sample[.cpu] ?? 0)
         }
         client.close()
-        _ = await client.closed()
+        _ = try await client.closed()
     }
 
     // MARK: Memory
@@ -68,7 +68,7 @@ enum Peer {
             await uploader.finish()
         }
         client.close()
-        _ = await client.closed()
+        _ = try await client.closed()
         answer(ProcessMemory.peak ?? 0)
     }
 
@@ -112,7 +112,7 @@ enum Peer {
         let sample = try await measure(seconds) { try await Task.sleep(for: .seconds(seconds)) }
         withExtendedLifetime((clients, connections)) {}
         server.close()
-        await server.closed()
+        try await server.closed()
         answer((after - before) / Double(count), sample[.cpu] ?? 0)
     }
 

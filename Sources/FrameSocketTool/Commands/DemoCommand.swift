@@ -172,7 +172,7 @@ struct DemoCommand: Command {
         await uploader.finish()
         let elapsed = Double((clock.now - start).nanoseconds) / 1e9
         uploader.connection.close()
-        _ = await uploader.connection.closed()
+        _ = try? await uploader.connection.closed()
         let statistics = uploader.statistics
         try await receiver.wait(forFrames: statistics.sent)
         receiver.stop()

@@ -88,7 +88,7 @@ struct PreviewCommand: Command {
             service.server?.close()
             await stage.emptied()
             service.page?.stop()
-            await service.server?.closed()
+            try? await service.server?.closed()
         }
         try outcome.get()
     }

@@ -71,7 +71,7 @@ extension ReceiveCommand {
             limit.cancel()
         }
         server.close()
-        await server.closed()
+        try? await server.closed()
         try? await writeMetrics(server, reception)
         await reception.summarise()
     }

@@ -83,7 +83,8 @@ actor Reception {
             report(.failed(connection: connection.id, code: code, message: error.description))
         }
         if result != nil { connection.close() }
-        let reason = await connection.closed()
+        // Nobody cancels this task, so that the reason is there.
+        let reason = (try? await connection.closed()) ?? .closedLocally(.stoppedByUser)
         _ = await (statuses, sound)
         statistics = statistics.adding(received[connection.id], connection.supersededFrames)
         connections[connection.id] = nil

@@ -72,7 +72,7 @@ struct RecordCommand: Command {
             // Where the server is being made just now, the lock waits for it: its socket has to go.
             if let server = holder.withLock({ $0 }) {
                 server.close()
-                await server.closed()
+                try? await server.closed()
             }
             await recording.close()
         }

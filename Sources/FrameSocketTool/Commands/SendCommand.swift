@@ -122,7 +122,7 @@ struct SendCommand: Command {
             return await send(source, uploader, sound)
         } end: {
             connection.close()
-            _ = await connection.closed()
+            _ = try? await connection.closed()
             // The last frame counts once what follows its sending is done.
             await uploader.finish()
             Terminal.endProgress()

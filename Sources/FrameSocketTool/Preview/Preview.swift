@@ -52,7 +52,8 @@ struct Preview: Sendable {
             let code = error.wireError?.code.rawValue ?? error.code.rawValue
             report(.failed(connection: connection.id, code: code, message: error.description))
         }
-        let reason = await connection.closed()
+        // Nobody cancels this task, so that the reason is there.
+        let reason = (try? await connection.closed()) ?? .closedLocally(.stoppedByUser)
         await statuses
         stage.end(connection, reason: reason)
         report(.closed(connection: connection.id, reason: reason))

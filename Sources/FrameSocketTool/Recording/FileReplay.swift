@@ -25,7 +25,7 @@ struct FileReplay {
             }
         } end: { [sent, command] in
             connection.close()
-            _ = await connection.closed()
+            _ = try? await connection.closed()
             let sent = sent.withLock { $0 }
             command.summarise(frames: sent.frames, bytes: sent.bytes)
         }

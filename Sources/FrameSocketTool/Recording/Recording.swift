@@ -79,7 +79,8 @@ actor Recording {
         } else {
             connection.close(.superseded)
         }
-        let reason = await connection.closed()
+        // Nobody cancels this task, so that the reason is there.
+        let reason = (try? await connection.closed()) ?? .closedLocally(.stoppedByUser)
         report(.closed(connection: connection.id, reason: reason))
     }
 

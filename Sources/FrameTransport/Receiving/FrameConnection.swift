@@ -19,7 +19,7 @@ public final class FrameConnection: Sendable, Identifiable {
     }
 
     deinit {
-        close()
+        driver.abandon()
     }
 
     /// The frames, in the order in which they were sent; a sequence for one consumer.
@@ -54,8 +54,10 @@ public final class FrameConnection: Sendable, Identifiable {
     public var supersededFrames: Int { driver.mailbox.replaced }
 
     /// Waits until the connection has ended.
-    public func closed() async -> CloseReason {
-        await driver.closed.wait()
+    ///
+    /// - Throws: `cancelled` if the caller's task is cancelled first.
+    public func closed() async throws(TransportError) -> CloseReason {
+        try await driver.closed.value()
     }
 
     /// Sends the sender a request: hello, pause, resume, stop, what is preferred, a frame now, a ping.

@@ -10,90 +10,98 @@ internal import Locking
 ///     for try await frame in fanOut.reader() { … }
 public final class FrameFanOut: Sendable {
     private struct State {
-        var readers: [ObjectIdentifier: Mailbox<Frame>] = [:]
-        var last: Frame?
-        var end: CloseReason?
+        var machine = FanOutMachine<Frame>()
+        var mailboxes: [UInt64: Mailbox<Frame>] = [:]
     }
 
     private let state = Locked(State())
+    /// What feeds this fan-out, if it follows a connection.
+    private let feed = Locked(Task<Void, Never>?.none)
 
     /// A fan-out that is fed by hand, with ``publish(_:)`` and ``end(_:)``.
     public init() {}
 
     /// A fan-out of everything that a connection receives, on the connection's own thread.
     ///
-    /// It is the connection's one consumer, and follows it to its end.
+    /// It is the connection's one consumer, and follows it to its end. When the fan-out and its readers are gone it lets go
+    /// of the connection.
     public convenience init(of connection: FrameConnection) {
         self.init()
-        Task(executorPreference: connection.thread) { [weak self] in
+        let task = Task(executorPreference: connection.thread) { [weak self] in
             // A failure is in the connection's reason for ending, which the readers are told.
             while let frame = await connection.nextFrame() {
                 guard let self else { return }
                 self.publish(frame)
             }
-            let reason = await connection.closed()
+            guard let reason = try? await connection.closed() else { return }
             self?.end(reason)
         }
+        feed.withLock { $0 = task }
     }
 
     deinit {
+        feed.withLock { $0.take() }?.cancel()
         end(.closedLocally(.stoppedByUser))
     }
 
     /// How many readers there are.
-    public var readerCount: Int { state.withLock { $0.readers.count } }
+    public var readerCount: Int { state.withLock { $0.machine.readerCount } }
 
     /// Gives a frame to every reader, and keeps it for those who join before the next one.
     public func publish(_ frame: Frame) {
-        let readers = state.withLock { state in
-            state.last = frame
-            return Array(state.readers.values)
+        let mailboxes = state.withLock { state in
+            let readers = state.machine.publish(frame)
+            return readers.compactMap { state.mailboxes[$0] }
         }
-        for reader in readers { reader.put(frame) }
+        for mailbox in mailboxes { mailbox.put(frame) }
     }
 
     /// Ends every reader, once it has had its last frame.
     ///
-    /// - Parameter reason: why; a reader throws its error, where it has one.
+    /// - Parameter reason: why; a reader throws its error, if it has one.
     public func end(_ reason: CloseReason) {
-        let readers = state.withLock { state in
-            guard state.end == nil else { return [] as [Mailbox<Frame>] }
-            state.end = reason
-            defer { state.readers = [:] }
-            return Array(state.readers.values)
+        let mailboxes = state.withLock { state in
+            let readers = state.machine.end(reason)
+            return readers.compactMap { state.mailboxes.removeValue(forKey: $0) }
         }
-        for reader in readers { reader.end(reason.error) }
+        for mailbox in mailboxes { mailbox.end(reason.error) }
     }
 
     /// Another reader, which begins with the last frame, if there was one.
     public func reader() -> Reader {
         let mailbox = Mailbox<Frame>(capacity: 1, overflow: .replacesOldest)
-        let end = state.withLock { state in
+        let (id, ending) = state.withLock { state in
+            let (id, first, ending) = state.machine.join()
             // Within the lock, so that no newer frame can come before it.
-            if let last = state.last { mailbox.put(last) }
-            if state.end == nil { state.readers[ObjectIdentifier(mailbox)] = mailbox }
-            return state.end
+            if let first { mailbox.put(first) }
+            if ending == nil { state.mailboxes[id] = mailbox }
+            return (id, ending)
         }
-        if let end { mailbox.end(end.error) }
-        return Reader(mailbox: mailbox, fanOut: self)
+        if let ending { mailbox.end(ending.error) }
+        return Reader(id: id, mailbox: mailbox, fanOut: self)
     }
 
-    private func leave(_ mailbox: Mailbox<Frame>) {
-        state.withLock { _ = $0.readers.removeValue(forKey: ObjectIdentifier(mailbox)) }
+    private func leave(_ reader: UInt64) {
+        state.withLock { state in
+            state.machine.leave(reader)
+            state.mailboxes[reader] = nil
+        }
     }
 
     /// One of those who read; it leaves when nobody holds it or its iterator any more.
     public final class Reader: AsyncSequence, Sendable {
+        private let id: UInt64
         private let mailbox: Mailbox<Frame>
         private let fanOut: FrameFanOut
 
-        fileprivate init(mailbox: Mailbox<Frame>, fanOut: FrameFanOut) {
+        fileprivate init(id: UInt64, mailbox: Mailbox<Frame>, fanOut: FrameFanOut) {
+            self.id = id
             self.mailbox = mailbox
             self.fanOut = fanOut
         }
 
         deinit {
-            fanOut.leave(mailbox)
+            fanOut.leave(id)
         }
 
         /// How many frames this reader missed because newer ones came.
@@ -108,14 +116,14 @@ public final class FrameFanOut: Sendable {
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let reader: Reader
 
-            /// The next frame; nil at the end, or where the caller's task is cancelled.
+            /// The next frame; nil at the end, or if the caller's task is cancelled.
             ///
             /// - Throws: why the connection failed.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
                 try await reader.mailbox.next(isolation: actor)
             }
 
-            /// The next frame; nil at the end, or where the caller's task is cancelled.
+            /// The next frame; nil at the end, or if the caller's task is cancelled.
             ///
             /// - Throws: why the connection failed.
             public mutating func next() async throws(TransportError) -> Frame? {
@@ -126,7 +134,7 @@ public final class FrameFanOut: Sendable {
 }
 
 extension FrameConnection {
-    /// The next frame; nil where there is no further one, for whatever reason.
+    /// The next frame; nil if there is no further one, for whatever reason.
     fileprivate func nextFrame() async -> Frame? {
         var frames = frames.makeAsyncIterator()
         return try? await frames.next()

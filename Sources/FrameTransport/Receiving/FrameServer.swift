@@ -1,4 +1,5 @@
 public import FrameWire
+internal import Locking
 
 /// Listens at a path, and gives out the senders that connect and the frames that they send.
 ///
@@ -16,9 +17,15 @@ public final class FrameServer: Sendable {
     /// What becomes of frames that come faster than they are consumed.
     public enum Delivery: Sendable, Hashable {
         /// Every frame that crossed the socket is delivered; one is read ahead, then the sender has to wait.
+        ///
+        /// While the consumer is faster than the sender, up to ``longestReadAhead`` frames that have arrived already are
+        /// read ahead, so that one change of thread brings several.
         case everyFrame
         /// The latest frame takes the place of one that has not been consumed; see ``FrameConnection/supersededFrames``.
         case newest
+
+        /// The most frames that are read ahead of a consumer that is faster than the sender: 8.
+        public static let longestReadAhead = 8
     }
 
     /// How a server receives.
@@ -36,8 +43,14 @@ public final class FrameServer: Sendable {
         /// Default: this user's and root's.
         public var peers = PeerPolicy.sameUserOrRoot
 
-        /// The thread that accepts and reads.
+        /// The thread that accepts, and reads unless there are ``readers``.
         public var thread = IOThread.shared
+
+        /// Further threads, which take turns in reading the connections.
+        ///
+        /// Default: none; ``thread`` reads them all. With two or more of them a server with many busy senders uses as
+        /// many cores.
+        public var readers: [IOThread] = []
 
         /// How much memory frames may take while they are received, over all servers that share it.
         public var memory = MemoryBudget.shared
@@ -152,25 +165,36 @@ public final class FrameServer: Sendable {
     public var connections: Connections { Connections(server: self) }
 
     /// How many senders were turned away: over the limit, of another user, or without the right token.
-    public var refusedConnections: Int { driver.refused.value }
+    public var refusedConnections: Int { driver.counts.withLock { $0.refused } }
 
-    /// Stops to listen, removes the socket's file, and ends every connection in order.
+    /// How many senders had gone and were dropped before the program took them from ``connections``.
+    ///
+    /// As many departed senders as ``TransportLimits/connections`` wait there; beyond that the oldest is dropped.
+    public var droppedVisitors: Int { driver.counts.withLock { $0.dropped } }
+
+    /// Stops listening, removes the socket's file, and ends every connection in order.
+    ///
+    /// When this returns the path or port can be listened on again; connections end after that, see ``closed()``.
     public func close() {
-        configuration.thread.execute { [driver] in driver.close() }
+        let last = driver.acceptLastAndRelease()
+        configuration.thread.execute { [driver] in driver.close(last) }
     }
 
-    /// Stops to listen, and ends every connection in order once what has arrived on it is delivered.
+    /// Stops listening, and ends every connection in order once what has arrived on it is delivered.
     ///
-    /// Senders are told at once that the connection ends, and have ``TransportLimits/linger`` to come to a stop. Every
-    /// frame that is complete by then is delivered, as fast as it is consumed; one that is not is dropped. Where
-    /// nobody consumes, ``close()`` ends it.
+    /// When this returns the path or port can be listened on again. Senders are told at once that the connection ends, and have
+    /// ``TransportLimits/linger`` to finish what they are writing. Every frame that is complete by then is delivered, as
+    /// fast as it is consumed; one that is not is dropped. If nobody consumes, ``close()`` ends it.
     public func drain() {
-        configuration.thread.execute { [driver] in driver.drain() }
+        let last = driver.acceptLastAndRelease()
+        configuration.thread.execute { [driver] in driver.drain(last) }
     }
 
     /// Waits until the server, after ``close()`` or ``drain()``, has ended, its connections included.
-    public func closed() async {
-        await driver.closed.wait()
+    ///
+    /// - Throws: `cancelled` if the caller's task is cancelled first.
+    public func closed() async throws(TransportError) {
+        try await driver.closed.value()
     }
 
     /// The senders that connect to one server.

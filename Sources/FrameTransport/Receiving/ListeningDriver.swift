@@ -1,144 +1,236 @@
-/// The listening side of a ``FrameServer``, as the I/O thread drives it.
+internal import Locking
+
+/// The listening side of a ``FrameServer``: carries out what its ``ListenerMachine`` decides, on the I/O thread.
 ///
-/// - Note: `@unchecked Sendable` holds because everything that changes is touched on the I/O thread alone; other threads
-///   reach it through ``IOThread/execute(_:)``.
+/// - Note: `@unchecked Sendable` holds because everything that changes is touched on the I/O thread alone, but for what is
+///   behind locks; other threads reach it through ``IOThread/execute(_:)``.
 final class ListeningDriver: IOHandler, @unchecked Sendable {
-    let mailbox = Mailbox<FrameConnection>(capacity: .max, overflow: .refused)
+    let mailbox: Mailbox<FrameConnection>
     let closed = Latch<Void>()
-    let refused = Counter()
+
+    /// How many senders were turned away, and how many were dropped after they had gone.
+    let counts = Locked((refused: 0, dropped: 0))
 
     private let configuration: FrameServer.Configuration
+    private let thread: IOThread
+    /// The socket, which ``release()`` takes out on any thread: when it returns the path is free.
+    private let socket: Locked<ListeningSocket?>
+    private let isOwn: Bool
+    /// Where the socket is; nil for a port.
+    private let path: String?
+
+    private var machine: ListenerMachine
+    private var isRunning = false
     private var delegate: (any FrameServerDelegate)?
-    private var socket: ListeningSocket?
     private var registration: IORegistration?
     private var connections: [Int: ReceivingDriver] = [:]
-    private var lastConnection = 0
-    private var pauses: Backoff
-
-    /// How many connections one turn may accept.
-    private static let acceptsPerTurn = 64
+    /// The connection that was accepted last, with its peer, until the machine has said what becomes of it.
+    private var accepted: OwnedDescriptor?
+    private var acceptedPeer: PeerCredentials?
 
     init(
         _ socket: consuming ListeningSocket,
         configuration: FrameServer.Configuration,
         delegate: (any FrameServerDelegate)?
     ) {
-        self.socket = consume socket
+        isOwn = socket.isOwn
+        if case .path(let path) = socket.endpoint { self.path = path } else { path = nil }
+        self.socket = Locked(consume socket)
         self.configuration = configuration
         self.delegate = delegate
-        let limits = configuration.limits
-        pauses = Backoff(first: limits.firstAcceptPause, longest: limits.longestAcceptPause)
+        thread = configuration.thread
+        machine = ListenerMachine(limits: configuration.limits)
+        let owner = WeakReference<ListeningDriver>()
+        mailbox = Mailbox(
+            capacity: .init(count: .max),
+            overflow: .refused,
+            onTake: { connection, _ in
+                guard let driver = owner.object else { return }
+                driver.thread.execute { driver.change { $0.taken(connection.id) } }
+            }
+        )
+        owner.object = self
     }
 
     func start() {
-        guard let descriptor = socket?.rawValue else { return }
         do {
-            registration = try configuration.thread.register(descriptor, self)
+            // Within the lock, so that the descriptor is still the socket's.
+            registration = try socket.withLock { socket throws(Errno) -> IORegistration? in
+                guard let descriptor = socket?.rawValue else { return nil }
+                return try thread.register(descriptor, self)
+            }
         } catch {
-            end(TransportError(.system, systemError: error, "the listening socket cannot be watched"))
+            change { $0.failed(TransportError(.system, systemError: error, "the listening socket cannot be watched")) }
         }
     }
 
-    func close() {
-        end(nil)
-        for connection in connections.values { connection.close() }
+    /// Gives up the path or port, from any thread.
+    func release() {
+        socket.withLock { socket in
+            guard let descriptor = socket?.rawValue else { return }
+            thread.unwatch(descriptor)
+            socket = nil
+        }
     }
 
-    /// Stops to listen, and lets each connection come to its end.
-    func drain() {
-        // Who has come to an inherited socket waits there for the next process.
-        if socket?.isOwn == true { acceptAll() }
-        end(nil)
-        for connection in connections.values { connection.drain() }
+    /// Accepts everybody who has come to a socket of this process's own, and then gives it up, from any thread.
+    ///
+    /// Who has come to an inherited socket waits there for the next process.
+    func acceptLastAndRelease() -> [Locked<OwnedDescriptor?>] {
+        var last: [Locked<OwnedDescriptor?>] = []
+        if isOwn {
+            while last.count < configuration.limits.backlog + configuration.limits.connections,
+                let descriptor = try? acceptOne()
+            {
+                last.append(Locked(descriptor))
+            }
+        }
+        release()
+        return last
+    }
+
+    /// Ends the server and every connection in order, those that were accepted last too.
+    func close(_ last: [Locked<OwnedDescriptor?>]) {
+        for descriptor in last { admit(descriptor.withLock { $0.take() }) }
+        change { $0.close() }
+    }
+
+    /// Ends the server once everything that has arrived is delivered, for those who were accepted last too.
+    func drain(_ last: [Locked<OwnedDescriptor?>]) {
+        for descriptor in last { admit(descriptor.withLock { $0.take() }) }
+        change { $0.drain() }
     }
 
     // MARK: IOHandler
 
     func becameReady(_ readiness: Readiness) {
-        // Whoever comes in a pause waits for its end, or a crowd of them would make it none.
-        if registration?.deadline == nil { acceptAll() }
+        change { $0.becameReady() }
     }
 
-    /// The pause after a shortage is over.
     func deadlinePassed() {
-        acceptAll()
+        change { $0.deadlinePassed() }
     }
 
-    // MARK: Accepting
+    // MARK: Commands
 
-    /// Takes who has come; where that never ends the connections have their turns in between.
-    private func acceptAll() {
-        for _ in 0..<Self.acceptsPerTurn {
-            guard let listener = socket?.rawValue else { return }
-            do {
-                admit(try Syscalls.accept(from: listener))
-                pauses.reset()
-            } catch .again {
-                return
-            } catch .aborted {
-                continue
-            } catch  where error.isMisuse {
-                return end(TransportError(.system, systemError: error, "no more connections can be accepted"))
-            } catch {
-                // A shortage of descriptors or memory, as a rule: the connection stays in the backlog, and trying again
-                // at once would only spin.
-                registration?.deadline = MonotonicClock.deadline(in: pauses.next())
-                return
-            }
+    private func change(_ change: (inout ListenerMachine) -> Void) {
+        change(&machine)
+        // What is carried out may bring about further events: their commands come after those that are there.
+        guard !isRunning else { return }
+        isRunning = true
+        defer { isRunning = false }
+        while let command = machine.nextCommand() { perform(command) }
+        counts.withLock { $0 = (machine.refused, machine.dropped) }
+    }
+
+    private func perform(_ command: ListenerMachine.Command) {
+        switch command {
+        case .accept: accept()
+        case .admit(let id): takeUp(id)
+        case .turnAway: accepted = nil
+        case .setDeadline(let deadline): registration?.deadline = deadline
+        case .yield: thread.execute { self.change { $0.resume() } }
+        case .stopListening(let error): stopListening(error)
+        case .closeConnections: forEachConnection { $0.close() }
+        case .drainConnections: forEachConnection { $0.drain() }
+        // Released behind the mailbox's lock: its end closes it.
+        case .dropVisitor(let id): _ = mailbox.removeFirst { $0.id == id }
+        case .finished: closed.set(())
         }
-        configuration.thread.execute { self.acceptAll() }
     }
 
-    private func admit(_ descriptor: consuming OwnedDescriptor) {
+    private func accept() {
+        do throws(Errno) {
+            let descriptor = try acceptOne()
+            guard descriptor != nil else { return machine.wouldBlock() }
+            admit(descriptor)
+        } catch .again {
+            machine.wouldBlock()
+        } catch .aborted {
+            machine.acceptAborted()
+        } catch {
+            machine.acceptFailed(error, isMisuse: error.isMisuse, at: MonotonicClock.now())
+        }
+    }
+
+    /// Accepts one connection; nil if the socket has been given up.
+    private func acceptOne() throws(Errno) -> OwnedDescriptor? {
+        try socket.withLock { socket throws(Errno) -> OwnedDescriptor? in
+            guard let listener = socket?.rawValue else { return nil }
+            return try Syscalls.accept(from: listener)
+        }
+    }
+
+    /// Has the machine decide about a connection that was accepted.
+    private func admit(_ descriptor: consuming OwnedDescriptor?) {
+        guard let raw = descriptor?.rawValue else { return }
+        accepted = consume descriptor
         // Over TCP the system knows of nobody, and whoever shows the right token may connect.
-        var peer: PeerCredentials?
-        if case .path(let path) = socket?.endpoint {
-            peer = try? configuration.peers.admit(descriptor.rawValue, at: path)
-            guard peer != nil else { return refused.increment() }
-        }
-        guard connections.count < configuration.limits.connections else { return refused.increment() }
-        lastConnection += 1
-        let id = lastConnection
-        let driver = ReceivingDriver(descriptor, id: id, configuration: configuration)
+        acceptedPeer = path.flatMap { try? configuration.peers.admit(raw, at: $0) }
+        let isAdmitted = path == nil || acceptedPeer != nil
+        change { $0.accepted(isAdmitted: isAdmitted) }
+    }
+
+    private func takeUp(_ id: Int) {
+        guard let descriptor = accepted.take() else { return }
+        let peer = acceptedPeer
+        let readers = configuration.readers
+        let reader = readers.isEmpty ? thread : readers[id % readers.count]
+        let driver = ReceivingDriver(descriptor, id: id, thread: reader, configuration: configuration)
         connections[id] = driver
         configuration.tap?.connectionDidOpen(id)
-        driver.start(
-            onReady: { [weak self] in self?.present(FrameConnection(id: id, peer: peer, driver: driver), driver) },
-            onClosed: { [weak self] in self?.ended(id) }
-        )
-    }
-
-    /// Gives out a connection, now that its sender has shown its token where one is wanted.
-    private func present(_ connection: FrameConnection, _ driver: ReceivingDriver) {
-        guard let delegate else {
-            mailbox.put(connection)
-            return
+        let (delegate, mailbox) = (delegate, mailbox)
+        let onReady = { @Sendable [weak self] () -> Void in
+            let connection = FrameConnection(id: id, peer: peer, driver: driver)
+            guard let delegate else {
+                self?.onThread { $0.machine.queued(id) }
+                mailbox.put(connection)
+                return
+            }
+            delegate.connectionDidOpen(connection)
+            driver.deliver(
+                to: { frame in delegate.connection(connection, didReceive: frame) },
+                end: { reason in delegate.connection(connection, didCloseFor: reason) }
+            )
         }
-        delegate.connectionDidOpen(connection)
-        driver.deliver(
-            to: { frame in delegate.connection(connection, didReceive: frame) },
-            end: { reason in delegate.connection(connection, didCloseFor: reason) }
-        )
+        let onClosed = { @Sendable [weak self] (wasReady: Bool) -> Void in
+            self?.onThread { listener in
+                listener.connections[id] = nil
+                listener.configuration.tap?.connectionDidClose(id)
+                listener.machine.ended(id, wasReady: wasReady)
+            }
+        }
+        if reader.isCurrent {
+            driver.start(onReady: onReady, onClosed: onClosed)
+        } else {
+            reader.execute { driver.start(onReady: onReady, onClosed: onClosed) }
+        }
     }
 
-    // MARK: Ending
-
-    private func ended(_ id: Int) {
-        configuration.tap?.connectionDidClose(id)
-        if let driver = connections.removeValue(forKey: id), !driver.isReady { refused.increment() }
-        settle()
+    /// Reports what a connection did, which may be on a thread of its own.
+    private func onThread(_ event: @escaping @Sendable (ListeningDriver) -> Void) {
+        if thread.isCurrent {
+            event(self)
+            change { _ in }
+        } else {
+            thread.execute {
+                event(self)
+                self.change { _ in }
+            }
+        }
     }
 
-    private func end(_ error: TransportError?) {
-        registration?.cancel()
+    private func forEachConnection(_ call: @escaping @Sendable (ReceivingDriver) -> Void) {
+        for connection in connections.values {
+            if connection.thread.isCurrent { call(connection) } else { connection.thread.execute { call(connection) } }
+        }
+    }
+
+    private func stopListening(_ error: TransportError?) {
+        release()
+        registration?.cancel(isClosed: true)
         registration = nil
-        socket = nil
         delegate = nil
         mailbox.end(error)
-        settle()
-    }
-
-    private func settle() {
-        if socket == nil, connections.isEmpty { closed.set(()) }
     }
 }

@@ -1,98 +1,105 @@
 internal import FrameWire
 
-/// The receiving end of one connection, as the I/O thread drives it: reads, delivers, keeps the deadlines, closes.
+/// The receiving end of one connection: carries out what its ``ReceiverMachine`` decides, on the I/O thread.
 ///
 /// - Note: `@unchecked Sendable` holds because everything that changes is touched on `thread` alone; other threads
 ///   reach it through ``IOThread/execute(_:)``.
 final class ReceivingDriver: IOHandler, @unchecked Sendable {
-    /// How much sound waits for a consumer: a second and a half in blocks of 1,024 at 44,100 Hz.
+    /// How much audio waits for a consumer: a second and a half in blocks of 1,024 at 44,100 Hz.
     private static let audioCapacity = 64
 
-    /// How many messages one turn may deliver before the other connections have theirs.
-    private static let messagesPerTurn = 16
-
-    /// How many reads one turn may throw away.
-    private static let discardsPerTurn = 64
-
+    let id: Int
     let thread: IOThread
     let mailbox: Mailbox<Frame>
-    let audio = Mailbox<AudioMessage>(capacity: audioCapacity, overflow: .replacesOldest)
+    let audio: Mailbox<AudioMessage>
     let statuses = Mailbox<SenderStatus>(capacity: 16, overflow: .replacesOldest)
     let closed = Latch<CloseReason>()
 
-    /// Whether frames may come: at once, or when the sender has shown its token.
-    private(set) var isReady = false
-
-    private let limits: TransportLimits
     private let memory: MemoryBudget
-    /// The number of the request for memory that has not been granted yet: nothing is read until then.
-    private var awaitedGrant: UInt64?
+    private let allowance: Int
     private let tokens: HandshakeTokens?
-    private let hello: ControlHello?
-    private var token: TokenReader?
+    private let tap: (any WireTap)?
+    private let unread: UnreadMessages
+    private var machine: ReceiverMachine
     private var descriptor: OwnedDescriptor?
-    private var receiver: FrameReceiver
     private var registration: IORegistration?
-    private var deadlinePhase: (phase: FrameReceiver.Phase, messages: Int)?
-    private var messagesLeft = messagesPerTurn
-    /// Why this side ends the connection, once it does.
-    private var ending: FinishReason?
-    private var isLingering: Bool { ending != nil }
-    /// Whether this side ends the connection, once what has arrived is delivered.
-    private var isDraining = false
-    private var requests = RequestWriter()
-    private var hasSaidHello = false
-    private var stopReason: FinishReason?
+    /// The request for memory that waits.
+    private var request: UInt64?
+    /// What the consumer on this thread asked for, while it asks.
+    private var inline: Inline?
+    private var mustRunAgain = false
+    private var wasReady = false
     private var sink: ((Frame) -> Void)?
     private var onEnd: ((CloseReason) -> Void)?
     private var onReady: (() -> Void)?
-    private var onClosed: (() -> Void)?
+    private var onClosed: ((_ wasReady: Bool) -> Void)?
 
-    init(_ descriptor: consuming OwnedDescriptor, id: Int, configuration: FrameServer.Configuration) {
-        thread = configuration.thread
-        limits = configuration.limits
+    private enum Inline {
+        case asked
+        case answered(Frame)
+    }
+
+    init(_ descriptor: consuming OwnedDescriptor, id: Int, thread: IOThread, configuration: FrameServer.Configuration) {
+        self.id = id
+        self.thread = thread
         memory = configuration.memory
         tokens = configuration.tokens
-        hello = configuration.hello
-        token = configuration.tokens.map { TokenReader(expecting: $0.expected) }
+        tap = configuration.tap
+        allowance = memory.join(ofConnections: configuration.limits.connections)
+        var settings = ReceiverMachine.Configuration()
+        settings.limits = configuration.limits
+        settings.expectedToken = configuration.tokens?.expected
+        settings.hello = configuration.hello
+        settings.allowance = allowance
+        settings.largestGrant = memory.largestGrant
+        settings.resetKeepsData = Syscalls.isLocal(descriptor.rawValue)
         self.descriptor = consume descriptor
         let owner = WeakReference<ReceivingDriver>()
-        receiver = FrameReceiver(
-            limits: limits.wire,
-            pool: configuration.pool,
-            share: memory.share(ofConnections: limits.connections),
-            tally: DecodingTally(limit: limits.undecodableFrames) {
-                guard let driver = owner.object else { return }
-                driver.thread.execute { driver.endForUndecodableFrames() }
-            },
-            tap: configuration.tap.map { tap in { tap.connection(id, didRead: $0) } }
-        )
-        mailbox = Mailbox(capacity: 1, overflow: configuration.delivery == .newest ? .replacesOldest : .refused) {
+        let tally = DecodingTally(limit: configuration.limits.undecodableFrames) {
             guard let driver = owner.object else { return }
-            driver.thread.execute { driver.turn() }
+            driver.thread.execute { driver.change { $0.undecodableLimitReached() } }
         }
+        machine = ReceiverMachine(settings, pool: configuration.pool, tally: tally)
+        let unread = UnreadMessages(memory)
+        self.unread = unread
+        mailbox = Mailbox(
+            capacity: .init(count: 1, longest: FrameServer.Delivery.longestReadAhead),
+            overflow: configuration.delivery == .newest ? .replacesOldest : .refused,
+            onTake: { _, isLast in if isLast { unread.consumed() } },
+            onRoom: {
+                guard let driver = owner.object else { return }
+                driver.thread.execute { driver.change { $0.roomAvailable(at: MonotonicClock.now()) } }
+            }
+        )
+        audio = Mailbox(
+            capacity: .init(
+                count: Self.audioCapacity,
+                weight: ReceiverMachine.audioAllowance(of: allowance)
+            ),
+            overflow: .replacesOldest,
+            onTake: { _, isLast in if isLast { unread.consumed() } }
+        )
         owner.object = self
     }
+
+    /// Whether frames may come: at once, or when the sender has shown its token.
+    var isReady: Bool { machine.isReady }
 
     /// Starts to read.
     ///
     /// - Parameters:
     ///   - onReady: called when frames may come.
     ///   - onClosed: called once, when the descriptor has been closed.
-    func start(onReady: @escaping () -> Void, onClosed: @escaping () -> Void) {
+    func start(onReady: @escaping () -> Void, onClosed: @escaping (_ wasReady: Bool) -> Void) {
         self.onReady = onReady
         self.onClosed = onClosed
         guard let socket = descriptor?.rawValue else { return }
         do {
             registration = try thread.register(socket, self)
         } catch {
-            return finish(.failed(.lost(error)))
+            return change { $0.readFailed(error) }
         }
-        if token == nil {
-            becomeReady()
-        } else {
-            registration?.deadline = MonotonicClock.deadline(in: limits.handshake)
-        }
+        change { $0.start(at: MonotonicClock.now()) }
     }
 
     /// Hands what comes to closures in place of the mailbox.
@@ -101,245 +108,214 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         onEnd = end
     }
 
-    private func becomeReady() {
-        isReady = true
-        updateDeadline()
-        if let hello { send(.hello(hello)) }
-        onReady?()
-        onReady = nil
-    }
-
-    /// Reads the sender's token, and answers with this side's when it is right.
-    private func shakeHands(_ reader: TokenReader, with socket: Int32) {
-        var reader = reader
-        do throws(TransportError) {
-            while reader.remaining > 0, try reader.read(from: socket) {}
-            token = reader
-            guard reader.remaining == 0 else { return }
-            guard reader.isRight, let tokens else {
-                throw TransportError(.tokenRejected, "the sender's token is not the one expected")
-            }
-            token = nil
-            try tokens.show(to: socket)
-        } catch {
-            return finish(.failed(error))
-        }
-        becomeReady()
-    }
-
-    /// Takes the next frame straight from the socket; nil where it is not there yet, or must be waited for in turn.
+    /// Takes the next frame straight from the socket; nil if it is not there yet, or must be waited for in turn.
     func receiveInline() -> Frame? {
-        guard messagesLeft > 0 else {
-            messagesLeft = Self.messagesPerTurn
-            thread.execute { self.turn() }
-            return nil
+        guard machine.beginInline() else { return nil }
+        inline = .asked
+        run()
+        guard case .answered(let frame) = inline.take() else { return nil }
+        // The consumer may go elsewhere, and what else has come must not wait for its return.
+        if !mustRunAgain {
+            mustRunAgain = true
+            thread.execute {
+                self.mustRunAgain = false
+                self.run()
+            }
         }
-        guard let frame = receive() else { return nil }
-        messagesLeft -= 1
         return frame
     }
 
-    /// Closes in order: says that nothing will follow, and reads the rest away until the peer has closed too.
-    ///
-    /// - Parameter reason: why; nil tells the peer nothing, and it may come back.
+    /// Closes in order; see ``ReceiverMachine/close(_:at:)``.
     func close(_ reason: FinishReason? = nil) {
-        guard !isLingering, let socket = descriptor?.rawValue else { return }
-        if let reason { send(.stop(reason)) }
-        ending = reason ?? .stoppedByUser
-        endMailboxes(nil)
-        // What of a request the socket has not taken by now is lost: the peer does not read.
-        Syscalls.shutdownSending(socket)
-        registration?.deadline = MonotonicClock.deadline(in: limits.linger)
-        discardInput()
+        change { $0.close(reason, at: MonotonicClock.now()) }
     }
 
-    /// Closes in order, as ``close(_:)`` does, and delivers what has arrived and what comes until the sender stops.
+    /// Closes in order once what has arrived is delivered; see ``ReceiverMachine/drain(at:)``.
     func drain() {
-        guard isReady else { return close() }
-        guard !isLingering, !isDraining, let socket = descriptor?.rawValue else { return }
-        isDraining = true
-        Syscalls.shutdownSending(socket)
-        registration?.deadline = MonotonicClock.deadline(in: limits.linger)
+        change { $0.drain(at: MonotonicClock.now()) }
     }
 
-    /// Takes nothing more from a sender that has not stopped: what has arrived by now is all that is delivered.
-    private func cutOff() {
-        guard let socket = descriptor?.rawValue else { return }
-        Syscalls.shutdownReceiving(socket)
-        receiver.socketBecameReady([.readable, .hangup])
-        turn()
-    }
-
-    /// Sends a request to the sender, which need not understand it; one that cannot be taken is dropped.
-    ///
-    /// A sender heeds requests only after a hello, so the first one is preceded by it.
+    /// Sends a request to the sender.
     func send(_ request: ControlRequest) {
-        guard isReady, !isLingering, let socket = descriptor?.rawValue else { return }
-        if case .hello = request {} else if !hasSaidHello { requests.add(.hello(ControlHello())) }
-        hasSaidHello = true
-        requests.add(request)
-        writeRequests(to: socket)
+        change { $0.send(request) }
     }
 
-    private func writeRequests(to socket: Int32) {
-        requests.write(to: socket)
-        registration?.watchesRoom = requests.isWaiting
+    /// Lets go of what nobody can consume any more: the program has let go of the connection. For any thread.
+    func abandon() {
+        mailbox.discard()
+        audio.discard()
+        unread.release()
+        thread.execute { self.close() }
     }
 
     // MARK: IOHandler
 
     func becameReady(_ readiness: Readiness) {
-        receiver.socketBecameReady(readiness)
-        if let token, let socket = descriptor?.rawValue { shakeHands(token, with: socket) }
-        guard token == nil else { return }
-        if readiness.contains(.writable), let socket = descriptor?.rawValue, !isLingering { writeRequests(to: socket) }
-        if isLingering { discardInput() } else { turn() }
+        change { $0.becameReady(readiness, at: MonotonicClock.now()) }
     }
 
     func deadlinePassed() {
-        if let ending { return finish(.closedLocally(ending)) }
-        if isDraining { return cutOff() }
-        guard isReady else {
-            return finish(.failed(TransportError(.handshakeTimedOut, "the sender did not show its token in time")))
-        }
-        let what =
-            switch receiver.phase {
-            case .betweenMessages: receiver.messages == 0 ? "its first frame" : "its next frame"
-            case .head: "the head of a frame"
-            case .body(let length): "the body of a frame of \(length) bytes"
-            }
-        finish(.failed(TransportError(.receiveTimedOut, "the sender took too long over \(what)")))
+        change { $0.deadlinePassed(at: MonotonicClock.now()) }
     }
 
-    // MARK: Reading
+    // MARK: Commands
 
-    /// Delivers what there is, as far as the consumer takes it.
-    private func turn() {
-        // One that was asked for before an orderly close has nothing to do with the deadline of that.
-        guard !isLingering else { return }
-        messagesLeft = Self.messagesPerTurn
-        while messagesLeft > 0 {
-            guard sink != nil || mailbox.makesRoom() else {
-                // The wait is the consumer's.
-                return suspendDeadline()
-            }
-            guard let frame = receive() else { return }
-            messagesLeft -= 1
-            if let sink { sink(frame.handedOver()) } else { mailbox.put(frame) }
-        }
-        thread.execute { self.turn() }
+    private func change(_ change: (inout ReceiverMachine) -> Void) {
+        change(&machine)
+        run()
     }
 
-    private func receive() -> Frame? {
-        while !isLingering, awaitedGrant == nil, let socket = descriptor?.rawValue {
-            // Sound and statuses have their share of a turn too, or a flood of them would never end it.
-            guard messagesLeft > 0 else {
-                thread.execute { self.turn() }
-                return nil
+    private func run() {
+        while let command = machine.nextCommand() {
+            perform(command)
+            if case .answered? = inline { return }
+        }
+    }
+
+    private func perform(_ command: ReceiverMachine.Command) {
+        switch command {
+        case .read: read()
+        case .deliver(let frame): deliver(frame)
+        case .deliverAudio(let message): audio.put(message, weight: message.samples.capacity)
+        case .deliverStatus(let status): statuses.put(status)
+        case .reserveRoom: machine.reserved(sink == nil ? mailbox.reserve() : .max)
+        case .askForMemory(let byteCount): ask(for: byteCount)
+        case .withdrawRequestForMemory: withdrawRequest()
+        case .setDeadline(let deadline): registration?.deadline = deadline
+        case .watchRoom(let watches): registration?.watchesRoom = watches
+        case .writeRequests: writeRequests()
+        case .readToken(let count): readToken(count)
+        case .writeToken: writeToken()
+        case .present:
+            wasReady = true
+            onReady?()
+            onReady = nil
+        case .shutDownSending: if let socket = descriptor?.rawValue { Syscalls.shutdownSending(socket) }
+        case .shutDownReceiving: if let socket = descriptor?.rawValue { Syscalls.shutdownReceiving(socket) }
+        case .discard: discard()
+        case .yield:
+            thread.execute { self.change { $0.resume(at: MonotonicClock.now()) } }
+        case .endDelivery: endMailboxes(nil)
+        case .close(let reason): finish(reason)
+        }
+    }
+
+    private func read() {
+        guard let socket = descriptor?.rawValue else { return }
+        let runs: (MemoryRun, MemoryRun)
+        do {
+            unsafe runs = try machine.readTargets()
+        } catch {
+            return machine.readFailed(error)
+        }
+        do throws(Errno) {
+            switch try unsafe Syscalls.receive(from: socket, into: runs.0, runs.1) {
+            case .bytes(0, _):
+                machine.endOfStream()
+            case .bytes(let count, let isShort):
+                if let tap { unsafe show(tap, count, runs) }
+                unsafe machine.didRead(count, into: runs.0.count, isShort: isShort, at: MonotonicClock.now())
+            case .wouldBlock:
+                machine.wouldBlock(at: MonotonicClock.now())
             }
-            do {
-                switch try receiver.receive(from: socket) {
-                case .frame(let frame):
-                    return frame
-                case .audio(let message):
-                    messagesLeft -= 1
-                    audio.put(message)
-                case .status(let status):
-                    messagesLeft -= 1
-                    if case .stopped(let reason) = status.state { stopReason = reason }
-                    statuses.put(status)
-                case .needsGrant(let bytes):
-                    try ask(for: bytes)
+        } catch {
+            machine.readFailed(error)
+        }
+    }
+
+    /// Shows what was read: of the body, and behind it.
+    private func show(_ tap: any WireTap, _ count: Int, _ runs: (MemoryRun, MemoryRun)) {
+        let direct = unsafe min(count, runs.0.count)
+        if direct > 0 {
+            unsafe tap.connection(id, didRead: Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: runs.0[..<direct])))
+        }
+        if count > direct {
+            let spilled = count - direct
+            unsafe tap.connection(id, didRead: Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: runs.1[..<spilled])))
+        }
+    }
+
+    private func discard() {
+        readScratch(16 << 10) { machine, _ in machine.didDiscard() }
+    }
+
+    private func readToken(_ count: Int) {
+        readScratch(count) { machine, bytes in machine.didReadToken(bytes, at: MonotonicClock.now()) }
+    }
+
+    /// Reads once into memory that nobody keeps.
+    private func readScratch(_ capacity: Int, _ take: (inout ReceiverMachine, Span<UInt8>) -> Void) {
+        guard let socket = descriptor?.rawValue else { return }
+        unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 16) { scratch in
+            do throws(Errno) {
+                switch try unsafe Syscalls.receive(from: socket, into: scratch, MemoryRun(start: nil, count: 0)) {
+                case .bytes(0, _):
+                    machine.endOfStream()
+                case .bytes(let count, _):
+                    unsafe take(&machine, Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: scratch[..<count])))
                 case .wouldBlock:
-                    updateDeadline()
-                    return nil
-                case .endOfStream:
-                    finish(isDraining ? .closedLocally(.stoppedByUser) : .closedByPeer(stopReason ?? .stoppedByUser))
+                    machine.wouldBlock(at: MonotonicClock.now())
                 }
             } catch {
-                finish(isDraining && error.isTruncation ? .closedLocally(.stoppedByUser) : .failed(error))
+                machine.readFailed(error)
             }
         }
-        return nil
     }
 
-    /// Asks for memory for a large body; until it is granted the connection is not read.
-    private func ask(for bytes: Int) throws(TransportError) {
-        guard bytes <= memory.largestGrant else {
-            throw TransportError(
-                .noMemory,
-                "a body of \(bytes) bytes is more than the memory budget of \(memory.bytes) allows for any"
-            )
+    private func writeToken() {
+        guard let socket = descriptor?.rawValue, let tokens else { return }
+        var failure: TransportError?
+        do {
+            try tokens.show(to: socket)
+        } catch {
+            failure = error
         }
-        let answer = memory.ask(bytes) { [weak self, thread] grant in
-            thread.execute { [weak self] in self?.granted(grant) }
+        machine.didWriteToken(failure, at: MonotonicClock.now())
+    }
+
+    private func writeRequests() {
+        guard let socket = descriptor?.rawValue else { return }
+        var bytes = machine.outbox.bytes
+        let nothing = unsafe MemoryRun(start: nil, count: 0)
+        let transfer = unsafe bytes.withUnsafeMutableBytes { bytes in
+            try? unsafe Syscalls.send(to: socket, bytes, nothing, nothing)
+        }
+        if case .bytes(let count, _)? = transfer {
+            machine.didWriteRequests(count)
+        } else {
+            machine.didWriteRequests(0)
+        }
+    }
+
+    private func deliver(_ frame: Frame) {
+        if let sink {
+            sink(frame.handedOver())
+        } else if case .asked? = inline {
+            inline = .answered(frame)
+        } else {
+            mailbox.put(frame, weight: frame.jpeg.capacity)
+        }
+    }
+
+    private func ask(for byteCount: Int) {
+        let answer = memory.ask(byteCount) { [weak self, thread] grant in
+            thread.execute { [weak self] in
+                // A grant that comes too late goes to the next one that waits.
+                self?.request = nil
+                self?.change { $0.memoryGranted(grant, at: MonotonicClock.now()) }
+            }
         }
         switch answer {
-        case .granted(let grant): return receiver.take(grant)
-        case .waiting(let id): awaitedGrant = id
+        case .granted(let grant): machine.memoryGranted(grant, at: MonotonicClock.now())
+        case .waiting(let id): request = id
         }
-        // The wait is this side's.
-        suspendDeadline()
     }
 
-    private func granted(_ grant: MemoryBudget.Grant) {
-        // Where the connection has ended meanwhile the grant goes to the next one that waits.
-        guard awaitedGrant != nil, descriptor != nil, !isLingering else { return }
-        awaitedGrant = nil
-        receiver.take(grant)
-        turn()
-    }
-
-    /// Reads on to the peer's end and throws it away; one that never stops has its turns as others have.
-    private func discardInput() {
-        guard isLingering, let socket = descriptor?.rawValue else { return }
-        unsafe withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { scratch in
-            let nothing = unsafe MemoryRun(start: nil, count: 0)
-            for _ in 0..<Self.discardsPerTurn {
-                switch try? unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
-                case .bytes(0, _), nil: return finish(.closedLocally(ending ?? .stoppedByUser))
-                case .bytes: continue
-                case .wouldBlock: return
-                }
-            }
-            thread.execute { self.discardInput() }
-        }
+    private func withdrawRequest() {
+        if let request = request.take() { memory.withdraw(request) }
     }
 
     // MARK: Ending
-
-    /// Deadlines are absolute: set when a phase begins, and left alone while bytes trickle in.
-    private func updateDeadline() {
-        guard !isDraining else { return }
-        let current = (phase: receiver.phase, messages: receiver.messages)
-        if let deadlinePhase, deadlinePhase == current { return }
-        deadlinePhase = current
-        let duration: Duration? =
-            switch current.phase {
-            case .betweenMessages: receiver.messages == 0 ? limits.firstFrame : limits.idle
-            case .head: limits.head
-            case .body(let length): limits.bodyDuration(length: length)
-            }
-        registration?.deadline = duration.map { MonotonicClock.deadline(in: $0) }
-    }
-
-    /// Lets no deadline run against the peer; that of an end, which is this side's, goes on.
-    private func suspendDeadline() {
-        guard !isDraining else { return }
-        registration?.deadline = nil
-        deadlinePhase = nil
-    }
-
-    private func endForUndecodableFrames() {
-        finish(
-            .failed(
-                TransportError(
-                    .undecodableFrames,
-                    "the sender sent \(limits.undecodableFrames) frames in a row that cannot be decoded"
-                )
-            )
-        )
-    }
 
     private func endMailboxes(_ error: TransportError?) {
         mailbox.end(error)
@@ -348,29 +324,31 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     }
 
     private func finish(_ reason: CloseReason) {
-        guard descriptor != nil else { return }
         registration?.cancel()
         registration = nil
         descriptor = nil
-        receiver.abandon()
-        if let awaitedGrant { memory.withdraw(awaitedGrant) }
-        closed.set(reason)
+        memory.leave(allowance)
         endMailboxes(reason.error)
+        keepUnread()
+        closed.set(reason)
         onEnd?(reason)
-        onClosed?()
+        onClosed?(wasReady)
         (sink, onEnd, onReady, onClosed) = (nil, nil, nil, nil)
     }
-}
 
-extension TransportError {
-    /// Whether the stream ended within a message, as it may where this side ends it, or broke.
-    fileprivate var isTruncation: Bool {
-        code == .connectionLost || wireError?.code == .headTruncated || wireError?.code == .bodyTruncated
+    /// Gives back the grants of what nobody has consumed, and keeps it as long as its memory is not needed.
+    private func keepUnread() {
+        mailbox.changeEach { $0.grant = nil }
+        let (mailbox, audio) = (mailbox, audio)
+        unread.keep(mailbox.weight + audio.weight) {
+            mailbox.count + audio.count == 0
+        } drop: { [id] in
+            let error = TransportError(
+                .visitorDropped,
+                "the sender of connection \(id) has gone, and its unread frames gave way to what needed their memory"
+            )
+            mailbox.discard(error)
+            audio.discard()
+        }
     }
-}
-
-/// A reference that does not keep its object, for a closure that is made before the object is.
-private final class WeakReference<Object: AnyObject>: @unchecked Sendable {
-    // Set once, before the closure that holds this can be called.
-    weak var object: Object?
 }

@@ -26,11 +26,11 @@ public struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
     package static let brokenPipe = Errno(EPIPE)
     package static let aborted = Errno(ECONNABORTED)
     package static let addressInUse = Errno(EADDRINUSE)
-    static let accessDenied = Errno(EACCES)
-    static let notPermitted = Errno(EPERM)
-    static let symlinkLoop = Errno(ELOOP)
-    static let notDirectory = Errno(ENOTDIR)
-    static let wrongType = Errno(EPROTOTYPE)
+    package static let accessDenied = Errno(EACCES)
+    package static let notPermitted = Errno(EPERM)
+    package static let symlinkLoop = Errno(ELOOP)
+    package static let notDirectory = Errno(ENOTDIR)
+    package static let wrongType = Errno(EPROTOTYPE)
 
     /// Whether the descriptor is not what the call takes it for, which no waiting mends.
     var isMisuse: Bool { [EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP].contains(rawValue) }

@@ -2,13 +2,17 @@ internal import CFrameTransport
 internal import Locking
 
 /// What a descriptor is ready for.
-struct Readiness: OptionSet {
-    let rawValue: UInt32
+package struct Readiness: OptionSet, Sendable {
+    package let rawValue: UInt32
 
-    static let readable = Readiness(rawValue: UInt32(FRAME_READABLE))
-    static let writable = Readiness(rawValue: UInt32(FRAME_WRITABLE))
+    package init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    package static let readable = Readiness(rawValue: UInt32(FRAME_READABLE))
+    package static let writable = Readiness(rawValue: UInt32(FRAME_WRITABLE))
     /// The peer has closed or shut down: what it sent is to be read to the end.
-    static let hangup = Readiness(rawValue: UInt32(FRAME_HANGUP))
+    package static let hangup = Readiness(rawValue: UInt32(FRAME_HANGUP))
 }
 
 /// Something that an ``IOThread`` calls, always on that thread.
@@ -82,6 +86,13 @@ public final class IOThread: TaskExecutor, Sendable {
     /// Call it, and use what it returns, on this thread only.
     func register(_ descriptor: Int32, _ handler: any IOHandler) throws(Errno) -> IORegistration {
         try loop.register(descriptor, handler)
+    }
+
+    /// Ends the reports of a descriptor that is about to be closed, from any thread.
+    ///
+    /// Closing alone does not end them if another process, or another descriptor, has the same socket.
+    func unwatch(_ descriptor: Int32) {
+        loop.unwatch(descriptor)
     }
 
     /// Makes a registration for deadlines alone.
@@ -171,9 +182,9 @@ final class IORegistration {
 
     /// Stops the reports and lets go of the handler.
     ///
-    /// Do this before the descriptor is closed.
-    func cancel() {
-        loop.cancel(self)
+    /// - Parameter isClosed: whether the descriptor has been unwatched and closed already: its number may be another's by now.
+    func cancel(isClosed: Bool = false) {
+        loop.cancel(self, isClosed: isClosed)
     }
 }
 
@@ -205,6 +216,9 @@ private final class IOLoop: @unchecked Sendable {
     private var deadlines = DeadlineHeap()
     private var running: [Task] = []
 
+    /// How many reports one round takes; what more there are come with the next.
+    private static let reportCapacity = 64
+
     init() {
         poller = OwnedDescriptor(frame_poller_create())
         wakeup = OwnedDescriptor(poller.rawValue >= 0 ? frame_wakeup_create(poller.rawValue) : -1)
@@ -234,8 +248,15 @@ private final class IOLoop: @unchecked Sendable {
     // MARK: On the loop's thread
 
     func run() {
-        while runTasks() {
-            waitForReports()
+        var goesOn = true
+        while goesOn {
+            unsafe withUnsafeTemporaryAllocation(of: frame_readiness.self, capacity: Self.reportCapacity) { reports in
+                let count = unsafe waitForReports(reports)
+                // What was submitted before the reports came about is done before they are acted on: a close comes before what
+                // the peer does in answer.
+                goesOn = runTasks()
+                unsafe report(reports, count)
+            }
             fireDeadlines()
         }
     }
@@ -257,23 +278,26 @@ private final class IOLoop: @unchecked Sendable {
         return !(isStopped && running.isEmpty)
     }
 
-    private func waitForReports() {
-        // Tasks that were submitted meanwhile are looked at only after the descriptors, so that a
-        // consumer that never suspends for long cannot starve the other connections.
+    /// Waits until there is a report or a task, and returns how many reports there are.
+    ///
+    /// Descriptors are looked at in every round, so that a consumer that never suspends for long cannot starve the other
+    /// connections.
+    private func waitForReports(_ reports: UnsafeMutableBufferPointer<frame_readiness>) -> Int {
         let mayBlock = inbox.withLock { inbox in
             inbox.isAsleep = inbox.tasks.isEmpty && !inbox.isStopped
             return inbox.isAsleep
         }
-        let capacity = 64
-        unsafe withUnsafeTemporaryAllocation(of: frame_readiness.self, capacity: capacity) { reports in
-            guard let base = reports.baseAddress else { return }
-            let timeout = mayBlock ? deadlines.milliseconds(until: MonotonicClock.now) : 0
-            let count = unsafe frame_poller_wait(poller.rawValue, base, Int32(capacity), timeout)
-            inbox.withLock { $0.isAsleep = false }
-            for index in 0..<max(0, Int(count)) {
-                let report = unsafe reports[index]
-                registrations[report.token]?.handler.becameReady(Readiness(rawValue: report.flags))
-            }
+        guard let base = reports.baseAddress else { return 0 }
+        let timeout = mayBlock ? deadlines.milliseconds(until: MonotonicClock.now) : 0
+        let count = unsafe frame_poller_wait(poller.rawValue, base, Int32(reports.count), timeout)
+        inbox.withLock { $0.isAsleep = false }
+        return max(0, Int(count))
+    }
+
+    private func report(_ reports: UnsafeMutableBufferPointer<frame_readiness>, _ count: Int) {
+        for index in 0..<count {
+            let report = unsafe reports[index]
+            registrations[report.token]?.handler.becameReady(Readiness(rawValue: report.flags))
         }
     }
 
@@ -314,11 +338,16 @@ private final class IOLoop: @unchecked Sendable {
         return registration
     }
 
-    func cancel(_ registration: IORegistration) {
+    func cancel(_ registration: IORegistration, isClosed: Bool) {
         guard registrations.removeValue(forKey: registration.token) != nil else { return }
-        if let descriptor = registration.descriptor {
+        deadlines.remove(registration.token)
+        if let descriptor = registration.descriptor, !isClosed {
             _ = frame_poller_remove(poller.rawValue, descriptor)
         }
+    }
+
+    func unwatch(_ descriptor: Int32) {
+        _ = frame_poller_remove(poller.rawValue, descriptor)
     }
 
     func watchedRoomChanged(_ registration: IORegistration) {
@@ -328,9 +357,9 @@ private final class IOLoop: @unchecked Sendable {
     }
 
     func deadlineChanged(_ registration: IORegistration) {
-        guard let deadline = registration.deadline else { return }
+        guard let deadline = registration.deadline, registrations[registration.token] != nil else { return }
         if let scheduled = registration.scheduled, scheduled <= deadline { return }
         registration.scheduled = deadline
-        deadlines.insert(deadline, token: registration.token)
+        deadlines.set(deadline, token: registration.token)
     }
 }

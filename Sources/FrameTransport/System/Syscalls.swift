@@ -178,6 +178,9 @@ extension Syscalls {
         _ = unsafe setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
 
+    /// Whether a socket is a Unix-domain one, which keeps what was sent when its peer resets it.
+    static func isLocal(_ socket: Int32) -> Bool { frame_socket_is_local(socket) }
+
     /// The size of a socket's send buffer, the system's own overhead included.
     static func sendBuffer(of socket: Int32) -> Int {
         var bytes: Int32 = 0

@@ -177,14 +177,14 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         expect(try await frames.next()?.timestamp == 9_000_000, "a picture of the pause came")
 
         handler.broadcastFinished()
-        expect(await host.closed() == .closedByPeer(.stoppedByUser), "the app heard of another end")
+        expect(try await host.closed() == .closedByPeer(.stoppedByUser), "the app heard of another end")
         expect(handler.codes.isEmpty && handler.session == nil, "who stopped is shown an error")
     }
 
     static func ends(_ server: FrameServer) async throws {
         let (stops, host) = try await broadcast(to: server)
         BroadcastNotification.requestStop.post()
-        expect(await host.closed() == .closedByPeer(.requestedByHost), "the app heard of another end")
+        expect(try await host.closed() == .closedByPeer(.requestedByHost), "the app heard of another end")
         BroadcastNotification.requestStop.post()
         stops.broadcastFinished()
         expect(stops.codes == [10_002], "asked to stop it ended with \(stops.codes)")

@@ -27,4 +27,4 @@ for try await sender in server.connections {
     break
 }
 server.close()
-await server.closed()
+try await server.closed()

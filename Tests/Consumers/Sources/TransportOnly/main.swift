@@ -14,8 +14,8 @@ for try await sender in server.connections {
     for try await frame in sender.frames {
         print("frame of \(frame.jpeg.count) bytes, \(frame.jpeg.array() == bytes ? "as sent" : "changed")")
     }
-    print(await sender.closed())
+    print(try await sender.closed())
     break
 }
 server.close()
-await server.closed()
+try await server.closed()

@@ -1,5 +1,5 @@
 /// Pauses that double from one failed attempt to the next, up to the longest.
-struct Backoff {
+struct Backoff: Sendable {
     private let first: Duration
     private let longest: Duration
     private var pause: Duration

@@ -1,0 +1,257 @@
+package import FrameWire
+
+/// Puts messages together from the bytes of one stream: the decoder, and the memory that bodies are read into.
+///
+/// A read goes straight into the message's own memory, and past its end into a small staging area, so that one call
+/// brings the rest of a body and the next header together. Only what of a body arrives with its header is copied.
+@safe package struct FrameAssembler: ~Copyable {
+    package enum Event {
+        /// A message came whole.
+        case frame(Frame)
+        case audio(AudioMessage)
+        case status(SenderStatus)
+        /// A message that nobody wants came whole, and was skipped by its length.
+        case skipped(Skipped)
+        /// The header of a body has come that is to be kept; it is read once ``admitBody(with:)`` was called.
+        case body(byteCount: Int)
+        /// More bytes are needed.
+        case incomplete
+    }
+
+    /// What was skipped.
+    package enum Skipped: Sendable, Hashable {
+        case frame, audio, unknown
+    }
+
+    /// Where in a message the stream stands; deadlines follow from it.
+    package enum Phase: Sendable, Hashable {
+        case betweenMessages
+        case header
+        case body(length: Int)
+    }
+
+    /// A message whose body is being read.
+    private enum Message {
+        case frame(FrameHead)
+        case audio(AudioHead)
+        case skipped(Skipped)
+
+        /// The bytes of the body; nil if they are thrown away.
+        var keptByteCount: Int? {
+            switch self {
+            case .frame(let head): head.contentLength
+            case .audio(let head): head.contentLength
+            case .skipped: nil
+            }
+        }
+    }
+
+    /// The first memory of a body whose like has not been seen: the rest is taken as the bytes arrive, never on a claim.
+    ///
+    /// What is thrown away is read into as much at a time.
+    private static let firstCapacity = 64 << 10
+    private static let stagingCapacity = 2048
+
+    package private(set) var phase = Phase.betweenMessages
+    /// How many messages of any kind have come whole.
+    package private(set) var messages = 0
+
+    /// Whether frames are kept; if not, they are skipped from the next one on.
+    package var keepsFrames = true
+    /// The longest audio message that is kept; others are skipped.
+    package var longestAudio = 0
+
+    private var frames = 0
+    private var decoder: FrameMessageDecoder
+    private let pool: BytePool
+    private let tally: DecodingTally?
+    private let staging: MemoryRun
+    private var staged = 0..<0
+    private var message: Message?
+    /// What the body is read into; for one that is thrown away a place that is used again and again.
+    private var body: FrameBytes?
+    private var grant: MemoryBudget.Grant?
+    private var largestBody = 0
+    private var startedAt: UInt64 = 0
+
+    package init(limits: WireLimits, pool: BytePool, tally: DecodingTally? = nil) {
+        decoder = FrameMessageDecoder(limits: limits)
+        self.pool = pool
+        self.tally = tally
+        unsafe staging = .allocate(byteCount: Self.stagingCapacity, alignment: 16)
+    }
+
+    deinit {
+        unsafe staging.deallocate()
+    }
+
+    /// How many bytes of memory the body under way takes.
+    package var heldByteCount: Int { body?.capacity ?? 0 }
+
+    /// Whether ``next(at:)`` has something to say before more is read.
+    package var hasMore: Bool { !staged.isEmpty || (message != nil && decoder.bodyRemaining == 0) }
+
+    /// Gives up the body that is being read: the connection has ended.
+    package mutating func abandon() {
+        message = nil
+        body = nil
+        grant = nil
+        staged = 0..<0
+    }
+
+    /// Begins the body whose header has come, with the part of the memory budget that it takes.
+    ///
+    /// - Throws: `noMemory`.
+    package mutating func admitBody() throws(TransportError) {
+        guard let length = message?.keptByteCount else { return }
+        // What this connection has sent before, it may send again; a larger claim must first be made good.
+        let trusted = max(Self.firstCapacity, largestBody * 2)
+        body = FrameBytes(capacity: min(length, trusted), pool: pool)
+        try makeRoom(for: min(1, length))
+    }
+
+    /// Notes what of the memory budget was granted for the body whose header has come.
+    mutating func take(_ grant: MemoryBudget.Grant) {
+        self.grant = grant
+    }
+
+    /// Decodes what has been read, up to the end of a message or of a header that a body follows.
+    ///
+    /// - Throws: `malformedMessage` or `noMemory`.
+    package mutating func next(at now: UInt64) throws(TransportError) -> Event {
+        if let event = finishedBody(at: now) { return event }
+        while !staged.isEmpty {
+            let run = unsafe UnsafeRawBufferPointer(rebasing: staging[staged])
+            let step: FrameMessageDecoder.Step
+            do {
+                step = try unsafe decoder.decode(Span<UInt8>(_unsafeBytes: run))
+            } catch {
+                throw TransportError(error)
+            }
+            if phase == .betweenMessages {
+                phase = .header
+                startedAt = now
+            }
+            if case .body = step.event {
+                try unsafe append(UnsafeRawBufferPointer(rebasing: run[..<step.consumed]))
+            }
+            staged = (staged.lowerBound + step.consumed)..<staged.upperBound
+            switch step.event {
+            case .incomplete, .body:
+                break
+            case .head(let head):
+                if let event = begin(keepsFrames ? .frame(head) : .skipped(.frame)) { return event }
+            case .audio(let head):
+                let isKept = head.contentLength <= longestAudio
+                if let event = begin(isKept ? .audio(head) : .skipped(.audio)) { return event }
+            case .skipped:
+                if let event = begin(.skipped(.unknown)) { return event }
+            case .status(let status):
+                endMessage()
+                return .status(status)
+            }
+            if let event = finishedBody(at: now) { return event }
+        }
+        return .incomplete
+    }
+
+    /// Notes the end of the stream.
+    ///
+    /// - Throws: `malformedMessage` if it is within a message.
+    package mutating func finish() throws(TransportError) {
+        do {
+            try decoder.finish()
+        } catch {
+            throw TransportError(error)
+        }
+    }
+
+    // MARK: Reading
+
+    /// The memory that the next bytes belong into: so many of the body at most, and the staging area behind them.
+    ///
+    /// - Throws: `noMemory`.
+    mutating func targets(limit: Int) throws(TransportError) -> (MemoryRun, MemoryRun) {
+        try makeRoom(for: 1)
+        let rest = decoder.bodyRemaining
+        let target = unsafe body?.freeRun(limit: min(rest, limit)) ?? MemoryRun(start: nil, count: 0)
+        // While the body does not fit yet, what follows belongs to it and not to the staging area.
+        let isAllThere = target.count == rest || body == nil
+        return unsafe (target, isAllThere ? staging : MemoryRun(start: nil, count: 0))
+    }
+
+    /// Notes that so many bytes were read, into the places that ``targets(limit:)`` gave.
+    mutating func didRead(_ count: Int, into first: Int) {
+        let direct = min(count, first)
+        if message?.keptByteCount != nil { body?.advance(by: direct) }
+        _ = decoder.consumeBody(direct)
+        staged = 0..<(count - direct)
+    }
+
+    // MARK: Bodies
+
+    /// Takes up a message whose header has come; an event if its body waits to be admitted.
+    private mutating func begin(_ message: Message) -> Event? {
+        self.message = message
+        let length = decoder.bodyRemaining
+        phase = .body(length: length)
+        guard message.keptByteCount != nil else {
+            if length > 0 { body = FrameBytes(capacity: min(length, Self.firstCapacity), pool: pool) }
+            return nil
+        }
+        return .body(byteCount: length)
+    }
+
+    /// Takes the message out if its body is whole.
+    private mutating func finishedBody(at now: UInt64) -> Event? {
+        guard let message, decoder.bodyRemaining == 0 else { return nil }
+        if message.keptByteCount != nil, body == nil { return nil }
+        self.message = nil
+        endMessage()
+        switch (message, body.take()) {
+        case (.frame(let head), let jpeg?): return .frame(frame(head, jpeg, at: now))
+        case (.audio(let head), let samples?): return .audio(AudioMessage(head, samples: samples))
+        case (.skipped(let what), _): return .skipped(what)
+        default: return .skipped(.unknown)
+        }
+    }
+
+    private mutating func endMessage() {
+        phase = .betweenMessages
+        messages += 1
+    }
+
+    private mutating func frame(_ head: FrameHead, _ jpeg: FrameBytes, at now: UInt64) -> Frame {
+        defer {
+            frames += 1
+            grant = nil
+        }
+        largestBody = max(largestBody, jpeg.count)
+        return Frame(
+            jpeg: jpeg,
+            head: head,
+            index: frames,
+            receivedAt: now,
+            transferTime: now &- startedAt,
+            tally: tally,
+            grant: grant
+        )
+    }
+
+    /// Copies bytes of a body that came with its header.
+    private func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+        guard message?.keptByteCount != nil else { return }
+        try makeRoom(for: bytes.count)
+        unsafe body?.append(bytes)
+    }
+
+    /// Sees to it that `count` more bytes, or some at least, have a place in the body.
+    ///
+    /// - Throws: `noMemory`.
+    private func makeRoom(for count: Int) throws(TransportError) {
+        guard let body, let length = message?.keptByteCount, body.capacity < body.count + count else { return }
+        body.grow(to: min(length, max(body.capacity * 2, body.count + count)))
+        guard body.capacity < body.count + count else { return }
+        throw TransportError(.noMemory, "the system has no memory for a body of \(length) bytes")
+    }
+}

@@ -1,0 +1,6 @@
+/// A reference that does not keep its object, for a closure that is made before the object is.
+///
+/// - Note: `@unchecked Sendable` holds because `object` is set once, before the closure that holds this can be called.
+final class WeakReference<Object: AnyObject>: @unchecked Sendable {
+    weak var object: Object?
+}

@@ -56,7 +56,8 @@ public struct FramePacer: Sendable {
         observe(timestamp)
         if takesNext {
             if pacing.comparesPictures { _ = isChanged() }
-            return takeAnew(at: timestamp)
+            takeAgain(at: timestamp)
+            return .take
         }
         guard isDue(at: timestamp) else {
             passedOver += 1
@@ -65,10 +66,7 @@ public struct FramePacer: Sendable {
         if pacing.comparesPictures, !isChanged(), let cause = causeToDropUnchanged(at: timestamp) {
             return .drop(cause)
         }
-        schedule.advance(past: timestamp, sourceInterval: sourceInterval)
-        stillSchedule.advance(past: timestamp, sourceInterval: sourceInterval)
-        lastTaken = timestamp
-        passedOver = 0
+        takeLate(at: timestamp)
         return .take
     }
 
@@ -90,18 +88,83 @@ public struct FramePacer: Sendable {
 
     private func isKeepAliveDue(at timestamp: UInt64) -> Bool {
         guard let keepAlive = pacing.keepAlive else { return false }
-        guard let lastTaken, timestamp >= lastTaken else { return true }
-        return timestamp - lastTaken >= keepAlive.nanoseconds
+        guard let lastTaken else { return true }
+        // A long way back is a clock that began again; a little is jitter, or a frame that was sent again meanwhile.
+        let distance = timestamp > lastTaken ? timestamp - lastTaken : lastTaken - timestamp
+        return distance >= keepAlive.nanoseconds
     }
 
-    private mutating func takeAnew(at timestamp: UInt64) -> Decision {
+
+    // MARK: What is sent although it was passed over
+
+    /// The shortest silence after which the last frame of `Pacing.Rate.every(_:)` is sent, in nanoseconds.
+    ///
+    /// A source that hands in several frames at once has not fallen silent between them.
+    package static let shortestSilence: UInt64 = 100_000_000
+
+    /// Whether ``decide(at:isChanged:)`` would ask if a frame changed.
+    func comparesFrame(at timestamp: UInt64) -> Bool {
+        guard pacing.comparesPictures else { return false }
+        var pacer = self
+        pacer.observe(timestamp)
+        return pacer.takesNext || pacer.isDue(at: timestamp)
+    }
+
+    /// When a frame that was passed over is due after all, unless a newer one arrives before.
+    ///
+    /// At a rate that is when its time comes; but as long as the source is expected to go on, its next frame may be
+    /// nearer to that time, and is waited for. For every n-th frame it is after n intervals of the source.
+    ///
+    /// - Parameters:
+    ///   - timestamp: its presentation time, of which only the distance to the others counts.
+    ///   - offeredAt: when it was offered, by the monotonic clock.
+    ///   - rhythm: how far apart frames are offered.
+    ///   - isUnchanged: whether it is known to equal the last frame that was taken.
+    /// - Returns: the time, by the monotonic clock.
+    func deadline(
+        for timestamp: UInt64,
+        offeredAt: UInt64,
+        rhythm: SourceRhythm,
+        isUnchanged: Bool = false
+    ) -> UInt64 {
+        switch pacing.rate {
+        case .everyFrame:
+            return offeredAt
+        case .every(let n):
+            guard n > 1 else { return offeredAt }
+            let silence = rhythm.interval.multipliedClamping(by: UInt64(n))
+            return offeredAt.addingClamping(max(silence, Self.shortestSilence))
+        case .framesPerSecond, .adaptive:
+            let schedule = isUnchanged ? stillSchedule : schedule
+            let silence = min(rhythm.interval.multipliedClamping(by: 2), UInt64(2 * schedule.interval))
+            return offeredAt.addingClamping(max(schedule.wait(from: timestamp), silence))
+        }
+    }
+
+    /// The least time between two frames that are sent again, in nanoseconds; nil if silence is left as it is.
+    var repeatInterval: UInt64? {
+        guard pacing.skipsUnchanged, let keepAlive = pacing.keepAlive else { return nil }
+        return max(keepAlive.nanoseconds, UInt64(max(schedule.interval, stillSchedule.interval)), Self.shortestSilence)
+    }
+
+    /// Notes that a frame is sent at its time, or later: the rate counts it where it falls.
+    mutating func takeLate(at timestamp: UInt64) {
+        schedule.advance(past: timestamp, sourceInterval: sourceInterval)
+        stillSchedule.advance(past: timestamp, sourceInterval: sourceInterval)
+        lastTaken = timestamp
+        passedOver = 0
+    }
+
+    /// Notes that a frame is sent whatever its time: the rate counts from it.
+    mutating func takeAgain(at timestamp: UInt64) {
         schedule.restart(at: timestamp)
         stillSchedule.restart(at: timestamp)
         lastTaken = timestamp
         passedOver = 0
         takesNext = false
-        return .take
     }
+
+    // MARK: The source
 
     /// Learns how far pictures lie apart, and notices where their clock has jumped.
     private mutating func observe(_ timestamp: UInt64) {

@@ -17,6 +17,7 @@ enum EncodingMemory {
 
     /// The bytes of a picture that is to be made, whose rows begin at multiples of 64 bytes.
     static func bytes(of size: BufferSize, _ format: PixelFormat) -> Int {
+        let size = encodable(size)
         let luma = roundedUp(size.width * format.bytesPerPixel, to: 64) * size.height
         guard format.isPlanar else { return luma }
         return luma + 2 * roundedUp((size.width + 1) / 2, to: 64) * ((size.height + 1) / 2)
@@ -27,10 +28,19 @@ enum EncodingMemory {
     /// The most expensive picture is one whose samples are black or white at random; what each of its samples takes was
     /// measured, and rounded up.
     static func bytes(ofJPEG size: BufferSize, quality: Int, subsampling: ChromaSubsampling) -> Int {
+        let size = encodable(size)
         let width = roundedUp(size.width, to: subsampling.mcuWidth)
         let height = roundedUp(size.height, to: subsampling.mcuHeight)
         let chroma = subsampling == .gray ? 0 : 2 * width * height * 64 / (subsampling.mcuWidth * subsampling.mcuHeight)
         return headerBytes + (width * height + chroma) * hundredthsPerSample(quality) / 100
+    }
+
+    /// The size, with sides no longer than a JPEG's: what is larger is never encoded, and must not overflow.
+    private static func encodable(_ size: BufferSize) -> BufferSize {
+        BufferSize(
+            width: min(size.width, OutputBox.maximumSide),
+            height: min(size.height, OutputBox.maximumSide)
+        )
     }
 
     private static let headerBytes = 2048

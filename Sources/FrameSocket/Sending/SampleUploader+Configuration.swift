@@ -86,12 +86,28 @@ extension SampleUploader.Configuration {
         case off
     }
 
-    /// This configuration, but for what a receiver prefers; what it says nothing of stays.
+    /// This configuration, except for what a receiver prefers; what it says nothing of stays.
     func preferring(_ preferences: ControlPreferences) -> Self {
         var result = self
         if let frameRate = preferences.frameRate { result.pacing.rate = .framesPerSecond(frameRate) }
         if let size = preferences.size { result.scale = .fit(width: size.width, height: size.height) }
-        if let quality = preferences.quality { result.quality = quality }
+        if let quality = preferences.quality { result.quality = min(max(quality, 1), 100) }
+        return result
+    }
+
+    /// This configuration with what differs between two others; the memory limit stays.
+    func changed(from old: Self, to new: Self) -> Self {
+        var result = self
+        func change<Value: Equatable>(_ property: WritableKeyPath<Self, Value>) {
+            if new[keyPath: property] != old[keyPath: property] { result[keyPath: property] = new[keyPath: property] }
+        }
+        change(\.quality)
+        change(\.scale)
+        change(\.subsampling)
+        change(\.pacing)
+        change(\.appliesOrientation)
+        change(\.sendsTiming)
+        change(\.strips)
         return result
     }
 }

@@ -4,23 +4,34 @@ public import FrameWire
 internal import Locking
 public import TurboJPEG
 
-/// Takes pictures, and sends the latest of them as fast as the receiver takes them.
+/// Sends the latest of the frames that it is offered, as fast as the receiver accepts them.
 ///
 ///     let connection = SocketConnection(path: "/run/user/1000/rtc_SSFD")
 ///     let uploader = SampleUploader(connection: connection, configuration: .init(quality: 80, scale: .half))
-///     uploader.send(picture, orientation: .up)
+///     uploader.send(image, orientation: .up)
 ///
-/// Handing a picture in never blocks: scaling, encoding and sending happen on a queue of the uploader's own. One frame is
-/// encoded and sent at a time, one waits, and a newer one takes its place; live video is worth nothing late. A picture
-/// that cannot be encoded costs that one frame. Where the pacing leaves out unchanged pictures, handing one in that is due
-/// also costs one pass over its bytes.
+/// Offering a frame never blocks: scaling, encoding and sending happen on a queue of the uploader's own. One frame is
+/// encoded and sent at a time, one waits, and a newer one takes its place; live video is worth nothing late. A frame
+/// that cannot be encoded costs only itself. If the pacing skips unchanged frames, offering one that is due also costs one
+/// pass over its bytes.
 ///
-/// A receiver may ask for a pause, another rate, size or quality, or a frame now; the uploader obeys.
+/// The latest frame is kept: as it was offered until it is encoded, then as its JPEG. A new receiver gets it at once, and
+/// so does one that asks for a frame, resumes after a pause, or wants frames again; a source that has nothing new to offer
+/// need not do anything for that. A frame that is sent again keeps its timestamp, number and orientation.
+///
+/// A receiver may ask for a pause, another rate, size or quality, or a frame now, and the uploader obeys for as long as
+/// that receiver stays. Another size or quality applies from the next frame on; the latest frame is encoded that way only
+/// if it has not been encoded yet.
 public final class SampleUploader: Sendable {
-    /// What became of a frame when it was handed in.
+    /// What became of a frame when it was offered.
     public enum Outcome: Sendable, Hashable {
         /// It will be sent, unless a newer one comes before its turn, it cannot be encoded, or the connection ends.
         case taken
+        /// It is not sent now, for this cause, but kept as the latest frame: it is sent when the cause ends, unless a newer
+        /// frame has been offered by then.
+        ///
+        /// The cause is ``DropCause/paced``, ``DropCause/notConnected``, ``DropCause/paused`` or ``DropCause/notWanted``.
+        case deferred(DropCause)
         /// It will not be sent.
         case dropped(DropCause)
     }
@@ -29,153 +40,105 @@ public final class SampleUploader: Sendable {
     public let connection: SocketConnection
 
     private let encoder = FrameEncoder()
+    private let digester = FrameDigester()
     private let queue = DispatchQueue(label: "framesocket.encode", qos: .userInitiated)
-    private let state: Locked<State>
 
-    /// Held while a frame is offered, so that frames pass the gate in their order; never taken inside ``state``.
-    private let gate: Locked<FrameGate>
+    /// Everything that is decided; held for as long as one event takes.
+    private let machine: Locked<UploaderMachine>
 
-    private struct State {
-        /// What the program has set.
-        var own: Configuration
-        /// What the receiver prefers.
-        var preferences = ControlPreferences()
-        /// What follows from both.
-        var configuration: Configuration
-        var budget: SendingBudget
-        var waiting: Offer?
-        var isBusy = false
-        var nextSequence: UInt64 = 0
-        var statistics = SendingStatistics()
-        var idleWaiters: [CheckedContinuation<Void, Never>] = []
-    }
+    /// Made when it is first needed. Held while it is set, so that whoever sets it last sets what is wanted last.
+    private let timer = Locked<DeadlineTimer?>(nil)
 
-    /// A frame that was handed in.
-    private struct Offer: Sendable {
-        let content: FrameEncoder.Content
-        let orientation: FrameOrientation
-        let timestamp: UInt64
-        let sequence: UInt64
-        let offeredAt: UInt64
-    }
+    private let waiters = Locked(FinishWaiters())
 
-    /// A frame that is encoded and sent.
-    private struct Turn: Sendable {
-        let orientation: FrameOrientation
-        let timestamp: UInt64
-        let sequence: UInt64
-        let configuration: Configuration
-        let need: MemoryNeed
-        private var content: FrameEncoder.Content?
+    /// Held by one ``update(_:)`` at a time, and by nothing else.
+    private let updating = Locked(())
 
-        init(_ offer: consuming Offer, _ configuration: Configuration, _ need: MemoryNeed) {
-            (orientation, timestamp, sequence) = (offer.orientation, offer.timestamp, offer.sequence)
-            (content, self.configuration, self.need) = (offer.content, configuration, need)
-        }
+    /// The uploader that the current task is updating.
+    @TaskLocal private static var updated: ObjectIdentifier?
 
-        /// Encodes the frame and lets go of what it was made of: nothing holds a large picture while its JPEG is sent.
-        ///
-        /// The content is gone afterwards, so that a second call would have nothing to encode.
-        mutating func encode(with encoder: FrameEncoder) throws(TurboJPEGError) -> FrameEncoder.Picture {
-            guard let content = content.take() else {
-                throw TurboJPEGError(.encodeFailed, "The frame has been encoded before.")
-            }
-            return try encoder.encode(content, orientation, configuration)
-        }
-    }
-
-    /// An uploader that opens `connection` and sends to it.
+    /// Creates an uploader that opens `connection` and sends to it.
+    ///
+    /// What the receiver has asked for by now applies from the beginning. A connection has one uploader.
     public init(connection: SocketConnection, configuration: Configuration = .init()) {
         self.connection = connection
-        let budget = SendingBudget(configuration.maximumMemory)
-        state = Locked(State(own: configuration, configuration: configuration, budget: budget))
-        gate = Locked(FrameGate(configuration.pacing))
-        connection.onRequest { [weak self] in self?.obey($0) }
+        machine = Locked(UploaderMachine(configuration))
+        connection.observeTerms { [weak self] terms in
+            self?.handle { $0.termsChanged(terms, at: MonotonicClock.now()) }
+        }
         connection.open()
     }
 
-    /// Does what the receiver asks for.
-    private func obey(_ request: ControlRequest) {
-        switch request {
-        case .prefer(let preferences):
-            changeState { $0.preferences = preferences }
-        case .hello:
-            // A receiver that introduces itself has preferred nothing yet, and seen nothing.
-            changeState { $0.preferences = ControlPreferences() }
-            requestFrame()
-        case .refresh, .resume:
-            requestFrame()
-        case .pause, .stop, .ping:
-            // The connection itself sees to these.
-            break
-        }
-    }
-
-    /// Why no frame may go at present; nil where one may.
-    private var barrier: DropCause? {
-        guard connection.isOpen else { return .notConnected }
-        if connection.isPaused { return .paused }
-        return connection.wants.contains(.pictures) ? nil : .notWanted
-    }
-
     /// What has been done so far.
-    public var statistics: SendingStatistics { state.withLock { $0.statistics } }
+    public var statistics: SendingStatistics { machine.withLock { $0.statistics } }
 
-    /// How frames are treated at present: as the program has set it, but for what the receiver prefers.
-    public var configuration: Configuration { state.withLock { $0.configuration } }
+    /// How frames are treated at present: as the program has set it, except for what the receiver prefers.
+    public var configuration: Configuration { machine.withLock { $0.configuration } }
 
     /// Changes the configuration from the next frame on, from any thread.
     ///
     ///     uploader.update { $0.pacing = .framesPerSecond(5) }
     ///
-    /// The memory budget stays what it was at the beginning, whatever is assigned. `change` runs while frames are held
-    /// back, and must not use the uploader.
+    /// `change` gets the program's own configuration, without what the receiver prefers, and may use the uploader. Updates
+    /// of several threads follow one another, so that none is lost, and `change` must not wait for another thread's. An
+    /// update inside `change` takes effect at once; if both change the same property, the outer one wins.
+    ///
+    /// The memory limit stays what it was at the beginning, whatever is assigned.
     public func update(_ change: (inout Configuration) -> Void) {
-        changeState { change(&$0.own) }
-    }
-
-    private func changeState(_ change: (inout State) -> Void) {
-        gate.withLock { gate in
-            let pacing = state.withLock { state in
-                change(&state)
-                state.configuration = state.own.preferring(state.preferences)
-                return state.configuration.pacing
-            }
-            if gate.pacing != pacing { gate.pacing = pacing }
+        let id = ObjectIdentifier(self)
+        guard Self.updated != id else { return apply(change) }
+        Self.$updated.withValue(id) {
+            updating.withLock { _ in apply(change) }
         }
     }
 
-    /// Sees to it that the next frame that is handed in passes the pacing, changed or not.
-    ///
-    /// For a receiver that begins to watch, or has lost a frame.
-    public func requestFrame() {
-        gate.withLock { $0.refresh() }
+    private func apply(_ change: (inout Configuration) -> Void) {
+        let old = machine.withLock { $0.ownConfiguration }
+        var new = old
+        change(&new)
+        handle { machine in
+            machine.update(machine.ownConfiguration.changed(from: old, to: new), at: MonotonicClock.now())
+        }
     }
 
-    /// Hands in a picture.
+    /// Sends the latest frame at once, whatever the pacing and whether it has been sent or not.
     ///
-    /// Never blocks, and keeps no more than a reference to the picture.
+    /// If no frame is kept, the next one that is offered is sent whatever the pacing.
+    public func requestFrame() {
+        handle { $0.requestFrame(at: MonotonicClock.now()) }
+    }
+
+    /// Sends the next frame that is offered, whatever the pacing.
+    package func passNextFrame() {
+        handle { $0.passNextFrame() }
+    }
+
+    // MARK: Offering frames
+
+    /// Offers a frame.
+    ///
+    /// Never blocks, and keeps no more than a reference to the pixels.
     ///
     /// - Parameters:
-    ///   - picture: the pixels. Changing the buffer afterwards changes a copy.
-    ///   - orientation: how the picture lies.
-    ///   - timestamp: the presentation time in nanoseconds; by default now, by `MonotonicClock`.
-    /// - Returns: whether the picture was taken, or why it was dropped.
+    ///   - picture: The pixels. Changing the buffer afterwards changes a copy.
+    ///   - orientation: How the image lies.
+    ///   - timestamp: The presentation time in nanoseconds; by default now, by `MonotonicClock`.
+    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped.
     @discardableResult
     public func send(_ picture: PixelBuffer, orientation: FrameOrientation = .up, timestamp: UInt64? = nil) -> Outcome {
         offer(.pixels(picture), orientation, timestamp)
     }
 
-    /// Hands in a picture that is a JPEG already, to be sent as it is.
+    /// Offers a frame that is a JPEG already, to be sent as it is.
     ///
     /// Never blocks. Quality and size of the configuration do not apply.
     ///
     /// - Parameters:
-    ///   - jpeg: the JPEG.
-    ///   - bufferSize: the picture's size, as the message's head is to state it.
-    ///   - orientation: how the picture lies.
-    ///   - timestamp: the presentation time in nanoseconds; by default now, by `MonotonicClock`.
-    /// - Returns: whether the picture was taken, or why it was dropped.
+    ///   - jpeg: The JPEG.
+    ///   - bufferSize: The image's size, as the message's header states it.
+    ///   - orientation: How the image lies.
+    ///   - timestamp: The presentation time in nanoseconds; by default now, by `MonotonicClock`.
+    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped.
     @discardableResult
     public func send(
         jpeg: FrameBytes,
@@ -186,16 +149,16 @@ public final class SampleUploader: Sendable {
         offer(.jpeg(jpeg, bufferSize), orientation, timestamp)
     }
 
-    /// Hands in a JPEG, to be sent in the configured size.
+    /// Offers a JPEG, to be sent in the configured size.
     ///
-    /// Never blocks. Where the size is another than its own the JPEG is decoded in the least size that will do, scaled, and
+    /// Never blocks. If the size is another than its own, the JPEG is decoded in the least size that will do, scaled, and
     /// encoded in the configured quality; else it is sent as it is.
     ///
     /// - Parameters:
-    ///   - jpeg: the JPEG.
-    ///   - orientation: how the picture lies.
-    ///   - timestamp: the presentation time in nanoseconds; by default now, by `MonotonicClock`.
-    /// - Returns: whether the picture was taken, or why it was dropped; `encodingFailed` where it is no JPEG.
+    ///   - jpeg: The JPEG.
+    ///   - orientation: How the image lies.
+    ///   - timestamp: The presentation time in nanoseconds; by default now, by `MonotonicClock`.
+    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it is no JPEG.
     @discardableResult
     public func send(
         resizing jpeg: FrameBytes,
@@ -207,135 +170,111 @@ public final class SampleUploader: Sendable {
             let size = BufferSize(width: header.width, height: header.height)
             return offer(.resizableJPEG(jpeg, size), orientation, timestamp)
         } catch {
-            state.withLock { state in
-                state.statistics.offered += 1
-                state.statistics.drop(.encodingFailed)
-                state.statistics.lastEncodingError = error
-            }
-            return .dropped(.encodingFailed)
-        }
-    }
-
-    /// Waits until no frame is waiting or under way.
-    public func finish() async {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if state.isBusy { state.idleWaiters.append(continuation) }
-                return !state.isBusy
-            }
-            if isIdle { continuation.resume() }
+            return handle { $0.offerFailed(error) }
         }
     }
 
     private func offer(
-        _ content: FrameEncoder.Content,
+        _ content: FrameContent,
         _ orientation: FrameOrientation,
         _ timestamp: UInt64?
     ) -> Outcome {
         let now = MonotonicClock.now()
-        let timestamp = timestamp ?? now
-        let (cause, mustStart) = gate.withLock { gate -> (DropCause?, Bool) in
-            let barrier = barrier
-            // A receiver that comes, or comes back, has seen nothing.
-            if barrier == .notConnected { gate.forget() }
-            let paced = barrier ?? gate.causeToDrop(content, orientation, at: timestamp)
-            return state.withLock { state in
-                state.statistics.offered += 1
-                var cause = paced
-                let need = encoder.memoryNeed(content, orientation, state.configuration)
-                if cause == nil, !state.budget.allows(need) { cause = .overMemoryBudget }
-                // Numbers count what was meant to be sent, so that a gap is a loss and not the pacing.
-                let sequence = state.nextSequence
-                if paced == nil || paced == .notConnected { state.nextSequence += 1 }
-                if let cause {
-                    if cause == .overMemoryBudget { gate.forget() }
-                    state.statistics.drop(cause)
-                    return (cause, false)
-                }
-                if state.waiting != nil { state.statistics.drop(.superseded) }
-                state.waiting = Offer(
-                    content: content,
-                    orientation: orientation,
-                    timestamp: timestamp,
-                    sequence: sequence,
-                    offeredAt: now
-                )
-                defer { state.isBusy = true }
-                return (nil, !state.isBusy)
+        let frame = UploadFrame(content, orientation: orientation, timestamp: timestamp, offeredAt: now)
+        var outcome: Outcome
+        switch handle({ $0.offer(frame, at: now) }) {
+        case .decided(let decision):
+            outcome = decision
+        case .compare(var frame):
+            // No lock is held meanwhile: another thread may offer a newer frame, which then takes this one's place.
+            frame.digest = digester.digest(content, orientation: orientation)
+            outcome = handle { $0.admit(frame, at: MonotonicClock.now()) }
+        }
+        if outcome == .deferred(.notConnected), connection.closeReason != nil {
+            handle { $0.close(at: MonotonicClock.now()) }
+            outcome = .dropped(.notConnected)
+        }
+        return outcome
+    }
+
+    // MARK: Finishing
+
+    /// Waits until every frame that was offered before is sent or dropped.
+    ///
+    /// A frame that the pacing has deferred is sent at once. One that is deferred because nobody is connected, or nobody
+    /// wants frames, is not waited for. Frames that are offered meanwhile do not prolong this.
+    ///
+    /// - Throws: `cancelled` if the caller's task is cancelled first.
+    public func finish() async throws(TransportError) {
+        let id = waiters.withLock { $0.nextID() }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waiters.withLock { $0.add(continuation, id) }
+                handle { $0.finish(id, at: MonotonicClock.now()) }
+                if Task.isCancelled { cancelFinish(id) }
             }
+        } onCancel: {
+            cancelFinish(id)
         }
-        if mustStart { queue.async { self.sendWaiting() } }
-        return cause.map { .dropped($0) } ?? .taken
+        try result.get()
     }
 
-    /// Encodes and sends the frame that waits; runs on the queue, for one frame at a time.
-    private func sendWaiting() {
-        let startedAt = MonotonicClock.now()
-        guard var turn = beginTurn(at: startedAt) else {
-            return settle(isLost: true) { $0.drop(.overMemoryBudget) }
-        }
-        do throws(TurboJPEGError) {
-            let picture = try turn.encode(with: encoder)
-            state.withLock { $0.budget.releaseContent(turn.need) }
-            let sendsTiming = turn.configuration.sendsTiming
-            let message = FrameMessage(
-                jpeg: picture.jpeg,
-                bufferSize: picture.bufferSize,
-                orientation: picture.orientation,
-                timestamp: sendsTiming ? turn.timestamp : nil,
-                sequence: sendsTiming ? turn.sequence : nil
-            )
-            send(message, encodingBeganAt: startedAt)
-        } catch {
-            settle(isLost: true) { statistics in
-                statistics.drop(.encodingFailed)
-                statistics.lastEncodingError = error
-            }
-        }
+    private func cancelFinish(_ id: UInt64) {
+        handle { $0.cancelFinish(id) }
+        let error = TransportError(.cancelled, "waiting for the frames was cancelled")
+        waiters.withLock { $0.take(id) }?.resume(returning: .failure(error))
     }
 
-    /// Takes the frame that waits; nil where the configuration has changed so that it no longer fits the budget.
-    private func beginTurn(at now: UInt64) -> Turn? {
-        state.withLock { state in
-            guard let offer = state.waiting.take() else { return nil }
-            state.statistics.queueAge.add(nanoseconds: now &- offer.offeredAt)
-            let need = encoder.memoryNeed(offer.content, offer.orientation, state.configuration)
-            guard state.budget.allows(need) else { return nil }
-            state.budget.begin(need)
-            return Turn(offer, state.configuration, need)
+    // MARK: Effects
+
+    /// Lets the machine decide, and does what follows.
+    @discardableResult
+    private func handle<Result>(_ event: (inout UploaderMachine) -> Result) -> Result {
+        let (result, effects) = machine.withLock { machine in
+            let result = event(&machine)
+            return (result, machine.takeEffects())
+        }
+        if !effects.isEmpty { perform(effects) }
+        return result
+    }
+
+    private func perform(_ effects: UploaderMachine.Effects) {
+        if let message = effects.message { submit(message) }
+        if effects.startsTurn { queue.async { self.takeTurn() } }
+        if effects.setsTimer { setTimer() }
+        for id in effects.finished {
+            waiters.withLock { $0.take(id) }?.resume(returning: .success(()))
         }
     }
 
-    private func send(_ message: FrameMessage, encodingBeganAt startedAt: UInt64) {
-        let encodedAt = MonotonicClock.now()
+    /// Encodes a frame; runs on the queue.
+    private func takeTurn() {
+        guard var job = handle({ $0.beginTurn(at: MonotonicClock.now()) }) else { return }
+        let result = job.encode(with: encoder, digester)
+        handle { $0.encoded(result, at: MonotonicClock.now()) }
+    }
+
+    private func submit(_ message: FrameMessage) {
         do throws(TransportError) {
             try connection.submit(message) { result in
-                let sentAt = MonotonicClock.now()
-                let cause: DropCause? = if case .failure(let error) = result { DropCause(sending: error) } else { nil }
-                self.settle(isLost: cause != nil) { statistics in
-                    statistics.encoding.add(nanoseconds: encodedAt &- startedAt)
-                    if let cause { return statistics.drop(cause) }
-                    statistics.sent += 1
-                    statistics.bytes &+= UInt64(message.jpeg.count)
-                    statistics.transfer.add(nanoseconds: sentAt &- encodedAt)
-                }
+                let failure: DropCause? = if case .failure(let error) = result { DropCause(sending: error) } else { nil }
+                self.handle { $0.sent(failure, at: MonotonicClock.now()) }
             }
         } catch {
-            settle(isLost: true) { $0.drop(DropCause(sending: error)) }
+            let failure = DropCause(sending: error)
+            handle { $0.sent(failure, at: MonotonicClock.now()) }
         }
     }
 
-    /// Ends one frame's turn, and begins that of the next one.
-    private func settle(isLost: Bool, _ record: (inout SendingStatistics) -> Void) {
-        if isLost { gate.withLock { $0.forget() } }
-        let (isMore, waiters) = state.withLock { state in
-            record(&state.statistics)
-            state.budget.end()
-            state.isBusy = state.waiting != nil
-            defer { if !state.isBusy { state.idleWaiters = [] } }
-            return (state.isBusy, state.isBusy ? [] : state.idleWaiters)
+    private func setTimer() {
+        timer.withLock { timer in
+            let deadline = machine.withLock { $0.timer }
+            if timer == nil {
+                timer = DeadlineTimer(on: connection.thread) { [weak self] in
+                    self?.handle { $0.deadlinePassed(at: MonotonicClock.now()) }
+                }
+            }
+            timer?.set(deadline)
         }
-        if isMore { queue.async { self.sendWaiting() } }
-        for waiter in waiters { waiter.resume() }
     }
 }

@@ -1,0 +1,106 @@
+package import TurboJPEG
+
+/// What becomes of a frame when it is offered.
+extension UploaderMachine {
+    /// Takes a frame's place in the order of the offers, and decides on it if its hash is not needed for that.
+    package mutating func offer(_ frame: consuming UploadFrame, at now: UInt64) -> Admission {
+        frame.ticket = takeTicket()
+        if barrier == nil, !isClosed, frame.digest == nil, pacer.comparesFrame(at: frame.timestamp) {
+            return .compare(frame)
+        }
+        return .decided(admit(frame, at: now))
+    }
+
+    /// Decides on a frame.
+    ///
+    /// Whoever computes its hash holds no lock meanwhile, so a newer one may have been faster, and has taken its place.
+    package mutating func admit(_ frame: consuming UploadFrame, at now: UInt64) -> SampleUploader.Outcome {
+        statistics.offered += 1
+        guard frame.ticket > newestTicket else { return drop(.superseded) }
+        newestTicket = frame.ticket
+        rhythm.add(frame.offeredAt)
+        lastOffer = (frame.timestamp, frame.offeredAt)
+        guard !isClosed else { return drop(.notConnected) }
+        frame.plan = plan(for: frame)
+        defer { advance(at: now) }
+        switch causeToHoldBack(frame) {
+        case nil: return accept(frame)
+        case .unchanged:
+            // What the receiver has is the latest frame again, and not one that was passed over since.
+            if let deferral = deferral.take() { discard(deferral.frame) }
+            return drop(.unchanged)
+        case let cause?: return postpone(frame, cause)
+        }
+    }
+
+    /// A frame was offered that cannot be encoded.
+    package mutating func offerFailed(_ error: TurboJPEGError) -> SampleUploader.Outcome {
+        statistics.offered += 1
+        statistics.lastEncodingError = error
+        return drop(.encodingFailed)
+    }
+
+    /// Why a frame is not accepted for sending; nil if it is.
+    private mutating func causeToHoldBack(_ frame: borrowing UploadFrame) -> DropCause? {
+        if let barrier { return barrier }
+        if isOwed, !isFrameComing { pacer.refresh() }
+        let isChanged = frame.digest == nil || frame.digest != reference.digest
+        return switch pacer.decide(at: frame.timestamp, isChanged: isChanged) {
+        case .take: nil
+        case .drop(let cause): cause
+        }
+    }
+
+    /// Whether a frame that has not been submitted yet will pay what is owed.
+    private var isFrameComing: Bool {
+        if waiting != nil { return true }
+        return if case .encoding = activity { true } else { false }
+    }
+
+    private mutating func drop(_ cause: DropCause) -> SampleUploader.Outcome {
+        statistics.drop(cause)
+        return .dropped(cause)
+    }
+
+    /// Makes a frame the next one to be sent.
+    private mutating func accept(_ frame: consuming UploadFrame) -> SampleUploader.Outcome {
+        number(&frame)
+        guard hasRoom(for: frame) else {
+            reference = (frame.ticket, nil)
+            return drop(.overMemoryBudget)
+        }
+        if let older = waiting.take() {
+            statistics.drop(.superseded)
+            discard(older)
+        }
+        if let older = deferral.take() { discard(older.frame) }
+        makeRoom(for: frame.byteCount)
+        reference = (frame.ticket, frame.digest)
+        waiting = frame
+        return .taken
+    }
+
+    /// Keeps a frame that may not be sent now.
+    private mutating func postpone(_ frame: consuming UploadFrame, _ cause: DropCause) -> SampleUploader.Outcome {
+        if cause == .notConnected { number(&frame) }
+        guard hasRoom(for: frame) else { return drop(.overMemoryBudget) }
+        if let waiting, !fits(frame, beside: waiting) {
+            // The newest frame wins: it is sent in the other's place.
+            return accept(frame)
+        }
+        makeRoom(for: frame.byteCount + (waiting?.byteCount ?? 0))
+        keep(frame, cause)
+        return .deferred(cause)
+    }
+
+    /// Counts a frame as dropped, and keeps it unless a newer one is there.
+    mutating func keep(_ frame: consuming UploadFrame, _ cause: DropCause) {
+        statistics.drop(cause)
+        if reference.ticket == frame.ticket { reference.digest = nil }
+        guard waiting == nil || cause == .paced, deferral.map({ $0.frame.ticket < frame.ticket }) ?? true, !isClosed
+        else { return discard(frame) }
+        if let older = deferral.take() { discard(older.frame) }
+        let dueAt = dueTime(of: frame)
+        deferral = Deferral(frame: frame, cause: cause, dueAt: dueAt)
+    }
+}

@@ -1,0 +1,104 @@
+/// What happens when time passes, and who waits for it.
+extension UploaderMachine {
+    /// When the pacing lets a frame go that it has held back.
+    func dueTime(of frame: borrowing UploadFrame) -> UInt64 {
+        pacer.deadline(
+            for: frame.timestamp,
+            offeredAt: frame.offeredAt,
+            rhythm: rhythm,
+            isUnchanged: isKnownUnchanged(frame)
+        )
+    }
+
+    /// The time by the source's clock, which may be another than ours: only the distance to its last frame counts.
+    func sourceTime(at now: UInt64) -> UInt64 {
+        guard let lastOffer else { return now }
+        return lastOffer.timestamp.addingClamping(now.subtractingClamping(lastOffer.at))
+    }
+
+    /// When the frame that was sent is sent again because the source is silent.
+    var repeatTime: UInt64? {
+        guard let interval = pacer.repeatInterval, let lastOffer, sentFrame != nil else { return nil }
+        // As long as the source goes on, its own frames show that it lives.
+        let silence = lastOffer.at.addingClamping(rhythm.interval.multipliedClamping(by: 2))
+        return max(lastSubmissionAt.addingClamping(interval), silence)
+    }
+
+    /// When the machine has to be called again; nil if nothing depends on time.
+    private func nextDeadline(at now: UInt64) -> UInt64? {
+        // When a frame under way is done, what is due then follows at once.
+        guard case .idle = activity, barrier == nil else { return nil }
+        if let retry, retry.revision == terms.revision, now < retry.at {
+            return waiting != nil || deferral != nil || sentFrame != nil ? retry.at : nil
+        }
+        return deferral?.dueAt ?? repeatTime
+    }
+
+    /// Asks for the timer if it is needed earlier than it was asked for.
+    ///
+    /// One that is set too early finds nothing to do, and is set again: that is cheaper than setting it for every frame.
+    mutating func setTimer(at now: UInt64) {
+        guard let deadline = nextDeadline(at: now), timer.map({ deadline < $0 }) ?? true else { return }
+        timer = deadline
+        effects.setsTimer = true
+    }
+
+    // MARK: Waiting for frames
+
+    /// Waits for every frame offered so far; ``Effects/finished`` names `id` when each is sent or dropped.
+    ///
+    /// A frame that only the pacing holds back is sent at once. One that nobody can get now is not waited for, nor is any
+    /// that is offered later.
+    package mutating func finish(_ id: UInt64, at now: UInt64) {
+        finishers.append((id, newestTicket))
+        flushedTicket = newestTicket
+        advance(at: now)
+    }
+
+    /// Whoever waits under `id` no longer does.
+    package mutating func cancelFinish(_ id: UInt64) {
+        finishers.removeAll { $0.id == id }
+    }
+
+    /// How many wait for frames.
+    package var waiterCount: Int { finishers.count }
+
+    mutating func settleFinishers() {
+        guard !finishers.isEmpty else { return }
+        let pending = oldestPendingTicket ?? .max
+        effects.finished += finishers.lazy.filter { $0.ticket < pending }.map(\.id)
+        finishers.removeAll { $0.ticket < pending }
+    }
+
+    /// The oldest frame that is neither sent nor dropped.
+    private var oldestPendingTicket: UInt64? {
+        switch activity {
+        case .encoding(let turn) where !turn.isRepeat: return turn.frame.ticket
+        case .sending(let turn) where !turn.isRepeat: return turn.frame.ticket
+        case .idle, .starting, .encoding, .sending: break
+        }
+        if let waiting { return waiting.ticket }
+        guard let deferral, deferral.cause == .paced, barrier == nil else { return nil }
+        return deferral.frame.ticket
+    }
+
+    /// How many frames wait for their turn or are under way, for the first time.
+    package var pendingCount: Int {
+        var count = waiting == nil ? 0 : 1
+        switch activity {
+        case .encoding(let turn), .sending(let turn): count += turn.isRepeat ? 0 : 1
+        case .idle, .starting: break
+        }
+        return count
+    }
+
+    /// The ticket of the frame that a new receiver would get; nil if there is none.
+    package var latestTicket: UInt64? {
+        if let deferral { return deferral.frame.ticket }
+        if let waiting { return waiting.ticket }
+        switch activity {
+        case .encoding(let turn), .sending(let turn): return turn.frame.ticket
+        case .idle, .starting: return sentFrame?.ticket
+        }
+    }
+}

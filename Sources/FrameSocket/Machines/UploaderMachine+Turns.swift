@@ -1,0 +1,219 @@
+/// One frame at a time: encoded, then sent.
+extension UploaderMachine {
+    /// Where the next frame comes from.
+    enum Source {
+        /// It waits.
+        case waiting
+        /// It was deferred; `isForced` if the pacing has no say.
+        case deferred(isForced: Bool)
+        /// It was sent before.
+        case sent
+    }
+
+    /// The frame that can be sent now; nil if there is none.
+    func nextSource(at now: UInt64) -> Source? {
+        guard barrier == nil else { return nil }
+        if let retry, retry.revision == terms.revision, now < retry.at { return nil }
+        if waiting != nil { return .waiting }
+        if let deferral {
+            // Every other cause than the pacing is a barrier that is gone, or an attempt that failed.
+            if isOwed || deferral.cause != .paced { return .deferred(isForced: true) }
+            let isFlushed = deferral.frame.ticket <= flushedTicket
+            return isFlushed || deferral.dueAt <= now ? .deferred(isForced: false) : nil
+        }
+        guard sentFrame != nil else { return nil }
+        return isOwed || repeatTime.map { $0 <= now } ?? false ? .sent : nil
+    }
+
+    /// Begins the turn that ``Effects/startsTurn`` has asked for.
+    ///
+    /// Called where frames are encoded, so that a newer frame can take the place of an older one until then.
+    ///
+    /// - Returns: what is to be encoded, to be reported with ``encoded(_:at:)``; nil if nothing is.
+    package mutating func beginTurn(at now: UInt64) -> EncodingJob? {
+        guard case .starting = activity else { return nil }
+        activity = .idle
+        var job: EncodingJob?
+        while case .idle = activity, let source = nextSource(at: now) {
+            switch source {
+            case .waiting: job = beginWaiting(at: now)
+            case .deferred(let isForced): job = beginDeferred(isForced: isForced, at: now)
+            case .sent: repeatSent(at: now)
+            }
+        }
+        advance(at: now)
+        return job
+    }
+
+    private mutating func beginWaiting(at now: UInt64) -> EncodingJob? {
+        guard let frame = waiting.take() else { return nil }
+        statistics.queueAge.add(nanoseconds: now.subtractingClamping(frame.offeredAt))
+        return begin(frame, isForced: true, at: now)
+    }
+
+    private mutating func beginDeferred(isForced: Bool, at now: UInt64) -> EncodingJob? {
+        guard let deferral = deferral.take() else { return nil }
+        var frame = deferral.frame
+        statistics.takeBack(deferral.cause)
+        if !isForced, isKnownUnchanged(frame), pacer.pacing.skipsUnchanged || frame.ticket <= flushedTicket {
+            statistics.drop(pacer.pacing.skipsUnchanged ? .unchanged : .paced)
+            discard(frame)
+            return nil
+        }
+        number(&frame)
+        if isForced { pacer.takeAgain(at: sourceTime(at: now)) }
+        return begin(frame, isForced: isForced, at: now)
+    }
+
+    private mutating func repeatSent(at now: UInt64) {
+        guard let frame = sentFrame.take() else { return }
+        pacer.takeAgain(at: sourceTime(at: now))
+        reference.ticket = frame.ticket
+        var turn = Turn(frame: frame, beganAt: now, byteCount: frame.byteCount)
+        turn.isRepeat = true
+        submit(turn, at: now)
+    }
+
+    /// Has a frame encoded; one that is encoded already is sent.
+    private mutating func begin(_ frame: consuming UploadFrame, isForced: Bool, at now: UInt64) -> EncodingJob? {
+        guard !frame.isEncoded else {
+            reference.ticket = frame.ticket
+            if !isForced { pacer.takeLate(at: sourceTime(at: now)) }
+            submit(Turn(frame: frame, beganAt: now, byteCount: frame.byteCount), at: now)
+            return nil
+        }
+        frame.plan = plan(for: frame)
+        guard let plan = frame.plan, let content = frame.content, hasRoom(toEncode: plan.need) else {
+            // The configuration has changed, or a newer frame needs the memory.
+            if reference.ticket == frame.ticket { reference.digest = nil }
+            statistics.drop(.overMemoryBudget)
+            discard(frame)
+            return nil
+        }
+        let comparison = comparison(of: frame, isForced: isForced)
+        // Until it is known what this one looks like, every newer frame counts as changed.
+        reference = (frame.ticket, frame.digest)
+        frame.content = nil
+        let job = EncodingJob(content: content, orientation: frame.orientation, comparison: comparison, plan: plan)
+        var turn = Turn(frame: frame, beganAt: now, byteCount: plan.need.total)
+        turn.isLate = !isForced
+        activity = .encoding(turn)
+        return job
+    }
+
+    /// Whether a frame can be encoded beside what is kept; the frame that was sent gives way to it.
+    private mutating func hasRoom(toEncode need: MemoryNeed) -> Bool {
+        let others = deferral?.frame.byteCount ?? 0
+        makeRoom(for: need.total + others)
+        return need.total <= memoryLimit - others
+    }
+
+    /// What the encoder has made of a frame.
+    package mutating func encoded(_ result: EncodingResult, at now: UInt64) {
+        guard case .encoding(var turn) = activity else { return }
+        activity = .idle
+        switch result {
+        case .encoded(let image, let digest):
+            statistics.encoding.add(nanoseconds: now.subtractingClamping(turn.beganAt))
+            turn.frame.content = .encoded(image.jpeg, image.bufferSize)
+            turn.frame.orientation = image.orientation
+            if let digest { turn.frame.digest = digest }
+            turn.byteCount = image.jpeg.count + (turn.frame.plan?.need.workspace ?? 0)
+            turn.beganAt = now
+            if turn.isLate { pacer.takeLate(at: sourceTime(at: now)) }
+            // From now on this is the one to send again.
+            if let older = sentFrame.take() { discard(older) }
+            if let barrier {
+                keep(turn.frame, barrier)
+            } else {
+                submit(turn, at: now)
+            }
+        case .unchanged(let content, let digest):
+            turn.frame.content = content
+            turn.frame.digest = digest
+            settleUnchanged(turn.frame)
+        case .failed(let error):
+            statistics.drop(.encodingFailed)
+            statistics.lastEncodingError = error
+            if reference.ticket == turn.frame.ticket { reference.digest = nil }
+        }
+        advance(at: now)
+    }
+
+    private mutating func submit(_ turn: consuming Turn, at now: UInt64) {
+        guard let message = turn.frame.message(withTiming: configuration.sendsTiming) else { return }
+        turn.revision = terms.revision
+        if reference.ticket == turn.frame.ticket { reference.digest = turn.frame.digest }
+        isOwed = false
+        lastSubmissionAt = now
+        effects.message = message
+        activity = .sending(turn)
+    }
+
+    /// What became of the message that was submitted: `failure` is nil if all of it was taken.
+    package mutating func sent(_ failure: DropCause?, at now: UInt64) {
+        guard case .sending(let turn) = activity else { return }
+        activity = .idle
+        if let failure {
+            fail(turn, failure, at: now)
+        } else {
+            retry = nil
+            lastSubmissionAt = max(lastSubmissionAt, now)
+            if turn.isRepeat {
+                statistics.repeats += 1
+            } else {
+                statistics.sent += 1
+                statistics.bytes &+= UInt64(turn.frame.byteCount)
+                statistics.transfer.add(nanoseconds: now.subtractingClamping(turn.beganAt))
+            }
+            keepSent(turn.frame)
+        }
+        advance(at: now)
+    }
+
+    /// Keeps a frame that could not be sent for the next receiver, or for another attempt.
+    private mutating func fail(_ turn: Turn, _ cause: DropCause, at now: UInt64) {
+        isOwed = true
+        retry = (turn.revision, now.addingClamping(Self.retryInterval))
+        if reference.ticket == turn.frame.ticket { reference.digest = nil }
+        if turn.isRepeat { keepSent(turn.frame) } else { keep(turn.frame, cause) }
+    }
+
+    private mutating func keepSent(_ frame: UploadFrame) {
+        guard !isClosed else { return discard(frame) }
+        if let older = sentFrame.take() { discard(older) }
+        sentFrame = frame
+    }
+
+    /// How long to wait after a failed attempt that nothing the receiver stated explains.
+    private static let retryInterval: UInt64 = 100_000_000
+}
+
+/// Frames whose content the receiver has.
+extension UploaderMachine {
+    /// What hash is needed of a frame that is about to be encoded.
+    private func comparison(of frame: borrowing UploadFrame, isForced: Bool) -> EncodingJob.Comparison {
+        guard pacer.pacing.comparesPictures, frame.digest == nil else { return .none }
+        guard !isForced, let digest = reference.digest else { return .compute }
+        return .against(digest)
+    }
+
+    /// Gives back a frame that the encoder found to equal what the receiver has.
+    private mutating func settleUnchanged(_ frame: consuming UploadFrame) {
+        if reference.ticket == frame.ticket { reference.digest = frame.digest }
+        takeBackNumber(of: &frame)
+        // At a rate of its own for frames that do not change, or for a receiver that has come meanwhile, it is due later.
+        let isKept = isOwed || (!pacer.pacing.skipsUnchanged && frame.ticket > flushedTicket)
+        let isNewest = waiting == nil && deferral == nil && !isClosed
+        statistics.drop(pacer.pacing.skipsUnchanged && !isOwed ? .unchanged : .paced)
+        guard isKept, isNewest else { return discard(frame) }
+        let dueAt = dueTime(of: frame)
+        deferral = Deferral(frame: frame, cause: .paced, dueAt: dueAt)
+    }
+
+    /// Whether a frame is known to equal what the receiver has, or gets next.
+    func isKnownUnchanged(_ frame: borrowing UploadFrame) -> Bool {
+        guard pacer.pacing.comparesPictures, let digest = frame.digest else { return false }
+        return digest == reference.digest
+    }
+}

@@ -1,0 +1,254 @@
+package import FrameTransport
+internal import FrameWire
+
+/// Decides what becomes of the frames of a ``SampleUploader``: which one waits, is encoded, is sent, is kept, is sent again.
+///
+/// A value without I/O, clock, thread or lock. Each event changes the state; what has to be done follows from
+/// ``takeEffects()``, which is called after every event. Times are nanoseconds of the monotonic clock.
+///
+/// At most four frames are held, from the newest to the oldest:
+/// - the **deferred** one, which may not be sent now, and is sent when that changes;
+/// - the **waiting** one, which is sent next;
+/// - the one **under way**: with the encoder, or with the connection;
+/// - the one **sent** last, as its JPEG, for whoever needs it again.
+///
+/// A newer frame takes the place of an older one in the first two. The latest frame is *owed* to the receiver when that
+/// has just connected, asks for it, or wants frames again; the debt ends when the connection accepts a frame.
+package struct UploaderMachine: Sendable {
+    package typealias Configuration = SampleUploader.Configuration
+
+    /// What the uploader is doing with a frame.
+    enum Activity: Sendable {
+        case idle
+        /// A turn has been asked for; ``beginTurn(at:)`` decides which frame gets it.
+        case starting
+        case encoding(Turn)
+        case sending(Turn)
+    }
+
+    /// A frame under way.
+    struct Turn: Sendable {
+        var frame: UploadFrame
+        /// Whether the frame was sent before.
+        var isRepeat = false
+        /// Whether the pacing counts it when it is sent, and not if it turns out to be unchanged.
+        var isLate = false
+        /// When encoding, or sending what is encoded, has begun.
+        var beganAt: UInt64
+        /// The most bytes that the frame takes now, content and encoder included.
+        var byteCount: Int
+        /// The terms under which it was submitted.
+        var revision: UInt64 = 0
+
+        init(frame: UploadFrame, beganAt: UInt64, byteCount: Int) {
+            (self.frame, self.beganAt, self.byteCount) = (frame, beganAt, byteCount)
+        }
+    }
+
+    /// A frame that may not be sent now.
+    struct Deferral: Sendable {
+        var frame: UploadFrame
+        /// Why; the statistics count it as dropped for this.
+        let cause: DropCause
+        /// When the pacing lets it go.
+        var dueAt: UInt64
+    }
+
+    // MARK: What applies
+
+    /// What the program has set.
+    package private(set) var ownConfiguration: Configuration
+
+    /// What follows from that and from what the receiver prefers.
+    package private(set) var configuration: Configuration
+
+    /// Counts the configurations; a frame's plan belongs to one of them.
+    private(set) var edition: UInt64 = 0
+
+    /// The most bytes to hold.
+    let memoryLimit: Int
+
+    /// What the receiver has stated.
+    package private(set) var terms = ReceiverTerms()
+    private var hasTerms = false
+
+    /// Whether the connection has ended for good.
+    private(set) var isClosed = false
+
+    // MARK: What is held
+
+    var activity = Activity.idle
+    var waiting: UploadFrame?
+    var deferral: Deferral?
+    var sentFrame: UploadFrame?
+
+    // MARK: What is due
+
+    /// Whether the receiver is to get the latest frame, whatever the pacing.
+    var isOwed = false
+
+    var pacer: FramePacer
+    var rhythm = SourceRhythm()
+
+    /// The last frame offered: when, by its own clock and by ours.
+    var lastOffer: (timestamp: UInt64, at: UInt64)?
+
+    /// When the connection last accepted a frame.
+    var lastSubmissionAt: UInt64 = 0
+
+    /// The last frame that was accepted for sending, and its hash if known: what later ones are compared with.
+    var reference: (ticket: UInt64, digest: UInt64?) = (0, nil)
+
+    /// After a failed attempt: nothing is tried again before this time, unless the terms change.
+    var retry: (revision: UInt64, at: UInt64)?
+
+    /// The time that ``Effects/setsTimer`` last asked for; nil if none is pending.
+    package internal(set) var timer: UInt64?
+
+    // MARK: Numbers
+
+    private var lastTicket: UInt64 = 0
+    /// The ticket of the newest frame that was decided on.
+    var newestTicket: UInt64 = 0
+    private var nextSequence: UInt64 = 0
+
+    /// Who waits for the frames up to a ticket.
+    var finishers: [(id: UInt64, ticket: UInt64)] = []
+    /// Frames up to this ticket are not held back by the pacing.
+    var flushedTicket: UInt64 = 0
+
+    /// What has been done so far.
+    package internal(set) var statistics = SendingStatistics()
+
+    var effects = Effects()
+
+    /// A machine that has no receiver yet.
+    package init(_ configuration: Configuration) {
+        ownConfiguration = configuration
+        self.configuration = configuration
+        memoryLimit = configuration.maximumMemory ?? .max
+        pacer = FramePacer(configuration.pacing)
+    }
+
+    /// What the last event asks for; empty until the next event.
+    package mutating func takeEffects() -> Effects {
+        defer { effects = Effects() }
+        return effects
+    }
+
+    // MARK: Events
+
+    /// The receiver has stated something, or has come or gone.
+    ///
+    /// A snapshot that is not newer than the last one is ignored.
+    package mutating func termsChanged(_ new: ReceiverTerms, at now: UInt64) {
+        guard !hasTerms || new.revision > terms.revision else { return }
+        let (old, oldBarrier) = (terms, barrier)
+        (terms, hasTerms) = (new, true)
+        if new.isConnected {
+            isClosed = false
+            if !old.isConnected || old.connection != new.connection {
+                // Whoever this is has seen nothing.
+                isOwed = true
+                reference.digest = nil
+            } else if new.refreshes > old.refreshes || (oldBarrier != nil && barrier == nil) {
+                isOwed = true
+            }
+        }
+        if new.preferences != old.preferences { reconfigure() }
+        if let cause = barrier, let frame = waiting.take() { keep(frame, cause) }
+        advance(at: now)
+    }
+
+    /// The program has changed its configuration; the memory limit stays as it was.
+    package mutating func update(_ new: Configuration, at now: UInt64) {
+        ownConfiguration = new
+        reconfigure()
+        advance(at: now)
+    }
+
+    /// The program wants the receiver to get the latest frame, or the next one if there is none.
+    package mutating func requestFrame(at now: UInt64) {
+        isOwed = true
+        advance(at: now)
+    }
+
+    /// The next frame offered is sent whatever the pacing.
+    package mutating func passNextFrame() {
+        pacer.refresh()
+    }
+
+    /// The time set with ``timer`` has passed.
+    package mutating func deadlinePassed(at now: UInt64) {
+        timer = nil
+        advance(at: now)
+    }
+
+    /// The connection has ended for good: nobody will get what is held.
+    package mutating func close(at now: UInt64) {
+        isClosed = true
+        if let frame = waiting.take() {
+            statistics.drop(.notConnected)
+            discard(frame)
+        }
+        if let deferral = deferral.take() { discard(deferral.frame) }
+        if let frame = sentFrame.take() { discard(frame) }
+        advance(at: now)
+    }
+
+    // MARK: What follows from the state
+
+    /// Why no frame may be sent now; nil if one may.
+    var barrier: DropCause? {
+        guard terms.isConnected else { return .notConnected }
+        if terms.isPaused { return .paused }
+        return terms.wants.contains(.pictures) ? nil : .notWanted
+    }
+
+    /// Asks for a turn if one can be had, wakes who has waited for that, and sees to the timer.
+    mutating func advance(at now: UInt64) {
+        if case .idle = activity, nextSource(at: now) != nil {
+            activity = .starting
+            effects.startsTurn = true
+        }
+        settleFinishers()
+        setTimer(at: now)
+    }
+
+    private mutating func reconfigure() {
+        configuration = ownConfiguration.preferring(terms.preferences)
+        edition += 1
+        if pacer.pacing != configuration.pacing { pacer.pacing = configuration.pacing }
+        if let frame = deferral?.frame {
+            let dueAt = dueTime(of: frame)
+            deferral?.dueAt = dueAt
+        }
+    }
+
+    // MARK: Tickets and numbers
+
+    mutating func takeTicket() -> UInt64 {
+        lastTicket += 1
+        return lastTicket
+    }
+
+    /// Gives a frame its number, if it has none.
+    ///
+    /// Numbers count what was meant to be sent, so that a gap is a loss and not the pacing.
+    mutating func number(_ frame: inout UploadFrame) {
+        guard frame.sequence == nil else { return }
+        frame.sequence = nextSequence
+        nextSequence &+= 1
+    }
+
+    /// Takes back the number of a frame that is not sent after all, unless a newer frame has the next one.
+    mutating func takeBackNumber(of frame: inout UploadFrame) {
+        if let sequence = frame.sequence, nextSequence == sequence &+ 1 { nextSequence = sequence }
+        frame.sequence = nil
+    }
+
+    /// Hands out a frame that is no longer needed, to be released where no lock is held.
+    mutating func discard(_ frame: UploadFrame) {
+        if let content = frame.content { effects.discarded.add(content) }
+    }
+}

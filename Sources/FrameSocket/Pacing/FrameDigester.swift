@@ -1,0 +1,48 @@
+internal import FrameTransport
+internal import FrameWire
+internal import TurboJPEG
+
+/// Hashes what frames show, with a key of its own.
+///
+/// Whoever does not know the key cannot make two frames with the same hash; by chance one pair in 2^64 has it.
+struct FrameDigester: Sendable {
+    private let key = PictureHash.Key()
+
+    /// The hash of the visible bytes, size, format and orientation.
+    func digest(_ image: PixelBuffer, orientation: FrameOrientation) -> UInt64 {
+        var hash = PictureHash(key: key)
+        hash.add(UInt64(image.width) << 32 | UInt64(image.height))
+        hash.add(UInt64(image.format.hashNumber) << 8 | UInt64(orientation.rawValue))
+        for plane in 0..<image.planeCount {
+            for row in 0..<image.plane(plane).height {
+                image.withRow(row, ofPlane: plane) { hash.add($0) }
+            }
+        }
+        return hash.value
+    }
+
+    /// The hash of a JPEG's bytes and orientation.
+    func digest(_ jpeg: Span<UInt8>, orientation: FrameOrientation) -> UInt64 {
+        var hash = PictureHash(key: key)
+        hash.add(UInt64(jpeg.count))
+        hash.add(UInt64(orientation.rawValue))
+        hash.add(jpeg)
+        return hash.value
+    }
+
+    /// The hash of a frame's content and orientation.
+    func digest(_ content: FrameContent, orientation: FrameOrientation) -> UInt64 {
+        switch content {
+        case .pixels(let image): digest(image, orientation: orientation)
+        case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _), .encoded(let jpeg, _):
+            jpeg.withBytes { digest($0, orientation: orientation) }
+        }
+    }
+}
+
+extension PixelFormat {
+    /// A number that no other format has.
+    fileprivate var hashNumber: Int {
+        Self.allCases.firstIndex(of: self) ?? Self.allCases.count
+    }
+}

@@ -54,6 +54,53 @@ int frame_socket_create(int family);
 /// Accepts a connection, with the same properties as `frame_socket_create` gives.
 int frame_socket_accept(int listener);
 
-
+/// Whether a TCP socket is connected to itself: 1 or 0.
+int frame_socket_is_own_peer(int descriptor);
 /// Whether a socket is of the Unix domain.
 bool frame_socket_is_local(int descriptor);
+
+/// The port that a TCP socket is bound to.
+int frame_socket_port(int descriptor);
+
+/// What a socket is that somebody else has made.
+struct frame_listener {
+    /// Its address family: AF_UNIX, AF_INET, or another.
+    int family;
+    bool is_stream;
+    bool is_listening;
+    /// Whether it is bound to 127.0.0.1.
+    bool is_loopback;
+    uint16_t port;
+};
+
+/// Says what a socket is, and writes its path, closed with a NUL byte, to `path`; an abstract name begins with "@" there.
+int frame_listener_inspect(int descriptor, struct frame_listener *listener, char *path, size_t capacity);
+
+/// Makes a socket that was inherited non-blocking, and closed on exec.
+int frame_listener_adopt(int descriptor);
+
+/// What became of a connect that was under way: 0, or the error.
+int frame_socket_error(int descriptor);
+
+/// How a directory is opened to name what is in it: on Linux without the right to list it.
+extern const int frame_directory_flags;
+
+/// How a file is opened only to hold on to it, whatever its kind and mode; Apple opens no sockets so.
+extern const int frame_hold_flags;
+
+/// The flags of every send: a closed peer is an error to handle, never a signal.
+extern const int frame_send_flags;
+
+/// Who is at the other end of a connected Unix-domain socket, as the kernel recorded it.
+int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid);
+
+/// How many descriptors a process may have, itself where `process` is 0; of others Linux alone tells.
+int frame_descriptor_limit(pid_t process, uint64_t *limit);
+
+/// Names the calling thread, for debuggers and `top -H`.
+void frame_thread_set_name(const char *name);
+
+/// Blocks every signal in the calling thread, so that signals reach the program's own threads.
+void frame_thread_block_signals(void);
+
+#endif

@@ -153,6 +153,7 @@ extension World {
             check(.turnsAreBounded, turn.bytes <= 540 << 10, "\(turn.bytes) bytes in one turn")
             check(.turnsAreBounded, turn.reads <= 70, "\(turn.reads) reads in one turn")
             check(.turnsAreBounded, turn.messages <= 20, "\(turn.messages) messages in one turn")
+        case .uploader: break
         case .sender:
             check(.turnsAreBounded, turn.bytes <= 40 << 10, "\(turn.bytes) bytes of requests in one turn")
             check(.turnsAreBounded, turn.reads <= 20, "\(turn.reads) reads of requests in one turn")

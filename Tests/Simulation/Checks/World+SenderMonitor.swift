@@ -166,6 +166,7 @@ extension World {
         if case .hello(let hello) = request {
             if hello.wants.contains(.pictures), !monitors[index].wants.contains(.pictures) {
                 monitors[index].hasReasonToRepeat = true
+                monitors[index].refreshUnanswered = true
             }
             monitors[index].hasReadHello = true
             if monitors[index].wants != hello.wants { monitors[index].changedAt = now }
@@ -185,6 +186,7 @@ extension World {
             if monitors[index].isPauseAsked {
                 monitors[index].changedAt = now
                 monitors[index].hasReasonToRepeat = true
+                monitors[index].refreshUnanswered = true
             }
             monitors[index].isPauseAsked = false
             monitors[index].questions += 1

@@ -8,7 +8,7 @@ extension World {
 
     /// Lets every program consume, and asks for nothing more.
     func stopProgramFaults() {
-        for server in servers where !server.isFinished {
+        for server in servers {
             server.pace = .prompt
             server.takesConnections = true
             consumeConnections(server)
@@ -94,6 +94,14 @@ extension World {
                 execute(.close(nil), for: .server(server.index), on: server.plan.thread)
             }
         }
+    }
+
+    /// What was consumed to its end holds nothing, although its connection is still held.
+    func checkConsumed() {
+        for receiver in receivers where receiver.frames.hasEnded && receiver.audioConsumer.hasEnded {
+            check(.noResidue, receiver.departed == nil, "connection \(receiver.index) was consumed, and holds memory")
+        }
+        for receiver in receivers { letGo(receiver) }
     }
 
     func checkProgramsReleased() {

@@ -62,11 +62,15 @@ struct History {
         guard world.violation == nil else { return }
         world.note("everything is released")
         world.releaseEverything()
-        let limit = world.now + 60_000_000_000
-        repeat {
-            run(until: world.now + 2_000_000_000)
-        } while world.violation == nil && !world.events.isEmpty
-            && world.now < limit
+        runUntilQuiet()
+        guard world.violation == nil else { return }
+        world.checkConsumed()
+        runUntilQuiet()
         if world.violation == nil { world.checkReleased() }
+    }
+
+    private func runUntilQuiet() {
+        let limit = world.now + 60_000_000_000
+        while world.violation == nil, !world.events.isEmpty, world.now < limit { run(until: world.now + 2_000_000_000) }
     }
 }

@@ -111,7 +111,7 @@ struct PlanGenerator {
             identity: identity,
             place: place,
             thread: random.below(plan.threads),
-            usesUploader: false && random.chance(85),
+            usesUploader: random.chance(85),
             reopens: random.chance(85),
             pads: random.chance(20),
             pacing: pacing(),

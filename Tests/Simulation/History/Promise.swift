@@ -37,6 +37,9 @@ enum Promise: Int, CaseIterable {
     case toldOnce
     case reusableAtOnce
     case fanOutReaders
+    case memoryLimit
+    case oneFrameAtATime
+    case everyFrameIsCounted
     case progress
 }
 

@@ -97,9 +97,10 @@ final class SimReceiver {
         configuration.allowance = allowance
         configuration.largestGrant = largestGrant
         configuration.resetKeepsData = !server.plan.isPort
+        hasSkippedFrames = server.plan.hello.map { !$0.contains(.pictures) } ?? false
         machine = ReceiverMachine(configuration, pool: pool)
         mailbox = MailboxMachine(
-            capacity: .init(count: 1, longest: 4),
+            capacity: .init(count: 1, longest: FrameServer.Delivery.longestReadAhead),
             overflow: server.plan.deliversNewest ? .replacesOldest : .refused
         )
         audio = MailboxMachine(

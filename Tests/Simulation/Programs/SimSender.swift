@@ -1,3 +1,4 @@
+internal import FrameSocket
 internal import FrameTransport
 internal import FrameWire
 
@@ -31,12 +32,26 @@ final class SimSender {
     var hasReadStop = false
     var hasClosed = false
     /// Whether the program, or its pacing, may repeat a frame by itself.
-    var mayRepeat = false
+    var mayRepeat: Bool {
+        if case .skippingUnchanged(.some) = pacing { true } else { false }
+    }
     var closeReason: CloseReason?
     var states: [SocketConnection.State] = []
     var terms = ReceiverTerms()
     var sentHeads: [UInt32: FrameHead] = [:]
     var hello: ControlHello?
+
+    // The uploader, if there is one.
+    var uploader: UploaderMachine?
+    var uploadTimer = -1
+    var pacing = Plan.PacingChoice.everyFrame
+    /// Frames whose hashes are being computed.
+    var comparing: [(frame: UploadFrame, number: UInt32)] = []
+    var job: EncodingJob?
+    var encoderFails = false
+    /// The frames that could not be encoded, or take too much memory.
+    var unsendable: Set<UInt32> = []
+    var finishers: Set<Int> = []
     var settled = 0
     var lastSequence: UInt64?
     var lastWritten: UInt32 = 0

@@ -32,8 +32,9 @@ enum ProgramTimer {
     case nextOffer(run: Int)
     case cancelOpening(Int)
     case openingIsDue(Int)
+    case turn
     case encoded
-    case pace(UInt64)
+    case admit
     case cancelFinish(Int)
     case finishIsDue(Int)
     /// A consumer has been woken, or is done with a frame.
@@ -93,6 +94,7 @@ extension World {
             }
         case .server(let index): run(task, of: servers[index])
         case .receiver(let index): run(task, of: receivers[index])
+        case .uploader: break
         }
     }
 
@@ -106,6 +108,7 @@ extension World {
                     at: now
                 )
             }
+        case .uploader: break
         case .server(let index): change(servers[index]) { $0.becameReady() }
         case .receiver(let index):
             var flags: Readiness = []
@@ -119,6 +122,7 @@ extension World {
     func deadlinePassed(_ owner: Owner) {
         switch owner {
         case .sender(let index): change(senders[index]) { $0.deadlinePassed(at: now) }
+        case .uploader(let index): uploadDeadlinePassed(index)
         case .server(let index): change(servers[index]) { $0.deadlinePassed() }
         case .receiver(let index): change(receivers[index]) { $0.deadlinePassed(at: now) }
         }

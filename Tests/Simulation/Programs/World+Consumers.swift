@@ -6,7 +6,9 @@ extension World {
     func perform(_ action: Plan.Action, receiver: SimReceiver) {
         let owner = Owner.receiver(receiver.index)
         switch action {
-        case .request(let request): execute(.send(request), for: owner, on: receiver.thread)
+        case .request(let request):
+            if case .hello(let hello) = request, !hello.wants.contains(.pictures) { receiver.hasSkippedFrames = true }
+            execute(.send(request), for: owner, on: receiver.thread)
         case .closeConnection(let reason):
             receiver.isClosed = true
             receiver.closeReasonSent = reason
@@ -69,8 +71,11 @@ extension World {
             }
         }
         if let woken, woken == receiver.frames.waiter { wakeFrames(receiver) }
-        if !servers[receiver.server].plan.deliversNewest {
-            check(.readAheadIsBounded, receiver.mailbox.count <= 4, "\(receiver.mailbox.count) frames are read ahead")
+        // What had arrived when the sender went, or was cut off, is read to its end.
+        if !servers[receiver.server].plan.deliversNewest, !sockets[receiver.socket].peerHasEnded,
+            !sockets[receiver.socket].hasShutReceiving
+        {
+            check(.readAheadIsBounded, receiver.mailbox.count <= 8, "\(receiver.mailbox.count) frames are read ahead")
         }
     }
 
@@ -167,6 +172,7 @@ extension World {
             return violate(.reasons, "the frames of connection \(receiver.index) end, which goes on")
         }
         receiver.frames.hasEnded = true
+        if let reason = receiver.closeReason { endFanOut(receiver, reason) }
         endOfFrames(receiver, error)
     }
 

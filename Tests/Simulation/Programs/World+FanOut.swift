@@ -106,7 +106,7 @@ extension World {
     func checkReaders() {
         for reader in readers where !reader.hasLeft {
             let receiver = receivers[fanOuts[reader.fanOut].receiver]
-            guard receiver.frames.hasEnded else { continue }
+            guard receiver.frames.hasEnded, receiver.closeReason != nil, !reader.hasBeenWoken else { continue }
             check(.fanOutReaders, reader.hasEnded, "a reader is not told that the frames have ended")
         }
     }

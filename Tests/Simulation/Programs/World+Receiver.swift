@@ -211,6 +211,7 @@ extension World {
         budgets[receiver.budget].machine.leave(receiver.allowance)
         keepUnread(receiver)
         endDelivery(receiver, reason.error)
+        if receiver.frames.hasEnded { endFanOut(receiver, reason) }
         connectionEnded(receiver)
     }
 

@@ -36,7 +36,7 @@ extension World {
 
     /// Offers the next frame of a run.
     func offerNext(_ sender: SimSender, run: Int) {
-        guard sender.runs[run].left > 0 else { return }
+        guard run < sender.runs.count, sender.runs[run].left > 0 else { return }
         sender.runs[run].left -= 1
         let plan = sender.runs[run]
         if !plan.isStatic || sender.offers.isEmpty { sender.content += 1 }
@@ -194,6 +194,10 @@ extension World {
         if sender.timer >= 0 {
             cancel(sender.timer, on: sender.plan.thread)
             sender.timer = -1
+        }
+        if sender.uploadTimer >= 0 {
+            cancel(sender.uploadTimer, on: sender.plan.thread)
+            sender.uploadTimer = -2
         }
         let isAskedFor = sender.hasClosed || sender.hasReadStop || !sender.plan.reopens || sender.tokens != nil
         check(.reasons, isAskedFor, "sender \(sender.index) ends for good by itself: \(reason)")

@@ -3,6 +3,7 @@ enum Owner: Hashable {
     case server(Int)
     case receiver(Int)
     case sender(Int)
+    case uploader(Int)
 }
 
 /// An I/O thread: what was submitted to it, which sockets have changed, which deadlines run.

@@ -29,6 +29,8 @@ struct SenderMonitor {
     var pingsRead: Set<UInt64> = []
     /// How many repeats of the last frame have a reason.
     var hasReasonToRepeat = false
+    /// Whether the frame that has begun may repeat the one before it.
+    var mayRepeat = false
     var refreshUnanswered = false
 
     // What it has written.

@@ -52,6 +52,9 @@ extension World {
             monitors[index].head = head
             monitors[index].frameTime = now
             monitors[index].framesBegun += 1
+            // What is asked for from here on is asked for again.
+            monitors[index].mayRepeat = monitors[index].hasReasonToRepeat
+            monitors[index].hasReasonToRepeat = false
             monitors[index].beginBody(.frame)
             messageBegins(index, wants: .pictures)
         case .audio:
@@ -98,11 +101,10 @@ extension World {
             coverage.count(.latestFrameRepeated)
             check(
                 .repeatsHaveReasons,
-                monitors[index].hasReasonToRepeat || senders[sender].mayRepeat,
+                monitors[index].mayRepeat || senders[sender].mayRepeat,
                 "sender \(sender) repeats frame \(last) unasked"
             )
         }
-        monitors[index].hasReasonToRepeat = false
         monitors[index].lastFrame = identity.number
         guard let head = monitors[index].head else { return }
         frameBegins(identity, head, of: sender)

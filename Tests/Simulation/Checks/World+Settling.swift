@@ -4,7 +4,12 @@ internal import FrameWire
 /// What must be true once faults have stopped, and what must be gone once everything was released.
 extension World {
     /// How long everything may take to come to rest.
-    var settlingTime: UInt64 { 9_000_000_000 }
+    ///
+    /// A frame that `every(n)` holds back is due after n intervals of its source, and that may be slow.
+    var settlingTime: UInt64 {
+        let isHeldBack = senders.contains { if case .every(let n) = $0.pacing { n > 1 } else { false } }
+        return isHeldBack ? 200_000_000_000 : 9_000_000_000
+    }
 
     /// Lets every program consume, and asks for nothing more.
     func stopProgramFaults() {

@@ -32,9 +32,9 @@ final class SimSender {
     var hasReadStop = false
     var hasClosed = false
     /// Whether the program, or its pacing, may repeat a frame by itself.
-    var mayRepeat: Bool {
-        if case .skippingUnchanged(.some) = pacing { true } else { false }
-    }
+    ///
+    /// A pacing that did stays in force for what it has begun.
+    var mayRepeat = false
     var closeReason: CloseReason?
     var states: [SocketConnection.State] = []
     var terms = ReceiverTerms()
@@ -44,13 +44,17 @@ final class SimSender {
     // The uploader, if there is one.
     var uploader: UploaderMachine?
     var uploadTimer = -1
-    var pacing = Plan.PacingChoice.everyFrame
+    var pacing = Plan.PacingChoice.everyFrame {
+        didSet { if case .skippingUnchanged(.some) = pacing { mayRepeat = true } }
+    }
     /// Frames whose hashes are being computed.
     var comparing: [(frame: UploadFrame, number: UInt32)] = []
     var job: EncodingJob?
     var encoderFails = false
     /// The frames that could not be encoded, or take too much memory.
     var unsendable: Set<UInt32> = []
+    /// The frames that were found to equal what was sent.
+    var unchanged: Set<UInt32> = []
     var finishers: Set<Int> = []
     var settled = 0
     var lastSequence: UInt64?

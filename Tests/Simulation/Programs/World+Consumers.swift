@@ -73,7 +73,7 @@ extension World {
         if let woken, woken == receiver.frames.waiter { wakeFrames(receiver) }
         // What had arrived when the sender went, or was cut off, is read to its end.
         if !servers[receiver.server].plan.deliversNewest, !sockets[receiver.socket].peerHasEnded,
-            !sockets[receiver.socket].hasShutReceiving
+            !sockets[receiver.socket].hasShutReceiving, !sockets[receiver.socket].wasBroken
         {
             check(.readAheadIsBounded, receiver.mailbox.count <= 8, "\(receiver.mailbox.count) frames are read ahead")
         }

@@ -94,7 +94,9 @@ extension World {
         case .dropped(.overMemoryBudget):
             coverage.count(.overBudgetFrame)
             sender.unsendable.insert(number)
-        case .dropped(.unchanged): coverage.count(.unchangedFrame)
+        case .dropped(.unchanged):
+            coverage.count(.unchangedFrame)
+            sender.unchanged.insert(number)
         case .dropped: break
         }
     }
@@ -164,6 +166,7 @@ extension World {
             result = .failed(TurboJPEGError(.encodeFailed, "The simulated encoder fails."))
         } else if case .against(digest) = job.comparison {
             coverage.count(.unchangedFrame)
+            sender.unchanged.insert(identity?.number ?? 0)
             result = .unchanged(content, digest: digest)
         } else {
             let image = EncodedImage(jpeg: jpeg, bufferSize: size, orientation: job.orientation)

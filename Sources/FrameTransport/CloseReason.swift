@@ -26,6 +26,7 @@ public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
             switch error.code {
             case .tokenRejected, .handshakeTimedOut: .tokenRejected
             case .connectionLost, .sendTimedOut, .receiveTimedOut: .disconnected
+            case .malformedMessage where error.wireError?.isTruncation == true: .disconnected
             case .noServer, .openTimedOut: .noHost
             default: .error
             }

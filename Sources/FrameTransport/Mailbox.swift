@@ -122,6 +122,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     /// Waits for the next element; nil at the end, or where the task is cancelled.
     func next(isolation: isolated (any Actor)? = #isolation) async throws(TransportError) -> Element? {
+        if Task.isCancelled { return nil }
         let (first, waiter) = state.withLock { state in
             let first = state.machine.take()
             return (first, first == nil ? state.machine.makeWaiter() : 0)

@@ -12,7 +12,7 @@ public struct TransportLimits: Sendable, Hashable {
     /// Default: 5 s.
     public var handshake: Duration = .seconds(5)
 
-    /// How long after a connection opens its first frame must begin.
+    /// How long after a connection opens its first message must begin.
     ///
     /// Default: 10 s; nil for ever.
     public var firstFrame: Duration? = .seconds(10)
@@ -32,7 +32,7 @@ public struct TransportLimits: Sendable, Hashable {
     /// Default: 1 MiB/s.
     public var bodyBytesPerSecond = 1 << 20
 
-    /// How long a sender may be silent between two frames.
+    /// How long a sender may be silent between two messages, unless this receiver has asked for a pause or wants nothing.
     ///
     /// Default: nil, for ever: a screen may stand still.
     public var idle: Duration?

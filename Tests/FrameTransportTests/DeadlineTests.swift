@@ -43,7 +43,7 @@ import Testing
 
     @Test func `the first frame`() async throws {
         let (server, client, connection) = try await pair { $0.firstFrame = .milliseconds(20) }
-        try await expectTimeout(over: "first frame", of: connection)
+        try await expectTimeout(over: "first message", of: connection)
         #expect(try await client.read(1).isEmpty)
         _ = server
     }
@@ -72,7 +72,7 @@ import Testing
     @Test func `silence between two frames, where that is limited`() async throws {
         let (server, client, connection) = try await pair { $0.idle = .milliseconds(20) }
         try await client.write(message([1]))
-        try await expectTimeout(over: "next frame", of: connection, after: 1)
+        try await expectTimeout(over: "next message", of: connection, after: 1)
         _ = server
     }
 

@@ -86,9 +86,7 @@ package struct ListenerMachine: Sendable {
         acceptsLeft = Self.acceptsPerTurn
     }
 
-    /// A connection was accepted.
-    ///
-    /// - Parameter isAdmitted: whether its user may connect.
+    /// A connection was accepted, whose user may connect or not.
     package mutating func accepted(isAdmitted: Bool) {
         acceptsLeft -= 1
         pauses.reset()
@@ -136,12 +134,11 @@ package struct ListenerMachine: Sendable {
         departed.removeAll { $0 == id }
     }
 
-    /// A connection has ended.
-    ///
-    /// - Parameter wasReady: whether it was ever presented; one that was not had no right token.
+    /// A connection has ended; one that was never ready had no right token.
     package mutating func ended(_ id: Int, wasReady: Bool) {
         guard connected.remove(id) != nil else { return }
-        if !wasReady { refused += 1 }
+        // One that was still showing its token when the server ended was not turned away.
+        if !wasReady, !hasEnded { refused += 1 }
         if queued.contains(id) { departed(id) }
         settle()
     }
@@ -177,6 +174,8 @@ package struct ListenerMachine: Sendable {
     }
 
     // MARK: Changes of state
+
+    private var hasEnded: Bool { if case .ended = state { true } else { false } }
 
     /// Remembers as many departed senders as there are places; beyond that the oldest is dropped.
     private mutating func departed(_ id: Int) {

@@ -102,6 +102,7 @@ public final class FrameConnection: Sendable, Identifiable {
             /// - Throws: why the connection failed.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
                 let driver = connection.driver
+                if Task.isCancelled { return nil }
                 if let frame = driver.mailbox.take() { return frame.handedOver() }
                 if driver.thread.isCurrent, let frame = driver.receiveInline() { return frame.handedOver() }
                 return try await driver.mailbox.next(isolation: actor)?.handedOver()

@@ -68,7 +68,7 @@ public final class FrameServer: Sendable {
         /// Default: nothing.
         public var tokens: HandshakeTokens?
 
-        /// Sees every byte that is read, behind the tokens.
+        /// Sees every byte that is read for delivery, behind the tokens.
         ///
         /// Default: nobody.
         public var tap: (any WireTap)?

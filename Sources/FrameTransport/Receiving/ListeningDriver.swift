@@ -79,10 +79,16 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     func acceptLastAndRelease() -> [Locked<OwnedDescriptor?>] {
         var last: [Locked<OwnedDescriptor?>] = []
         if isOwn {
-            while last.count < configuration.limits.backlog + configuration.limits.connections,
-                let descriptor = try? acceptOne()
-            {
-                last.append(Locked(descriptor))
+            // As many as the system may hold; more may come for as long as this goes on.
+            for _ in 0..<min(max(1, configuration.limits.backlog), 1 << 16) {
+                do throws(Errno) {
+                    guard let descriptor = try acceptOne() else { break }
+                    last.append(Locked(descriptor))
+                } catch .aborted {
+                    continue
+                } catch {
+                    break
+                }
             }
         }
         release()

@@ -140,7 +140,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         change { $0.send(request) }
     }
 
-    /// Lets go of what nobody can consume any more: the program has let go of the connection. For any thread.
+    /// Lets go of what nobody can consume any more, from any thread: the program has let go of the connection.
     func abandon() {
         mailbox.discard()
         audio.discard()
@@ -328,9 +328,10 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         registration = nil
         descriptor = nil
         memory.leave(allowance)
+        // Whoever sees the end of the frames finds the reason.
+        closed.set(reason)
         endMailboxes(reason.error)
         keepUnread()
-        closed.set(reason)
         onEnd?(reason)
         onClosed?(wasReady)
         (sink, onEnd, onReady, onClosed) = (nil, nil, nil, nil)

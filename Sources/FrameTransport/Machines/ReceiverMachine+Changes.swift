@@ -1,0 +1,111 @@
+internal import FrameWire
+
+/// What follows from an event.
+extension ReceiverMachine {
+    mutating func becomeReady() {
+        updateDeadline()
+        if let hello = configuration.hello { send(.hello(hello)) }
+        commands.append(.present)
+    }
+
+    /// Keeps from now on what is asked for.
+    mutating func heed(_ hello: ControlHello) {
+        wants = hello.wants
+        assembler.keepsFrames = wants.contains(.pictures)
+        assembler.longestAudio = wants.contains(.audio) ? audioAllowance : 0
+        // Frames that nobody wants hold up nothing.
+        if !assembler.keepsFrames, case .awaitingRoom? = state.gate { setGate(.open(room: nil)) }
+    }
+
+    /// The peer has hung up: whatever it sent has arrived, and nothing holds that up any more.
+    ///
+    /// A sender that has gone takes up neither a place nor memory that others wait for, consumed or not.
+    mutating func hangUp() {
+        hasHungUp = true
+        guard let gate = state.gate else { return }
+        withdrawRequest()
+        if case .open = gate { return }
+        setGate(.open(room: nil))
+    }
+
+    mutating func withdrawRequest() {
+        if case .awaitingMemory? = state.gate { commands.append(.withdrawRequestForMemory) }
+    }
+
+    mutating func setGate(_ gate: Gate) {
+        switch state {
+        case .receiving: state = .receiving(gate)
+        case .draining: state = .draining(gate)
+        case .handshaking, .showingToken, .lingering, .closed: break
+        }
+    }
+
+    /// Deadlines are absolute: set when a phase begins, and left alone while bytes trickle in.
+    mutating func updateDeadline() {
+        guard case .receiving = state else { return }
+        // A sender that was asked to be silent may be.
+        let mustSpeak = !hasPaused && !wants.isEmpty
+        let current = (phase: assembler.phase, messages: assembler.messages, mustSpeak: mustSpeak)
+        if let deadlinePhase, deadlinePhase == current { return }
+        deadlinePhase = current
+        let limits = configuration.limits
+        let duration: Duration? =
+            switch current.phase {
+            case .betweenMessages where !mustSpeak: nil
+            case .betweenMessages: assembler.messages == 0 ? limits.firstFrame : limits.idle
+            case .header: limits.head
+            case .body(let length): limits.bodyDuration(length: length)
+            }
+        commands.append(.setDeadline(duration.map { now &+ $0.nanoseconds }))
+    }
+
+    /// Lets no deadline run against the peer; that of an end, which is this side's, goes on.
+    mutating func suspendDeadline() {
+        guard case .receiving = state else { return }
+        deadlinePhase = nil
+        commands.append(.setDeadline(nil))
+    }
+
+    /// The stream has ended between two messages.
+    mutating func end() {
+        if case .draining = state { return finish(drainReason) }
+        finish(.closedByPeer(stopReason ?? .stoppedByUser))
+    }
+
+    mutating func fail(_ error: TransportError) {
+        // A stream that this side ends may end within a message, or break.
+        if case .draining = state, error.isTruncation { return finish(drainReason) }
+        finish(.failed(error))
+    }
+
+    /// Says that nothing will follow, and reads the rest away until the peer has closed too, or the time for that is over.
+    mutating func linger(_ reason: CloseReason) {
+        state = .lingering(reason)
+        pendingBody = nil
+        mayRead = true
+        assembler.abandon()
+        // What of a request the socket has not taken by now is lost: the peer does not read.
+        commands.append(.endDelivery)
+        commands.append(.shutDownSending)
+        commands.append(.setDeadline(now &+ configuration.limits.linger.nanoseconds))
+    }
+
+    mutating func finish(_ reason: CloseReason) {
+        if case .closed = state { return }
+        withdrawRequest()
+        state = .closed(reason)
+        pendingBody = nil
+        assembler.abandon()
+        commands.append(.close(reason))
+    }
+}
+
+extension TransportError {
+    /// Whether the stream ended within a message, as it may if this side ends it, or broke.
+    var isTruncation: Bool { code == .connectionLost || wireError?.isTruncation == true }
+}
+
+extension WireError {
+    /// Whether the stream ended within a message.
+    var isTruncation: Bool { code == .headTruncated || code == .bodyTruncated }
+}

@@ -1,0 +1,130 @@
+package import FrameWire
+
+/// What the program and its consumer do.
+extension ReceiverMachine {
+    /// Starts the connection.
+    package mutating func start(at now: UInt64) {
+        self.now = now
+        if case .handshaking = state {
+            commands.append(.setDeadline(now &+ configuration.limits.handshake.nanoseconds))
+        } else {
+            becomeReady()
+        }
+    }
+
+    /// Sends a request to the sender, which need not understand it; one that cannot be taken is dropped.
+    ///
+    /// A sender obeys requests only after a hello, so the first one is preceded by it.
+    package mutating func send(_ request: ControlRequest) {
+        guard isReady else { return }
+        switch request {
+        case .hello(let hello): heed(hello)
+        case .pause: hasPaused = true
+        case .resume: hasPaused = false
+        case .stop, .prefer, .refresh, .ping: break
+        }
+        if case .hello = request {} else if !hasSaidHello { outbox.add(.hello(ControlHello())) }
+        hasSaidHello = true
+        outbox.add(request)
+        commands.append(.writeRequests)
+    }
+
+    /// Ends the connection in order: says that nothing will follow, and reads the rest away until the peer has closed too.
+    ///
+    /// - Parameters:
+    ///   - reason: why; nil tells the peer nothing, and it may come back.
+    ///   - now: the current time.
+    package mutating func close(_ reason: FinishReason?, at now: UInt64) {
+        self.now = now
+        switch state {
+        case .lingering, .closed: return
+        case .handshaking, .showingToken, .receiving, .draining: break
+        }
+        if let reason { send(.stop(reason)) }
+        withdrawRequest()
+        linger(.closedLocally(reason ?? .stoppedByUser))
+    }
+
+    /// Ends the connection in order, once what has arrived, and what comes until the sender stops, is delivered.
+    package mutating func drain(at now: UInt64) {
+        self.now = now
+        switch state {
+        case .handshaking, .showingToken:
+            close(nil, at: now)
+        case .receiving(let gate):
+            state = .draining(gate)
+            // A sender that has said why it stops has ended the connection by itself.
+            drainReason = stopReason.map { .closedByPeer($0) } ?? .closedLocally(.stoppedByUser)
+            commands.append(.shutDownSending)
+            commands.append(.setDeadline(now &+ configuration.limits.linger.nanoseconds))
+        case .draining, .lingering, .closed:
+            break
+        }
+    }
+
+    /// Ends the connection of a sender that sent too many frames in a row that cannot be decoded.
+    package mutating func undecodableLimitReached() {
+        guard case .receiving = state else { return }
+        let count = configuration.limits.undecodableFrames
+        finish(
+            .failed(
+                TransportError(.undecodableFrames, "the sender sent \(count) frames in a row that cannot be decoded")
+            )
+        )
+    }
+
+    /// The consumer has room again.
+    package mutating func roomAvailable(at now: UInt64) {
+        self.now = now
+        guard case .awaitingRoom? = state.gate else { return }
+        turn = Turn()
+        setGate(.open(room: nil))
+    }
+
+    /// Allows one frame to be delivered to a consumer that asks for it on the connection's own thread.
+    ///
+    /// - Returns: whether one may be read now: the connection has its turn, and nothing else holds it up.
+    package mutating func beginInline() -> Bool {
+        guard !hasYielded, case .open(let room)? = state.gate else { return false }
+        setGate(.open(room: max(1, room ?? 0)))
+        return true
+    }
+
+    /// How many frames the consumer has room for; if none, ``roomAvailable(at:)`` follows.
+    package mutating func reserved(_ count: Int) {
+        guard case .open? = state.gate else { return }
+        burstByteCount = 0
+        if count > 0 {
+            setGate(.open(room: count))
+        } else {
+            setGate(.awaitingRoom)
+            // The wait is the consumer's.
+            suspendDeadline()
+        }
+    }
+
+    /// Memory for the body that waits for it.
+    ///
+    /// One that is no longer waited for goes back at once.
+    mutating func memoryGranted(_ grant: MemoryBudget.Grant, at now: UInt64) {
+        if memoryGranted(at: now) { assembler.take(grant) }
+    }
+
+    /// Memory was granted for the body that waits for it.
+    ///
+    /// - Returns: whether it is still waited for.
+    package mutating func memoryGranted(at now: UInt64) -> Bool {
+        self.now = now
+        guard case .awaitingMemory? = state.gate else { return false }
+        setGate(.open(room: 1))
+        admitPendingBody()
+        return true
+    }
+
+    /// Others have had their turns.
+    package mutating func resume(at now: UInt64) {
+        self.now = now
+        hasYielded = false
+        turn = Turn()
+    }
+}

@@ -1,0 +1,141 @@
+/// What the socket and the clock report.
+extension ReceiverMachine {
+    /// The socket has become readable or writable, or the peer has hung up.
+    package mutating func becameReady(_ readiness: Readiness, at now: UInt64) {
+        self.now = now
+        if !hasYielded { turn = Turn() }
+        if readiness.contains(.readable) { mayRead = true }
+        if readiness.contains(.hangup) { hangUp() }
+        if readiness.contains(.writable), !outbox.bytes.isEmpty, isReady { commands.append(.writeRequests) }
+    }
+
+    /// Bytes of the sender's token were read.
+    package mutating func didReadToken(_ bytes: Span<UInt8>, at now: UInt64) {
+        self.now = now
+        guard case .handshaking(var reader) = state else { return }
+        turn.readsLeft -= 1
+        unsafe bytes.withUnsafeBytes { unsafe reader.take($0) }
+        state = .handshaking(reader)
+        guard reader.remaining == 0 else { return }
+        guard reader.isRight else {
+            // Not closed at once: bytes that it has not read would turn the end that tells the sender into a reset.
+            return linger(.failed(TransportError(.tokenRejected, "the sender's token is not the one expected")))
+        }
+        state = .showingToken
+        commands.append(.writeToken)
+    }
+
+    /// This side's token was written, or the error that kept it from that.
+    package mutating func didWriteToken(_ error: TransportError?, at now: UInt64) {
+        self.now = now
+        guard case .showingToken = state else { return }
+        if let error { return finish(.failed(error)) }
+        state = .receiving(.open(room: nil))
+        becomeReady()
+    }
+
+    /// A read brought `count` bytes into the memory of ``readTargets()``, whose first run had room for `first`.
+    package mutating func didRead(_ count: Int, into first: Int, isShort: Bool, at now: UInt64) {
+        self.now = now
+        turn.readsLeft -= 1
+        turn.bytesLeft -= count
+        // A short read has emptied the socket, and the next bytes come with a report of their own; but an end that
+        // was reported together with these bytes will not be reported again.
+        mayRead = !isShort || hasHungUp
+        assembler.didRead(count, into: first)
+    }
+
+    /// A read brought bytes that are thrown away.
+    package mutating func didDiscard() {
+        turn.readsLeft -= 1
+    }
+
+    /// A read found nothing.
+    package mutating func wouldBlock(at now: UInt64) {
+        self.now = now
+        mayRead = false
+    }
+
+    /// The peer sends nothing more.
+    package mutating func endOfStream() {
+        mayRead = false
+        switch state {
+        case .handshaking:
+            finish(
+                .failed(TransportError(.tokenRejected, "the other side closed in place of its token"))
+            )
+        case .showingToken, .closed:
+            break
+        case .lingering(let reason):
+            finish(reason)
+        case .receiving, .draining:
+            do throws(TransportError) {
+                try assembler.finish()
+                end()
+            } catch {
+                fail(error)
+            }
+        }
+    }
+
+    /// A read failed.
+    package mutating func readFailed(_ error: Errno) {
+        mayRead = false
+        switch state {
+        case .closed:
+            break
+        case .lingering(let reason):
+            finish(reason)
+        case .receiving, .draining:
+            // A peer that closes without having read this side's requests resets the connection: it has ended in order
+            // all the same, if nothing that it sent is lost.
+            let isOrderly = error == .reset && configuration.resetKeepsData && outbox.hasWritten
+            if isOrderly, assembler.phase == .betweenMessages { return end() }
+            fail(.lost(error))
+        case .handshaking, .showingToken:
+            finish(.failed(.lost(error)))
+        }
+    }
+
+    /// There was no memory for a read.
+    package mutating func readFailed(_ error: TransportError) {
+        fail(error)
+    }
+
+    /// So many bytes of the requests were written; a failure is left to the reads, which meet it too.
+    package mutating func didWriteRequests(_ count: Int) {
+        outbox.didWrite(count)
+        let mustWatch = !outbox.bytes.isEmpty && isReady
+        guard mustWatch != watchesRoom else { return }
+        watchesRoom = mustWatch
+        commands.append(.watchRoom(mustWatch))
+    }
+
+    /// The deadline has passed.
+    package mutating func deadlinePassed(at now: UInt64) {
+        self.now = now
+        switch state {
+        case .handshaking, .showingToken:
+            finish(
+                .failed(TransportError(.handshakeTimedOut, "the sender did not show its token in time"))
+            )
+        case .receiving:
+            let what =
+                switch assembler.phase {
+                case .betweenMessages: assembler.messages == 0 ? "its first message" : "its next message"
+                case .header: "the header of a frame"
+                case .body(let length): "the body of a frame of \(length) bytes"
+                }
+            finish(.failed(TransportError(.receiveTimedOut, "the sender took too long over \(what)")))
+        case .draining:
+            // What has arrived by now is all that is delivered.
+            commands.append(.shutDownReceiving)
+            mayRead = true
+            hangUp()
+        case .lingering(let reason):
+            finish(reason)
+        case .closed:
+            break
+        }
+    }
+}

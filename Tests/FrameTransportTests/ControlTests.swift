@@ -156,7 +156,7 @@ import Testing
         defer { server.close() }
         receiver.close(reason)
         #expect(try await sender.closed() == .closedByPeer(reason))
-        #expect(await receiver.closed() == .closedLocally(reason))
+        #expect(try await receiver.closed() == .closedLocally(reason))
         #expect(sender.closeReason?.error == nil)
     }
 
@@ -168,7 +168,7 @@ import Testing
         _ = await statuses.next()
         sender.close(reason)
         #expect(await statuses.next()?.state == .stopped(reason))
-        #expect(await receiver.closed() == .closedByPeer(reason))
+        #expect(try await receiver.closed() == .closedByPeer(reason))
         #expect(try await sender.closed() == .closedLocally(reason))
     }
 
@@ -246,12 +246,12 @@ import Testing
         try await sending.value
     }
 
-    @Test func `answers that find no room go out when there is some`() async throws {
+    @Test func `of the answers that find no room the last one goes out when there is some`() async throws {
         let listener = try RawSocket.bound(to: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: nil)
         let host = try await listener.accepted()
-        // More answers than the socket holds: the first of the others wait for room.
+        // More answers than the socket holds: one waits for room, and gives way to each later one.
         let pings = (1...2000).flatMap { ControlRequest.ping($0).encoded() }
         try await host.write(ControlRequest.hello(ControlHello()).encoded() + pings)
         #expect(await eventually { !host.isQuiet })
@@ -264,7 +264,7 @@ import Testing
             for _ in 0..<10 { await IOThread.shared.settle() }
         }
         let numbers = answers.matches(of: /Pong-Number: (\d+)/).compactMap { Int($0.1) }
-        #expect(numbers == Array(1...numbers.count))
+        #expect(numbers == Array(1..<numbers.count) + [2000])
         #expect(sender.isOpen)
     }
 

@@ -36,7 +36,7 @@ import Testing
         sender.finishWriting()
         #expect(try await frames(of: connection) == bodies(20))
         #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
-        await server.closed()
+        try await server.closed()
         #expect(directory.names.isEmpty)
     }
 
@@ -56,7 +56,7 @@ import Testing
         #expect(count >= 10)
         #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
         await #expect(throws: RawSocket.Failure.self) { try await writing.value }
-        await server.closed()
+        try await server.closed()
     }
 
     @Test func `a slow consumer has the time it takes`() async throws {
@@ -68,7 +68,7 @@ import Testing
         // The sender has been cut off by now, while the consumer has not begun.
         #expect(await eventually { (try? sender.isCutOff) == true })
         #expect(try await frames(of: connection) == bodies(20))
-        await server.closed()
+        try await server.closed()
     }
 
     @Test func `who has connected and was not accepted yet is heard`() async throws {
@@ -82,7 +82,7 @@ import Testing
         }
         let connection = try #require(try await firstConnection(of: server))
         #expect(try await frames(of: connection) == bodies(3))
-        await server.closed()
+        try await server.closed()
         _ = sender
     }
 
@@ -94,7 +94,7 @@ import Testing
         server.drain()
         let error = await #expect(throws: TransportError.self) { _ = try await frames(of: connection) }
         #expect(error?.code == .malformedMessage)
-        await server.closed()
+        try await server.closed()
     }
 
     @Test func `a sender of this package sees an orderly end`() async throws {
@@ -108,7 +108,7 @@ import Testing
         server.drain()
         #expect(try await frames(of: connection) == bodies)
         #expect(try await sender.closed().error == nil)
-        await server.closed()
+        try await server.closed()
     }
 
     @Test func `closing ends a drain for which nobody cares`() async throws {
@@ -121,7 +121,7 @@ import Testing
         server.close()
         #expect(try await sender.read(1) == [])
         sender.close()
-        await server.closed()
+        try await server.closed()
         _ = connection
     }
 
@@ -132,7 +132,7 @@ import Testing
         server.drain()
         #expect(try await sender.read(1) == [])
         sender.close()
-        await server.closed()
+        try await server.closed()
     }
 }
 

@@ -56,6 +56,7 @@ int frame_socket_accept(int listener);
 
 /// Whether a TCP socket is connected to itself: 1 or 0.
 int frame_socket_is_own_peer(int descriptor);
+
 /// Whether a socket is of the Unix domain.
 bool frame_socket_is_local(int descriptor);
 

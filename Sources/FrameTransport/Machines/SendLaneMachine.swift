@@ -65,7 +65,7 @@ package struct SendLaneMachine: ~Copyable {
     package var progress: Progress {
         switch phase {
         case .broken(let error): .broken(error)
-        case .accepting, .ending: isBlocked ? .waiting(bytesWritten: bytesOut + writer.progress) : .sent
+        case .accepting, .ending: writer.isWriting ? .waiting(bytesWritten: bytesOut + writer.progress) : .sent
         case .closed: .sent
         }
     }
@@ -104,9 +104,12 @@ package struct SendLaneMachine: ~Copyable {
     ///   - last: the `stopped` status; nil for a receiver that did not say hello.
     ///   - error: if set, what has not begun is withdrawn, and the waiting frame fails with this error. The message
     ///     under way is always completed.
+    /// - Returns: what became of the waiting frame.
     package mutating func end(last: SenderStatus?, withdrawing error: TransportError?) -> Settlement? {
         guard case .accepting = phase else { return nil }
         phase = .ending(last: last)
+        // Whatever the socket said before: only another write shows that a peer has gone completely.
+        isBlocked = false
         guard let error else { return nil }
         answer = nil
         dropAudio()
@@ -129,9 +132,8 @@ package struct SendLaneMachine: ~Copyable {
 
     // MARK: Submitting
 
-    /// Accepts a frame.
+    /// Accepts a frame, which `ticket` names in its settlement.
     ///
-    /// - Parameter ticket: names the frame in its settlement.
     /// - Throws: `closed`, `paused`, `notWanted` or `busy`.
     package mutating func submit(_ message: FrameMessage, ticket: Int) throws(TransportError) {
         try accept(.pictures)

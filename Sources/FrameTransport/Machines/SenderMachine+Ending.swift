@@ -63,11 +63,11 @@ extension SenderMachine {
         }
     }
 
-    /// Ends for good.
-    mutating func finish(_ reason: CloseReason) {
+    /// Ends for good; those who wait for the connection to open are told `error`.
+    mutating func finish(_ reason: CloseReason, telling error: TransportError = closedError) {
         leaveSocket(reason)
         enter(.closed(reason))
-        settleWaiters(Self.closedError)
+        settleWaiters(error)
         commands.append(.tell(.event(.didClose(reason))))
         commands.append(.tell(.ended(reason)))
     }

@@ -35,13 +35,9 @@ extension SenderMachine {
     package mutating func abandon(waiter id: Int, at now: UInt64) {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
         waiters.remove(at: index)
-        commands.append(
-            .settle(
-                waiter: id,
-                TransportError(.cancelled, path: settings.name, "the wait for a server was cancelled")
-            )
-        )
         giveUpIfUnwanted()
+        let error = TransportError(.cancelled, path: settings.name, "the wait for a server was cancelled")
+        commands.append(.settle(waiter: id, error))
     }
 
     // MARK: Reports
@@ -152,8 +148,7 @@ extension SenderMachine {
 
     /// Has nothing more to do with a server, for good.
     mutating func refuse(_ error: TransportError, at now: UInt64) {
-        settleWaiters(error)
-        finish(.failed(error))
+        finish(.failed(error), telling: error)
     }
 
     mutating func settleWaiters(_ error: TransportError?) {
@@ -163,10 +158,11 @@ extension SenderMachine {
 
     /// Tells those whose time is up, with what the latest attempt came to.
     mutating func expireWaiters(at now: UInt64) {
-        var hasExpired = false
-        for waiter in waiters {
-            guard let deadline = waiter.deadline, deadline <= now else { continue }
-            hasExpired = true
+        let expired = waiters.filter { waiter in waiter.deadline.map { $0 <= now } ?? false }
+        guard !expired.isEmpty else { return }
+        waiters.removeAll { waiter in waiter.deadline.map { $0 <= now } ?? false }
+        giveUpIfUnwanted()
+        for waiter in expired {
             let error = TransportError(
                 .openTimedOut,
                 path: settings.name,
@@ -175,9 +171,6 @@ extension SenderMachine {
             )
             commands.append(.settle(waiter: waiter.id, error))
         }
-        guard hasExpired else { return }
-        waiters.removeAll { waiter in waiter.deadline.map { $0 <= now } ?? false }
-        giveUpIfUnwanted()
     }
 
     /// Ends attempts that nobody waits for.

@@ -152,7 +152,12 @@ extension SenderMachine {
             commands.append(.tell(.skippedRequest))
             return nil
         }
-        let isPaused = if case .pause = request { true } else if case .resume = request { false } else { terms.isPaused }
+        let isPaused =
+            switch request {
+            case .pause: true
+            case .resume: false
+            case .hello, .stop, .prefer, .refresh, .ping: terms.isPaused
+            }
         var status = SenderStatus(state: isPaused ? .paused : .live)
         // The lane first: whoever hears of a request may act on it at once.
         switch request {

@@ -20,16 +20,16 @@ extension SenderMachine {
         /// What both sides show each other; nil for nothing.
         package var tokens: HandshakeTokens?
 
-        /// The settings of a connection.
-        package init(name: String, _ configuration: SocketConnection.Configuration) {
+        /// The settings of a connection, with the defaults of ``SocketConnection/Configuration``.
+        package init(name: String) {
             self.name = name
-            retryInterval = configuration.retryInterval.nanoseconds
-            connectTimeout = configuration.connectTimeout.nanoseconds
-            handshakeTimeout = configuration.handshakeTimeout.nanoseconds
-            sendTimeout = configuration.sendTimeout.nanoseconds
-            linger = configuration.linger.nanoseconds
-            reopens = configuration.reopens
-            tokens = configuration.tokens
+            retryInterval = 100_000_000
+            connectTimeout = 2_000_000_000
+            handshakeTimeout = 5_000_000_000
+            sendTimeout = 10_000_000_000
+            linger = 1_000_000_000
+            reopens = true
+            tokens = nil
         }
     }
 

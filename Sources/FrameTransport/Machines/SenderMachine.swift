@@ -15,7 +15,7 @@ package struct SenderMachine: Sendable {
     /// How many requests one turn handles before it reads no more; a turn exceeds it by what one read can hold.
     package static let requestsPerTurn = 64
 
-    let settings: Settings
+    package let settings: Settings
 
     // MARK: What is decided
 
@@ -83,9 +83,7 @@ package struct SenderMachine: Sendable {
 
     // MARK: Reports about time and readiness
 
-    /// The socket has become ready; reported once for each change.
-    ///
-    /// - Parameter readable: whether there is something to read, the end of the stream included.
+    /// The socket has become ready, to be read at the end of the stream too; reported once for each change.
     package mutating func becameReady(readable: Bool, writable: Bool, at now: UInt64) {
         if readable { isReadable = true }
         turn.begin()

@@ -36,7 +36,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         self.configuration = configuration
         thread = configuration.thread
         lane = SendLane(padsShortBodies: configuration.padsShortBodies)
-        machine = SenderMachine(.init(name: endpoint.description, configuration))
+        machine = SenderMachine(SenderMachine.Settings(endpoint, configuration))
     }
 
     // MARK: What programs ask for
@@ -91,5 +91,18 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// Reports what came of a command; what follows from it is executed by the loop that executes this one.
     func answer(_ event: (inout SenderMachine, UInt64) -> Void) {
         event(&machine, MonotonicClock.now())
+    }
+}
+
+extension SenderMachine.Settings {
+    fileprivate init(_ endpoint: SocketEndpoint, _ configuration: SocketConnection.Configuration) {
+        self.init(name: endpoint.description)
+        retryInterval = configuration.retryInterval.nanoseconds
+        connectTimeout = configuration.connectTimeout.nanoseconds
+        handshakeTimeout = configuration.handshakeTimeout.nanoseconds
+        sendTimeout = configuration.sendTimeout.nanoseconds
+        linger = configuration.linger.nanoseconds
+        reopens = configuration.reopens
+        tokens = configuration.tokens
     }
 }

@@ -1,0 +1,249 @@
+import FrameTransport
+import FrameWire
+import Testing
+
+/// How a sender's connection opens, obeys and ends, without any socket or clock.
+@Suite struct SenderMachineTests {
+    private let token = HandshakeTokens(own: Array("the sender's".utf8), expected: Array("the host's".utf8))
+    private static let hello = ControlRequest.hello(ControlHello(wants: [.pictures, .audio]))
+
+    private func frame(_ seed: Int, count: Int = 1000) -> FrameMessage {
+        FrameMessage(body(seed, count: count), sequence: UInt64(seed))
+    }
+
+    // MARK: Tokens
+
+    @Test(arguments: [1, 5, 9, 10, 11, 30, 1000])
+    func `what the server writes right behind its token is read without a further report`(cut: Int) {
+        let bench = SenderBench { $0.tokens = token }
+        bench.attempts = [.connected]
+        bench.report { $0.open(at: $1) }
+        #expect(bench.output == token.own)
+        let bytes = token.expected + Self.hello.encoded() + ControlRequest.ping(7).encoded()
+        // One report for both pieces, as one change of the socket makes one.
+        bench.receive(.bytes(Array(bytes.prefix(cut))), .bytes(Array(bytes.dropFirst(cut))))
+        #expect(bench.requests == [Self.hello, .ping(7)])
+        #expect(bench.terms.last?.wants == [.pictures, .audio])
+        let answers = SenderStatus(state: .live).encoded() + SenderStatus(state: .live, pong: 7).encoded()
+        #expect(bench.output == token.own + answers)
+        #expect(bench.states == [.started, .handshaking, .connected])
+    }
+
+    @Test func `a server that shows its token and leaves has ended the connection`() {
+        let bench = SenderBench { $0.tokens = token }
+        bench.attempts = [.connected]
+        bench.report { $0.open(at: $1) }
+        bench.receive(.bytes(token.expected), .end)
+        #expect(bench.events == [.didOpen, .didClose(.closedByPeer(.stoppedByUser))])
+        #expect(!bench.hasSocket)
+        #expect(bench.machine.publishedState == .started)
+    }
+
+    @Test(arguments: [1, 3, 11])
+    func `a token that the socket takes in pieces is shown whole`(room: Int) {
+        let bench = SenderBench { $0.tokens = token }
+        bench.attempts = [.connected]
+        bench.room = room
+        bench.report { $0.open(at: $1) }
+        bench.receive(.bytes(token.expected + Self.hello.encoded()))
+        #expect(bench.requests.isEmpty)
+        while bench.output.count < token.own.count { bench.makeRoom(room) }
+        bench.makeRoom(.max / 2)
+        #expect(bench.requests == [Self.hello])
+        #expect(bench.output == token.own + SenderStatus(state: .live).encoded())
+    }
+
+    /// What a server does in place of showing its token, and what comes of it.
+    @Test(arguments: [
+        (SenderBench.Input.end, true), (.bytes(Array("the ghost!".utf8)), true), (.failure(.reset), false),
+    ])
+    func `a server with another token is left for good, one that goes away is tried again`(
+        input: SenderBench.Input,
+        isFinal: Bool
+    ) {
+        let bench = SenderBench { $0.tokens = token }
+        bench.attempts = [.connected]
+        bench.report { $0.open(at: $1) }
+        bench.open(waiter: 1)
+        bench.receive(input)
+        #expect(bench.openings[1] == (isFinal ? [.tokenRejected] : nil))
+        #expect(bench.ends.map(\.error?.code) == (isFinal ? [.tokenRejected] : []))
+        bench.pass(seconds: 1)
+        #expect((bench.connects > 1) == !isFinal)
+    }
+
+    // MARK: Obedience
+
+    /// Requests in one read or several, and a connection whose replies do not get out.
+    @Test(arguments: [Errno.brokenPipe, .reset], [false, true])
+    func `a stop is obeyed for good, though the replies before it do not get out`(failure: Errno, isCut: Bool) {
+        for requests in [[Self.hello], [Self.hello, .ping(1)], [Self.hello, .pause, .ping(1), .resume, .refresh]] {
+            let bench = SenderBench.open()
+            bench.writeFailure = failure
+            let stop = ControlRequest.stop(.callEnded).encoded()
+            let bytes = requests.flatMap { $0.encoded() }
+            if isCut {
+                bench.receive(.bytes(bytes), .bytes(Array(stop.prefix(10))), .bytes(Array(stop.dropFirst(10))), .end)
+            } else {
+                bench.receive(.bytes(bytes + stop), .failure(.reset))
+            }
+            #expect(bench.requests == requests + [.stop(.callEnded)])
+            #expect(bench.ends == [.closedByPeer(.callEnded)])
+            bench.pass(seconds: 60)
+            #expect(bench.connects == 1)
+        }
+    }
+
+    @Test func `a stop that is read after a write of the program has failed is obeyed`() throws {
+        let bench = SenderBench.open()
+        bench.receive(Self.hello)
+        bench.writeFailure = .brokenPipe
+        // The report of the stop has not come yet.
+        bench.input = [.bytes(ControlRequest.stop(.superseded).encoded()), .end]
+        try bench.submit(frame(1), ticket: 1)
+        #expect(bench.frames[1] == [.connectionLost])
+        #expect(bench.ends == [.closedByPeer(.superseded)])
+    }
+
+    @Test func `a stop is answered with its reason, as the last message`() {
+        let bench = SenderBench.open()
+        bench.receive(Self.hello, .stop(.requestedByHost), .ping(1))
+        let answers =
+            SenderStatus(state: .live).encoded()
+            + SenderStatus(state: .stopped(.requestedByHost)).encoded()
+        #expect(bench.output == answers)
+        #expect(bench.isShutDown && bench.ends.isEmpty)
+        bench.receive(.end)
+        #expect(bench.ends == [.closedByPeer(.requestedByHost)])
+        #expect(bench.states == [.started, .connected, .closed])
+    }
+
+    @Test func `a pause is answered behind the frame under way, and nothing follows until the resume`() throws {
+        let bench = SenderBench.open()
+        bench.receive(Self.hello)
+        let start = bench.output.count
+        bench.room = 100
+        try bench.submit(frame(1), ticket: 1)
+        bench.receive(.pause)
+        let refused = #expect(throws: TransportError.self) { try bench.submit(frame(2), ticket: 2) }
+        #expect(refused?.code == .paused)
+        bench.makeRoom(.max / 2)
+        #expect(bench.frames[1] == [nil])
+        let paused = SenderStatus(state: .paused).encoded()
+        #expect(Array(bench.output.suffix(paused.count)) == paused)
+        #expect(bench.output.count > start + 1000)
+        let end = bench.output.count
+        _ = try? bench.submit(frame(3), ticket: 3)
+        #expect(bench.output.count == end)
+        bench.receive(.resume)
+        try bench.submit(frame(4), ticket: 4)
+        let live = SenderStatus(state: .live).encoded()
+        #expect(Array(bench.output.dropFirst(end).prefix(live.count)) == live)
+    }
+
+    @Test func `requests before the first hello have no effect, and are counted`() {
+        let bench = SenderBench.open()
+        bench.receive(.pause, .stop(.callEnded), .prefer(ControlPreferences(quality: 5)), .refresh, .ping(1))
+        #expect(bench.skippedRequests == 5)
+        #expect(bench.output.isEmpty && bench.requests.isEmpty && bench.ends.isEmpty)
+        #expect(bench.terms.count == 1)
+    }
+
+    @Test func `a further hello replaces what is wanted, and neither preferences nor pause`() throws {
+        let bench = SenderBench.open()
+        let preferences = ControlPreferences(frameRateInMillihertz: 5000)
+        bench.receive(Self.hello, .prefer(preferences), .refresh, .pause)
+        bench.receive(.hello(ControlHello(wants: .audio)))
+        let terms = try #require(bench.terms.last)
+        #expect(terms.wants == .audio && terms.isPaused && terms.preferences == preferences && terms.refreshes == 1)
+        let answer = SenderStatus(state: .paused).encoded()
+        #expect(Array(bench.output.suffix(answer.count)) == answer)
+    }
+
+    @Test func `what a receiver has stated ends with its connection`() throws {
+        let bench = SenderBench.open()
+        bench.receive(Self.hello, .prefer(ControlPreferences(quality: 5)), .refresh, .pause)
+        bench.attempts = [.connected]
+        bench.receive(.failure(.reset))
+        let between = try #require(bench.terms.last)
+        #expect(!between.isConnected && between.preferences == ControlPreferences() && !between.isPaused)
+        bench.pass(seconds: 1)
+        let after = try #require(bench.terms.last)
+        #expect(after.isConnected && after.connection == 2 && after.wants == .pictures && after.refreshes == 0)
+        #expect(bench.terms.map(\.revision) == Array(1...UInt64(bench.terms.count)))
+        // The new receiver has not said hello.
+        bench.receive(.pause)
+        #expect(bench.terms.last == after)
+        #expect(bench.skippedRequests == 1)
+    }
+
+    // MARK: Fairness
+
+    @Test(arguments: [ControlRequest.ping(1), .pause, .refresh, hello])
+    func `a flood of requests has its turns, and all of it is handled`(request: ControlRequest) {
+        let bench = SenderBench.open()
+        let count = 5000
+        bench.input = [.bytes(Self.hello.encoded() + (0..<count).flatMap { _ in request.encoded() })]
+        var turns = 0
+        var handled = 0
+        bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
+        while true {
+            #expect(bench.readsInTurn <= SenderMachine.readsPerTurn)
+            // A turn ends with the read in which it reaches its limit.
+            #expect(bench.requests.count - handled <= SenderMachine.requestsPerTurn + SenderMachine.bytesPerRead / 38)
+            #expect(bench.machine.commandCount == 0)
+            handled = bench.requests.count
+            turns += 1
+            guard bench.wantsTurn else { break }
+            // Further reports do not extend a turn that is over.
+            bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
+            #expect(bench.readsInTurn == 0)
+            bench.runTurn()
+        }
+        #expect(turns > 20)
+        #expect(bench.requests.count == count + 1)
+    }
+
+    @Test func `a server that says something else without end has its turns`() {
+        let bench = SenderBench.open()
+        bench.input = [.bytes(body(1, count: 1_000_000))]
+        bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
+        var turns = 1
+        while bench.wantsTurn {
+            #expect(bench.readsInTurn <= SenderMachine.readsPerTurn)
+            bench.runTurn()
+            turns += 1
+        }
+        #expect(turns >= 1_000_000 / (SenderMachine.readsPerTurn * SenderMachine.bytesPerRead))
+        #expect(bench.skippedRequests == 1 && bench.input.isEmpty)
+        #expect(bench.machine.publishedState == .connected)
+    }
+
+    // MARK: Sending
+
+    /// How many bytes the server takes each second, and whether the connection lasts.
+    @Test(arguments: [(0, 10, true), (0, 9, false), (1, 60, false), (90, 10, false)])
+    func `a server that takes nothing is given up, one that takes little is not`(
+        rate: Int,
+        seconds: Int,
+        isGivenUp: Bool
+    ) throws {
+        let bench = SenderBench.open { $0.reopens = false }
+        bench.room = 0
+        try bench.submit(frame(1), ticket: 1)
+        for _ in 0..<seconds {
+            bench.makeRoom(rate)
+            bench.pass(seconds: 1)
+        }
+        #expect(bench.ends.map(\.error?.code) == (isGivenUp ? [.sendTimedOut] : []))
+        #expect(bench.frames[1] == (isGivenUp ? [.sendTimedOut] : nil))
+    }
+
+    @Test func `frames that fit set no deadline and watch for no room`() throws {
+        let bench = SenderBench.open()
+        let before = bench.deadlinesSet
+        for number in 1...100 { try bench.submit(frame(number), ticket: number) }
+        #expect(bench.deadlinesSet == before && bench.deadline == nil && !bench.watchesRoom)
+        #expect(bench.frames.count == 100)
+    }
+}

@@ -1,0 +1,168 @@
+import FrameTransport
+import FrameWire
+import Testing
+
+/// Who waits for a sender's connection, and how attempts end, without any socket or clock.
+@Suite struct SenderOpeningMachineTests {
+    /// Where an attempt is when somebody gives up.
+    enum Stage: CaseIterable {
+        case betweenAttempts
+        case connecting
+        case handshaking
+    }
+
+    private func bench(at stage: Stage, _ change: (inout SenderMachine.Settings) -> Void = { _ in }) -> SenderBench {
+        let bench = SenderBench { settings in
+            // Longer than any limit here.
+            settings.retryInterval = 1000 * SenderBench.second
+            settings.connectTimeout = 1000 * SenderBench.second
+            settings.handshakeTimeout = 1000 * SenderBench.second
+            settings.tokens = HandshakeTokens(shared: [1, 2, 3])
+            change(&settings)
+        }
+        bench.attempts = stage == .betweenAttempts ? [] : stage == .connecting ? [.hanging] : [.connected]
+        return bench
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `the limit of an opening ends it on time, whatever the attempt waits for`(stage: Stage) {
+        let bench = bench(at: stage)
+        bench.open(waiter: 1, seconds: 2)
+        bench.pass(nanoseconds: 2 * SenderBench.second - 1)
+        #expect(bench.openings[1] == nil)
+        bench.pass(nanoseconds: 1)
+        #expect(bench.openings[1] == [.openTimedOut])
+        // Nobody else wants the attempt.
+        #expect(!bench.hasSocket && bench.machine.publishedState == .idle && bench.deadline == nil)
+        #expect(bench.machine.waitingCount == 0)
+        bench.pass(seconds: 5000)
+        #expect(bench.connects == 1)
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `a cancelled opening takes its attempt back`(stage: Stage) {
+        let bench = bench(at: stage)
+        bench.open(waiter: 1)
+        bench.report { $0.abandon(waiter: 1, at: $1) }
+        bench.report { $0.abandon(waiter: 1, at: $1) }
+        #expect(bench.openings[1] == [.cancelled])
+        #expect(!bench.hasSocket && bench.machine.publishedState == .idle && bench.deadline == nil)
+        bench.report { $0.becameReady(readable: true, writable: true, at: $1) }
+        bench.pass(seconds: 5000)
+        #expect(bench.connects == 1 && bench.events.isEmpty)
+    }
+
+    @Test(arguments: Stage.allCases, [true, false])
+    func `an attempt that somebody else wants goes on`(stage: Stage, isForGood: Bool) {
+        let bench = bench(at: stage)
+        bench.open(waiter: 1, seconds: 2)
+        if isForGood { bench.report { $0.open(at: $1) } } else { bench.open(waiter: 2) }
+        bench.open(waiter: 3)
+        bench.report { $0.abandon(waiter: 3, at: $1) }
+        bench.pass(seconds: 3)
+        #expect(bench.openings[1] == [.openTimedOut] && bench.openings[3] == [.cancelled])
+        #expect(bench.machine.publishedState != .idle)
+        #expect(bench.connects == 1)
+        switch stage {
+        case .betweenAttempts:
+            bench.attempts = [.connected]
+            bench.pass(seconds: 1000)
+        case .connecting:
+            bench.makeRoom(0)
+        case .handshaking:
+            break
+        }
+        bench.receive(.bytes([1, 2, 3]))
+        #expect(bench.machine.publishedState == .connected)
+        #expect(bench.openings[2] == (isForGood ? nil : [nil]))
+    }
+
+    @Test func `whoever waits for less than the time to the next attempt gets one of its own`() {
+        let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
+        bench.report { $0.open(at: $1) }
+        bench.attempts = [.failed(.noEntry), .connected]
+        bench.open(waiter: 1, seconds: 0)
+        #expect(bench.openings[1] == [.openTimedOut])
+        bench.open(waiter: 2, seconds: 5)
+        #expect(bench.openings[2] == [nil])
+        bench.open(waiter: 3, seconds: 0)
+        #expect(bench.openings[3] == [nil])
+        #expect(bench.connects == 3)
+    }
+
+    @Test func `a connection that was reached stays wanted, though its opening is cancelled too late`() {
+        let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
+        bench.attempts = [.connected]
+        bench.open(waiter: 1)
+        bench.report { $0.abandon(waiter: 1, at: $1) }
+        #expect(bench.openings[1] == [nil])
+        #expect(bench.machine.publishedState == .connected)
+    }
+
+    @Test func `a socket that is connected to itself counts as no server`() {
+        let bench = SenderBench { $0.tokens = HandshakeTokens(shared: [1, 2, 3]) }
+        bench.attempts = [.connectedToItself, .connectedToItself, .connected]
+        bench.open(waiter: 1)
+        #expect(!bench.hasSocket && bench.output.isEmpty)
+        #expect(bench.machine.publishedState == .started)
+        bench.pass(seconds: 1)
+        bench.receive(.bytes([1, 2, 3]))
+        #expect(bench.openings[1] == [nil])
+        #expect(bench.connects == 3 && bench.output == [1, 2, 3])
+    }
+
+    @Test(arguments: [
+        (SenderBench.Attempt.unusable(TransportError(.invalidPath, "no path")), TransportError.Code.invalidPath),
+        (.refused(TransportError(.peerRefused, "somebody else's")), .peerRefused),
+    ])
+    func `what can never succeed ends the connection for good, and is told to everybody`(
+        attempt: SenderBench.Attempt,
+        code: TransportError.Code
+    ) {
+        let bench = SenderBench()
+        bench.attempts = [attempt]
+        bench.open(waiter: 1)
+        bench.open(waiter: 2)
+        #expect(bench.openings == [1: [code], 2: [code]])
+        #expect(bench.ends.map(\.error?.code) == [code])
+        guard case .failed(let error)? = bench.states.last else {
+            Issue.record("the states are \(bench.states)")
+            return
+        }
+        #expect(error.code == code)
+        // The first cause counts.
+        bench.report { $0.close(.callEnded, at: $1) }
+        bench.report { $0.open(at: $1) }
+        bench.pass(seconds: 1000)
+        #expect(bench.ends.count == 1 && bench.events.count == 1 && bench.connects == 1)
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `a close ends every wait, and the attempt`(stage: Stage) {
+        let bench = bench(at: stage)
+        bench.open(waiter: 1)
+        bench.open(waiter: 2, seconds: 5)
+        let connects = bench.connects
+        bench.report { $0.close(.callEnded, at: $1) }
+        bench.open(waiter: 3)
+        #expect(bench.openings == [1: [.closed], 2: [.closed], 3: [.closed]])
+        #expect(bench.ends == [.closedLocally(.callEnded)])
+        #expect(!bench.hasSocket && bench.deadline == nil && !bench.watchesRoom)
+        bench.pass(seconds: 5000)
+        #expect(bench.connects == connects)
+    }
+
+    @Test(arguments: [Stage.connecting, .handshaking])
+    func `an attempt that takes too long is given up, and made again`(stage: Stage) {
+        let bench = bench(at: stage) { settings in
+            settings.connectTimeout = 2 * SenderBench.second
+            settings.handshakeTimeout = 2 * SenderBench.second
+            settings.retryInterval = SenderBench.second
+        }
+        bench.report { $0.open(at: $1) }
+        bench.pass(seconds: 2)
+        #expect(bench.connects == 1 && !bench.hasSocket)
+        bench.pass(seconds: 1)
+        #expect(bench.connects == 2)
+    }
+}

@@ -53,23 +53,6 @@ import Testing
         #expect(part.width >= plan.scaled.width && part.height >= plan.scaled.height)
     }
 
-    @Test func theBudgetCountsWhatIsUnderWay() {
-        let need = MemoryNeed(content: 40, total: 60)
-        var budget = SendingBudget(100)
-        #expect(budget.allows(need))
-        budget.begin(need)
-        // 60 under way and 40 that wait are just within it.
-        #expect(budget.allows(need))
-        #expect(budget.allows(MemoryNeed(content: 41, total: 50)) == false)
-        budget.releaseContent(need)
-        #expect(budget.allows(MemoryNeed(content: 80, total: 100)))
-        #expect(budget.allows(MemoryNeed(content: 81, total: 100)) == false)
-        budget.end()
-        #expect(budget.allows(MemoryNeed(content: 100, total: 100)))
-        #expect(budget.allows(MemoryNeed(content: 1, total: 101)) == false)
-        #expect(SendingBudget(nil).allows(MemoryNeed(content: .max, total: .max)))
-    }
-
     @Test func aNewShapeGivesUpTheMemoryOfTheOldOne() throws {
         var workspace = EncodingWorkspace()
         let wide = EncodingWorkspace.Shape(canvas: BufferSize(width: 64, height: 32), format: .bgra, isTurned: false)

@@ -68,22 +68,29 @@ struct Wire {
 
     @Test func framesAreTakenAtTheWantedRate() async throws {
         let picture = try picture(1)
-        try await Wire.run(.init(pacing: .framesPerSecond(15))) { wire in
+        // A hundredth of 60 and of 15 a second: frames that are held back wait for seconds, and no timer comes between.
+        let step = 100 * step
+        try await Wire.run(.init(pacing: .framesPerSecond(0.15))) { wire in
             for index in 0..<40 {
                 let outcome = wire.uploader.send(picture, timestamp: UInt64(index) * step)
-                #expect(outcome == (index % 4 == 0 ? .taken : .dropped(.paced)), "frame \(index)")
-                await wire.uploader.finish()
+                #expect(outcome == (index % 4 == 0 ? .taken : .deferred(.paced)), "frame \(index)")
+                // Waiting for a frame that is held back would send it.
+                if outcome == .taken { try await wire.uploader.finish() }
             }
+            #expect(wire.uploader.statistics.drops == [.paced: 30])
+            #expect(wire.uploader.statistics.underWay == 0)
+            // The last one goes too, now that no newer one comes.
+            try await wire.uploader.finish()
             let statistics = wire.uploader.statistics
             #expect(statistics.offered == 40)
-            #expect(statistics.sent == 10)
-            #expect(statistics.drops == [.paced: 30])
+            #expect(statistics.sent == 11)
+            #expect(statistics.drops == [.paced: 29])
             // What the pacing left out is no loss to the receiver.
             var reception = ReceptionStatistics()
-            for index in 0..<10 {
+            for index in 0..<11 {
                 let frame = try await wire.next()
                 #expect(frame.sequence == UInt64(index))
-                #expect(frame.timestamp == UInt64(4 * index) * step)
+                #expect(frame.timestamp == UInt64(index < 10 ? 4 * index : 39) * step)
                 reception.add(frame)
             }
             #expect(reception.missing == 0)
@@ -91,24 +98,23 @@ struct Wire {
     }
 
     @Test func unchangedFramesCostNothing() async throws {
-        try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged())) { wire in
+        try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: .seconds(1000)))) { wire in
             var outcomes: [SampleUploader.Outcome] = []
             for (index, value) in [7, 7, 7, 8, 8, 7].enumerated() {
                 outcomes.append(wire.uploader.send(try picture(UInt8(value)), timestamp: UInt64(index) * step))
-                await wire.uploader.finish()
+                try await wire.uploader.finish()
             }
             #expect(
                 outcomes == [
                     .taken, .dropped(.unchanged), .dropped(.unchanged), .taken, .dropped(.unchanged), .taken,
                 ]
             )
-            // A second later it goes again, and lying otherwise at once.
-            #expect(wire.uploader.send(try picture(7), timestamp: 6 * step + 1_000_000_000) == .taken)
-            await wire.uploader.finish()
-            #expect(
-                wire.uploader.send(try picture(7), orientation: .left, timestamp: 6 * step + 1_000_000_001) == .taken
-            )
-            await wire.uploader.finish()
+            // After the time of `keepAlive` it goes again, and in another orientation at once.
+            let later = 6 * step + 1_000_000_000_000
+            #expect(wire.uploader.send(try picture(7), timestamp: later) == .taken)
+            try await wire.uploader.finish()
+            #expect(wire.uploader.send(try picture(7), orientation: .left, timestamp: later + 1) == .taken)
+            try await wire.uploader.finish()
             #expect(wire.uploader.statistics.drops == [.unchanged: 3])
             #expect(wire.uploader.statistics.sent == 5)
         }
@@ -119,7 +125,7 @@ struct Wire {
         let size = BufferSize(width: 32, height: 16)
         try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged())) { wire in
             #expect(wire.uploader.send(jpeg: FrameBytes(copying: jpeg.span), bufferSize: size, timestamp: 0) == .taken)
-            await wire.uploader.finish()
+            try await wire.uploader.finish()
             let second = wire.uploader.send(jpeg: FrameBytes(copying: jpeg.span), bufferSize: size, timestamp: 1)
             #expect(second == .dropped(.unchanged))
         }
@@ -127,13 +133,19 @@ struct Wire {
 
     @Test func aFrameCanBeAskedFor() async throws {
         let picture = try picture(1)
-        try await Wire.run(.init(pacing: .framesPerSecond(1).skippingUnchanged(keepAlive: nil))) { wire in
+        try await Wire.run(.init(pacing: .framesPerSecond(0.001).skippingUnchanged(keepAlive: nil))) { wire in
             #expect(wire.uploader.send(picture, timestamp: 0) == .taken)
-            #expect(wire.uploader.send(picture, timestamp: step) == .dropped(.paced))
-            wire.uploader.requestFrame()
-            #expect(wire.uploader.send(picture, timestamp: 2 * step) == .taken)
-            #expect(wire.uploader.send(picture, timestamp: 3 * step) == .dropped(.paced))
-            await wire.uploader.finish()
+            #expect(wire.uploader.send(picture, timestamp: step) == .deferred(.paced))
+            _ = try await wire.next()
+            // The latest is the one that was held back; asked for again it is repeated.
+            for _ in 0..<2 {
+                wire.uploader.requestFrame()
+                let frame = try await wire.next()
+                #expect(frame.timestamp == step && frame.sequence == 1)
+            }
+            #expect(await eventually { wire.uploader.statistics.repeats == 1 })
+            #expect(wire.uploader.statistics.sent == 2)
+            #expect(wire.uploader.send(picture, timestamp: 3 * step) == .deferred(.paced))
         }
     }
 
@@ -145,7 +157,7 @@ struct Wire {
         try await Wire.run(.init(quality: 90)) { wire in
             wire.uploader.send(picture, timestamp: 0)
             let first = try await wire.next()
-            await wire.uploader.finish()
+            try await wire.uploader.finish()
             wire.uploader.update { configuration in
                 configuration.quality = 10
                 configuration.scale = .fit(width: 160, height: 90)
@@ -153,7 +165,7 @@ struct Wire {
                 configuration.sendsTiming = false
             }
             #expect(wire.uploader.configuration.quality == 10)
-            #expect(wire.uploader.send(picture, timestamp: 1) == .dropped(.paced))
+            #expect(wire.uploader.send(picture, timestamp: 1) == .deferred(.paced))
             #expect(wire.uploader.send(picture, timestamp: 2) == .taken)
             let second = try await wire.next()
             #expect(first.bufferSize == BufferSize(width: 320, height: 180))
@@ -178,7 +190,7 @@ struct Wire {
                     }
                 }
             }
-            await wire.uploader.finish()
+            try await wire.uploader.finish()
             let statistics = wire.uploader.statistics
             #expect(statistics.offered == 800)
             #expect(statistics.sent + statistics.dropped == 800)
@@ -228,11 +240,11 @@ struct Wire {
         try await Wire.run(.init(maximumMemory: 1_200_000)) { wire in
             #expect(wire.uploader.send(large) == .dropped(.overMemoryBudget))
             #expect(wire.uploader.send(small) == .taken)
-            await wire.uploader.finish()
+            try await wire.uploader.finish()
             // At the lowest quality its JPEG is small enough.
             wire.uploader.update { $0.quality = 1 }
             #expect(wire.uploader.send(large) == .taken)
-            await wire.uploader.finish()
+            try await wire.uploader.finish()
             #expect(wire.uploader.statistics.drops == [.overMemoryBudget: 1])
             #expect(wire.uploader.statistics.sent == 2)
         }

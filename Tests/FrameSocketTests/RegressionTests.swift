@@ -69,7 +69,7 @@ import Testing
         let uploader = SampleUploader(connection: connection, configuration: .init(quality: 0))
         let picture = try testPicture(64, 48)
         for _ in 0..<100 { uploader.send(picture) }
-        await uploader.finish()
+        try await uploader.finish()
         #expect(uploader.statistics.drops[.encodingFailed, default: 0] > 0 && uploader.statistics.sent == 0)
         #expect(uploader.send(jpeg: FrameBytes(body(1, count: 300)), bufferSize: Self.size) == .taken)
         var frames = received.frames.makeAsyncIterator()

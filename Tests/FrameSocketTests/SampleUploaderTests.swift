@@ -55,7 +55,7 @@ import Testing
         let jpeg = try JPEGEncoder(quality: 95).encode(picture)
         let expected = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
         #expect(try FrameDecoder().decode(frame).hasSamePixels(as: expected))
-        await uploader.finish()
+        try await uploader.finish()
         let statistics = uploader.statistics
         #expect(statistics.offered == 1 && statistics.sent == 1 && statistics.dropped == 0)
         #expect(statistics.encoding.count == 1 && statistics.transfer.count == 1 && statistics.bytes > 0)
@@ -83,7 +83,7 @@ import Testing
         #expect(try await String(decoding: peer.read(expected.utf8.count), as: UTF8.self) == expected)
         let jpeg = try await peer.read(10_240)
         #expect(try JPEGHeader(inspecting: jpeg.span).width == 120)
-        await uploader.finish()
+        try await uploader.finish()
         #expect(peer.isQuiet)
         _ = server
     }
@@ -93,7 +93,7 @@ import Testing
         uploader.send(jpeg: FrameBytes([0xFF, 0xD8, 0xFF, 0xD9]), bufferSize: Self.size)
         let expected = message([0xFF, 0xD8, 0xFF, 0xD9])
         #expect(try await peer.read(expected.count) == expected)
-        await uploader.finish()
+        try await uploader.finish()
         #expect(peer.isQuiet)
         _ = server
     }
@@ -117,11 +117,21 @@ import Testing
         _ = server
     }
 
-    @Test func `without a server frames are dropped, and that is said`() async throws {
+    @Test func `without a server frames are deferred, and the first server gets the latest`() async throws {
         let uploader = SampleUploader(connection: directory.connection())
-        for _ in 0..<3 { #expect(uploader.send(try testPicture(8, 8)) == .dropped(.notConnected)) }
-        await uploader.finish()
+        for time in 0..<3 {
+            #expect(uploader.send(try testPicture(8, 8), timestamp: UInt64(time)) == .deferred(.notConnected))
+        }
+        // Nobody can get them, so they are not waited for.
+        try await uploader.finish()
         #expect(uploader.statistics.drops == [.notConnected: 3] && uploader.statistics.offered == 3)
+        let server = try directory.server()
+        let received = try #require(try await firstConnection(of: server))
+        var frames = received.frames.makeAsyncIterator()
+        let frame = try #require(try await frames.next())
+        #expect(frame.timestamp == 2 && frame.sequence == 2)
+        #expect(await eventually { uploader.statistics.sent == 1 })
+        #expect(uploader.statistics.drops == [.notConnected: 2])
     }
 
     @Test func `an uploader opens its connection, and goes on after a drop`() async throws {
@@ -131,7 +141,7 @@ import Testing
             let peer = try await server.accepted()
             #expect(await eventually { uploader.connection.isOpen })
             #expect(uploader.send(jpeg: FrameBytes(body(round, count: 20_000)), bufferSize: Self.size) == .taken)
-            await uploader.finish()
+            try await uploader.finish()
             #expect(try await peer.read(100).count == 100)
             unsafe unlink(directory.socket)
             server.close()
@@ -144,7 +154,7 @@ import Testing
     @Test func `the newest frame takes the place of the one that waits`() async throws {
         let (uploader, server, received) = try await pair()
         uploader.send(jpeg: FrameBytes(body(0, count: 100)), bufferSize: Self.size)
-        await uploader.finish()
+        try await uploader.finish()
         // The first waits for its consumer, the second is under way: nothing is read until the consumer comes.
         await sendLarge(uploader)
         for _ in 0..<10 { #expect(uploader.send(try testPicture(64, 48)) == .taken) }
@@ -160,7 +170,7 @@ import Testing
         }
         #expect(sequences == [0, 1, 11])
         #expect(statistics.missing == 9 && statistics.frames == 3)
-        await uploader.finish()
+        try await uploader.finish()
         let sent = uploader.statistics
         #expect(sent.offered == 12 && sent.sent == 3 && sent.dropped == 9 && sent.underWay == 0)
         _ = server
@@ -173,13 +183,13 @@ import Testing
         var frames = received.frames.makeAsyncIterator()
         for round in 0..<5 {
             #expect(uploader.send(bad) == .taken)
-            await uploader.finish()
+            try await uploader.finish()
             #expect(uploader.statistics.drops == [.encodingFailed: round + 1])
             #expect(uploader.statistics.lastEncodingError?.code == .invalidSize)
             #expect(uploader.send(good) == .taken)
             #expect(try await frames.next()?.sequence == UInt64(2 * round + 1))
         }
-        await uploader.finish()
+        try await uploader.finish()
         #expect(uploader.statistics.sent == 5 && uploader.statistics.offered == 10)
         _ = server
     }
@@ -191,7 +201,7 @@ import Testing
     {
         let (uploader, server, received) = try await pair(.init(quality: quality))
         uploader.send(try testPicture(10, 10))
-        await uploader.finish()
+        try await uploader.finish()
         #expect(uploader.statistics.lastEncodingError?.code == .invalidQuality)
         uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: Self.size)
         var frames = received.frames.makeAsyncIterator()
@@ -206,7 +216,7 @@ import Testing
         unsafe unlink(directory.socket)
         server.close()
         peer.close()
-        await uploader.finish()
+        try await uploader.finish()
         #expect(uploader.statistics.drops == [.connectionLost: 1, .notConnected: 1])
     }
 
@@ -217,7 +227,7 @@ import Testing
         }
         _ = try await peer.read(1)
         #expect(uploader.send(try testPicture(10, 10)) == .taken)
-        await uploader.finish()
+        try await uploader.finish()
         #expect(uploader.statistics.drops == [.superseded: 1])
         peer.close()
         _ = await sending.result
@@ -243,7 +253,7 @@ import Testing
                 }
             }
         }
-        await uploader.finish()
+        try await uploader.finish()
         let statistics = uploader.statistics
         #expect(statistics.offered == 400 && statistics.underWay == 0 && taken.value == 400)
         #expect(statistics.offered == statistics.sent + statistics.dropped)
@@ -260,7 +270,7 @@ import Testing
         uploader.connection.close()
         _ = try await uploader.connection.closed()
         #expect(uploader.send(try testPicture(8, 8)) == .dropped(.notConnected))
-        await uploader.finish()
+        try await uploader.finish()
         _ = (server, received)
     }
 

@@ -100,7 +100,7 @@ import Testing
                 let expected = try picture.upright(from: orientation)
                 let found = try decoder.decode(frame, as: picture.format)
                 #expect(try found.peakSignalToNoiseRatio(against: expected) > 30, "step \(index)")
-                await wire.uploader.finish()
+                try await wire.uploader.finish()
             }
             #expect(wire.uploader.statistics.sent == 2 * steps.count)
             #expect(wire.uploader.statistics.drops.isEmpty)

@@ -94,7 +94,6 @@ public struct FramePacer: Sendable {
         return distance >= keepAlive.nanoseconds
     }
 
-
     // MARK: What is sent although it was passed over
 
     /// The shortest silence after which the last frame of `Pacing.Rate.every(_:)` is sent, in nanoseconds.

@@ -46,7 +46,7 @@ public final class SampleUploader: Sendable {
     /// Everything that is decided; held for as long as one event takes.
     private let machine: Locked<UploaderMachine>
 
-    /// Made when it is first needed. Held while it is set, so that whoever sets it last sets what is wanted last.
+    // Made when it is first needed. Locked while it is set, so that whoever sets it last sets what is wanted last.
     private let timer = Locked<DeadlineTimer?>(nil)
 
     private let waiters = Locked(FinishWaiters())
@@ -257,7 +257,8 @@ public final class SampleUploader: Sendable {
     private func submit(_ message: FrameMessage) {
         do throws(TransportError) {
             try connection.submit(message) { result in
-                let failure: DropCause? = if case .failure(let error) = result { DropCause(sending: error) } else { nil }
+                let failure: DropCause? =
+                    if case .failure(let error) = result { DropCause(sending: error) } else { nil }
                 self.handle { $0.sent(failure, at: MonotonicClock.now()) }
             }
         } catch {

@@ -1,0 +1,130 @@
+import FrameWire
+import Testing
+
+@testable import FrameSocket
+
+/// What an uploader holds, and what gives way when that is too much.
+@Suite struct UploaderMemoryTests {
+    static let cases: [UploaderCase] = [
+        UploaderCase(
+            "a frame that can never be sent",
+            .init(maximumMemory: 99),
+            [.connect, .offer(1), .offer(2, bytes: 99)],
+            sends: [2],
+            drops: [.overMemoryBudget: 1]
+        ),
+        UploaderCase(
+            "what was sent gives way to a newer frame",
+            .init(maximumMemory: 150),
+            [.connect, .offer(1), .encoding(false), .offer(2), .disconnect, .encoding(true), .wait(0), .connect],
+            sends: [1, 2]
+        ),
+        UploaderCase(
+            "what was sent gives way to a frame that cannot be sent yet",
+            .init(maximumMemory: 150),
+            [.connect, .offer(1), .pause, .offer(2), .resume],
+            sends: [1, 2]
+        ),
+        UploaderCase(
+            "what waits gives way to a newer frame",
+            .init(maximumMemory: 200),
+            [.connect, .sending(false), .offer(1), .offer(2, bytes: 90), .offer(3), .sending(true), .wait(0)],
+            sends: [1, 3],
+            drops: [.superseded: 1]
+        ),
+        UploaderCase(
+            "what waits gives way to a newer frame that would be held back beside it",
+            .init(pacing: .every(2), maximumMemory: 250),
+            [.connect, .sending(false), .offer(1), .offer(2), .offer(3), .offer(4), .sending(true), .wait(0)],
+            sends: [1, 4],
+            drops: [.paced: 1, .superseded: 1]
+        ),
+        UploaderCase(
+            "a frame that does not fit beside the one under way leaves the older ones",
+            .init(maximumMemory: 150),
+            [.connect, .sending(false), .offer(1), .offer(2, bytes: 50), .offer(3), .sending(true), .wait(0)],
+            sends: [1, 2],
+            drops: [.overMemoryBudget: 1]
+        ),
+        UploaderCase(
+            "there is room for what was sent",
+            .init(maximumMemory: 200),
+            [.connect, .offer(1), .encodingFails, .offer(2), .refresh],
+            sends: [1, 1],
+            repeats: 1,
+            drops: [.encodingFailed: 1]
+        ),
+    ]
+
+    @Test("The newest frame wins, and no more is held than allowed", arguments: cases)
+    func memory(_ example: UploaderCase) {
+        example.check()
+    }
+
+    @Test func `everything that is held is counted, and given back at the end`() {
+        var rig = UploaderRig(.init(pacing: .every(2)))
+        rig.run([.connect, .sending(false), .offer(1, bytes: 1000), .offer(2, bytes: 2), .offer(3, bytes: 200)])
+        // The first is under way, the third waits.
+        #expect(rig.machine.heldBytes == 1200)
+        rig.run(.offer(4, bytes: 30))
+        #expect(rig.machine.heldBytes == 1230)
+        rig.run([.sending(true), .wait(0)])
+        #expect(rig.machine.heldBytes == 230)
+        rig.run([.close])
+        #expect(rig.machine.heldBytes == 0)
+    }
+
+    @Test func `a preference for which there is no memory does not apply`() throws {
+        let image = try testPicture(640, 400, as: .bgra)
+        let own = SampleUploader.Configuration(quality: 10)
+        let need = FrameEncoder().memoryNeed(.pixels(image), .up, own)
+        var rig = UploaderRig(.init(quality: 10, maximumMemory: need.total))
+        for (preferences, quality) in [
+            (ControlPreferences(quality: 100), 10), (ControlPreferences(quality: 5), 5),
+            (ControlPreferences(size: BufferSize(width: 64, height: 64), quality: 100), 100),
+        ] {
+            rig.run(.prefer(preferences))
+            let frame = UploadFrame(.pixels(image), offeredAt: rig.now)
+            #expect(rig.machine.plan(for: frame)?.settings.quality == quality)
+        }
+    }
+
+    @Test(
+        "A preference that no encoder can fulfil is taken for the nearest one",
+        arguments: [(-5, 1), (0, 1), (101, 100), (.max, 100)]
+    )
+    func preferredQuality(preferred: Int, quality: Int) {
+        let configuration = SampleUploader.Configuration().preferring(ControlPreferences(quality: preferred))
+        #expect(configuration.quality == quality)
+    }
+
+    @Test func `another size applies to pixels, and a JPEG is repeated as it is`() throws {
+        let image = try testPicture(64, 48, as: .bgra)
+        var rig = UploaderRig()
+        func offer(_ rig: inout UploaderRig) -> EncodingJob? {
+            _ = rig.machine.offer(UploadFrame(.pixels(image), offeredAt: rig.now), at: rig.now)
+            return rig.machine.beginTurn(at: rig.now)
+        }
+        rig.run(.connect)
+        let first = try #require(offer(&rig))
+        #expect(first.plan.output.canvas == BufferSize(width: 64, height: 48))
+        rig.machine.encoded(
+            .encoded(try FrameEncoder().encode(.pixels(image), .up, first.plan), digest: nil),
+            at: rig.now
+        )
+        rig.machine.sent(nil, at: rig.now)
+        rig.run([.pause, .prefer(.init(size: BufferSize(width: 32, height: 24))), .resume])
+        #expect(rig.messages.last?.bufferSize == BufferSize(width: 64, height: 48))
+        rig.run(.pause)
+        #expect(offer(&rig) == nil)
+        rig.run([.encoding(false), .resume])
+        #expect(rig.machine.beginTurn(at: rig.now)?.plan.output.canvas == BufferSize(width: 32, height: 24))
+    }
+
+    @Test func `sizes far beyond what can be encoded do not overflow`() throws {
+        let image = try testPicture(64, 48, as: .bgra)
+        let scale = OutputScale.fraction(numerator: 1 << 50, denominator: 1)
+        let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(scale: scale))
+        #expect(need.total > 0)
+    }
+}

@@ -1,0 +1,238 @@
+import FrameWire
+import Testing
+
+@testable import FrameSocket
+
+/// Frames that are offered at a steady pace.
+private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderRig.Step] {
+    (1...count).flatMap { [.offer($0), .wait(milliseconds)] as [UploaderRig.Step] }
+}
+
+/// The last frame of a burst: sent when its time comes, if no newer one is offered before.
+@Suite struct UploaderPacingTests {
+    static let trailing: [UploaderCase] = [
+        UploaderCase(
+            "at a rate",
+            .init(pacing: .framesPerSecond(15)),
+            [.connect] as [UploaderRig.Step] + burst(6, every: 16) + [.wait(200)],
+            sends: [1, 5, 6],
+            drops: [.paced: 3]
+        ),
+        UploaderCase(
+            "all at once",
+            .init(pacing: .framesPerSecond(15)),
+            [.connect] as [UploaderRig.Step] + burst(6) + [.wait(67)],
+            sends: [1, 6],
+            drops: [.paced: 4]
+        ),
+        UploaderCase(
+            "every third",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(6, every: 40) + [.wait(79)],
+            sends: [1, 4],
+            drops: [.paced: 4]
+        ),
+        UploaderCase(
+            "every third, after three intervals of silence",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(6, every: 40) + [.wait(80)],
+            sends: [1, 4, 6],
+            drops: [.paced: 3]
+        ),
+        UploaderCase(
+            "every third of a source of two a minute",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(3, every: 30_000) + [.wait(30_000)],
+            sends: [1],
+            drops: [.paced: 2]
+        ),
+        UploaderCase(
+            "every third of what comes at once",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(3) + [.wait(99), .offer(4), .offer(5), .wait(99)],
+            sends: [1, 4],
+            drops: [.paced: 3]
+        ),
+        UploaderCase(
+            "a frame that is sent late counts as one of every three",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(2) + [.wait(100), .offer(3), .offer(4), .offer(5)],
+            sends: [1, 2, 5],
+            drops: [.paced: 2]
+        ),
+        UploaderCase(
+            "a frame that is sent late counts at its rate",
+            .init(pacing: .framesPerSecond(10)),
+            [.connect] as [UploaderRig.Step] + burst(2, every: 10) + [
+                .wait(120), .offer(3), .wait(10), .offer(4), .wait(50),
+            ],
+            sends: [1, 2, 4],
+            drops: [.paced: 1]
+        ),
+        UploaderCase(
+            "an unchanged frame is not sent late",
+            .init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil)),
+            [.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(500), .offer(3, shows: 1)],
+            sends: [1],
+            drops: [.unchanged: 2]
+        ),
+        UploaderCase(
+            "while something changes",
+            .init(pacing: .adaptive(still: 1, motion: 10)),
+            [.connect, .offer(1), .wait(10), .offer(2), .wait(90)],
+            sends: [1, 2]
+        ),
+        UploaderCase(
+            "while nothing changes",
+            .init(pacing: .adaptive(still: 1, motion: 10)),
+            [.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(989)],
+            sends: [1],
+            drops: [.paced: 1]
+        ),
+        UploaderCase(
+            "while nothing changes, after a second",
+            .init(pacing: .adaptive(still: 1, motion: 10)),
+            [.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(990)],
+            sends: [1, 2]
+        ),
+        UploaderCase(
+            "a rate that is lifted",
+            .init(pacing: .framesPerSecond(0.001)),
+            [.connect, .offer(1), .offer(2), .update(.init())],
+            sends: [1, 2]
+        ),
+        UploaderCase(
+            "a rate that goes with the receiver",
+            [
+                .connect, .prefer(.init(frameRateInMillihertz: 1)), .offer(1), .offer(2), .offer(3), .disconnect,
+                .connect, .offer(4),
+            ],
+            sends: [1, 3, 4],
+            drops: [.paced: 1]
+        ),
+    ]
+
+    @Test("The last frame is sent when its time comes", arguments: trailing)
+    func lastFrame(_ example: UploaderCase) {
+        example.check()
+    }
+
+    @Test func `a frame that is compared too late leaves no gap in the numbers`() {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil)))
+        rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(5000), .offer(3)])
+        #expect(rig.messages.map(\.sequence) == [0, 1])
+    }
+
+    // MARK: Waiting for the end
+
+    static let finishing: [UploaderCase] = [
+        UploaderCase(
+            "a frame that is held back",
+            .init(pacing: .framesPerSecond(0.001)),
+            [.connect, .offer(1), .offer(2), .offer(3), .finish(1)],
+            sends: [1, 3],
+            drops: [.paced: 1]
+        ),
+        UploaderCase(
+            "a frame that is held back behind two that are not",
+            .init(pacing: .every(2)),
+            [
+                .connect, .sending(false), .offer(1), .offer(2), .offer(3), .offer(4), .finish(1), .sending(true),
+                .wait(0),
+            ],
+            sends: [1, 3, 4],
+            drops: [.paced: 1]
+        ),
+        UploaderCase(
+            "an unchanged frame that is held back",
+            .init(pacing: .framesPerSecond(1).skippingUnchanged(keepAlive: nil)),
+            [.connect, .offer(1), .offer(2, shows: 1), .finish(1)],
+            sends: [1],
+            drops: [.unchanged: 1]
+        ),
+        UploaderCase(
+            "an unchanged frame that has a rate of its own",
+            .init(pacing: .adaptive(still: 1, motion: 10)),
+            [.connect, .offer(1), .offer(2, shows: 1), .finish(1), .wait(5000)],
+            sends: [1],
+            drops: [.paced: 1]
+        ),
+        UploaderCase("nobody is connected", [.offer(1), .finish(1)], sends: [], drops: [.notConnected: 1]),
+        UploaderCase("a pause", [.connect, .pause, .offer(1), .finish(1)], sends: [], drops: [.paused: 1]),
+        UploaderCase(
+            "a frame that is held back, and nobody is connected",
+            .init(pacing: .every(2)),
+            [.connect, .offer(1), .offer(2), .disconnect, .finish(1)],
+            sends: [1],
+            drops: [.paced: 1]
+        ),
+        UploaderCase(
+            "a connection that is lost",
+            [.connect, .sending(false), .offer(1), .finish(1), .sendingFails(.connectionLost)],
+            sends: [1],
+            drops: [.connectionLost: 1]
+        ),
+        UploaderCase(
+            "the end of the connection",
+            [.connect, .encoding(false), .offer(1), .finish(1), .close],
+            sends: [],
+            drops: [.notConnected: 1]
+        ),
+        UploaderCase("nothing at all", [.finish(1)], sends: []),
+        UploaderCase("a repeat", [.connect, .offer(1), .sending(false), .refresh, .finish(1)], sends: [1, 1]),
+    ]
+
+    @Test("Whoever waits for the frames offered so far is told", arguments: finishing)
+    func finish(_ example: UploaderCase) {
+        example.check()
+        var rig = UploaderRig(example.configuration)
+        rig.run(example.steps)
+        #expect(rig.finished == [1])
+        #expect(rig.machine.waiterCount == 0)
+    }
+
+    @Test func `newer frames do not prolong the wait, and nobody waits who was cancelled`() {
+        var rig = UploaderRig()
+        rig.run([.connect, .sending(false), .offer(1), .finish(1), .offer(2), .finish(2), .finish(3), .cancelFinish(3)])
+        #expect(rig.finished.isEmpty && rig.machine.waiterCount == 2)
+        // The first is out, and the second under way.
+        rig.run([.messageIsOut, .offer(3)])
+        #expect(rig.finished == [1])
+        rig.run([.sending(true), .wait(0)])
+        #expect(rig.finished == [1, 2] && rig.machine.waiterCount == 0)
+    }
+
+    // MARK: Rates
+
+    @Test("No rate is exceeded, and the last frame always goes", arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
+    func rates(seed: UInt64) {
+        var random = SeededRandom(seed)
+        for _ in 0..<50 {
+            let rate = Double.random(in: 1...60, using: &random)
+            var rig = UploaderRig(.init(pacing: .framesPerSecond(rate)))
+            rig.run(.connect)
+            let start = rig.now
+            var last: UInt8 = 0
+            for _ in 0..<Int.random(in: 1...200, using: &random) {
+                last &+= 1
+                rig.run([.offer(last), .wait(UInt64.random(in: 0...40, using: &random))])
+                // Now and then a silence.
+                if Int.random(in: 0..<20, using: &random) == 0 { rig.run(.wait(300)) }
+            }
+            let seconds = Double(rig.now - start) / 1e9
+            #expect(Double(rig.submitted.count) <= seconds * rate + 2, "seed \(seed), rate \(rate)")
+            rig.run(.wait(3000))
+            #expect(rig.submitted.last == last, "seed \(seed), rate \(rate)")
+            #expect(rig.machine.statistics.repeats == 0)
+        }
+    }
+
+    @Test func `the timer is set once for many frames that are held back`() {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(10)))
+        rig.run(.connect)
+        for number in UInt8(0)..<250 { rig.run([.offer(number), .wait(4)]) }
+        // A second at ten frames a second.
+        #expect(rig.timerCount <= 22, "\(rig.timerCount)")
+        #expect(rig.submitted.count == 10)
+    }
+}

@@ -87,9 +87,10 @@ docs: ## compile the snippets of the articles, and make the site of every librar
 	scripts/check-snippets $(SWIFTFLAGS)
 	scripts/make-docs $(SWIFTFLAGS)
 
-lint: ## check formatting and style, and that nothing in Sources ends the process
+lint: ## check formatting, that nothing in Sources ends the process, and that state machines only decide
 	swift format lint --strict --parallel --recursive Sources Tests Examples Package.swift
 	scripts/check-traps
+	scripts/check-machines
 
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive Sources Tests Examples Package.swift

@@ -104,7 +104,11 @@ public final class FrameConnection: Sendable, Identifiable {
                 let driver = connection.driver
                 if Task.isCancelled { return nil }
                 if let frame = driver.mailbox.take() { return frame.handedOver() }
-                if driver.thread.isCurrent, let frame = driver.receiveInline() { return frame.handedOver() }
+                if driver.thread.isCurrent {
+                    if let frame = driver.receiveInline() { return frame.handedOver() }
+                } else {
+                    driver.resumeForConsumerElsewhere()
+                }
                 return try await driver.mailbox.next(isolation: actor)?.handedOver()
             }
 

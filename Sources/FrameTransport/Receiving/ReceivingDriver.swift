@@ -1,4 +1,5 @@
 internal import FrameWire
+internal import Synchronization
 
 /// The receiving end of one connection: carries out what its ``ReceiverMachine`` decides, on the I/O thread.
 ///
@@ -27,7 +28,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private var request: UInt64?
     /// What the consumer on this thread asked for, while it asks.
     private var inline: Inline?
-    private var mustRunAgain = false
+    /// Whether the consumer on this thread has stopped the machine with a frame, and is to come back for more.
+    private let isLeftToConsumer = Atomic(false)
     private var wasReady = false
     private var sink: ((Frame) -> Void)?
     private var onEnd: ((CloseReason) -> Void)?
@@ -114,15 +116,14 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         inline = .asked
         run()
         guard case .answered(let frame) = inline.take() else { return nil }
-        // The consumer may go elsewhere, and what else has come must not wait for its return.
-        if !mustRunAgain {
-            mustRunAgain = true
-            thread.execute {
-                self.mustRunAgain = false
-                self.run()
-            }
-        }
+        isLeftToConsumer.store(true, ordering: .relaxed)
         return frame
+    }
+
+    /// Goes on reading for a consumer that took the last frame on this thread and has gone elsewhere since, from any thread.
+    func resumeForConsumerElsewhere() {
+        guard isLeftToConsumer.load(ordering: .relaxed) else { return }
+        thread.execute { self.run() }
     }
 
     /// Closes in order; see ``ReceiverMachine/close(_:at:)``.
@@ -166,6 +167,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     }
 
     private func run() {
+        isLeftToConsumer.store(false, ordering: .relaxed)
         while let command = machine.nextCommand() {
             perform(command)
             if case .answered? = inline { return }

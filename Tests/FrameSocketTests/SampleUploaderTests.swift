@@ -129,7 +129,7 @@ import Testing
         let received = try #require(try await firstConnection(of: server))
         var frames = received.frames.makeAsyncIterator()
         let frame = try #require(try await frames.next())
-        #expect(frame.timestamp == 2 && frame.sequence == 2)
+        #expect(frame.timestamp == 2 && frame.sequence == 0)
         #expect(await eventually { uploader.statistics.sent == 1 })
         #expect(uploader.statistics.drops == [.notConnected: 2])
     }

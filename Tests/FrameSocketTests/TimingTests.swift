@@ -108,8 +108,10 @@ import Testing
         statistics.add(byteCount: 50, timestamp: nil, sequence: nil, receivedAt: 9_000, transferTime: 17)
         #expect(statistics.frames == 6)
         #expect(statistics.bytes == 300)
-        #expect(statistics.latency.count == 5)
-        #expect(statistics.latency.mean == 20)
+        // The last one was sent again, and so has been presented before.
+        #expect(statistics.repeats == 1)
+        #expect(statistics.latency.count == 4)
+        #expect(statistics.latency.mean == 25)
         #expect(statistics.latency.maximum == 40)
         #expect(statistics.transfer.maximum == 17)
         #expect(statistics.missing == 1)
@@ -117,5 +119,23 @@ import Testing
         #expect(statistics.loss.repeated == 1)
         #expect(statistics.loss.received == 4)
         #expect(statistics.loss.rate == 0.2)
+    }
+
+    @Test func aFrameThatIsSentAgainIsNeitherLostNorLate() {
+        var (statistics, once) = (ReceptionStatistics(), ReceptionStatistics())
+        for (number, count) in [(0, 1), (1, 3), (2, 2)] as [(UInt64, UInt64)] {
+            for round in 0..<count {
+                let receivedAt = 1_000_010 + 100 * number + 60_000_000_000 * round
+                let time = 1_000_000 + 100 * number
+                if round == 0 {
+                    once.add(byteCount: 1, timestamp: time, sequence: number, receivedAt: receivedAt, transferTime: 1)
+                }
+                statistics.add(byteCount: 1, timestamp: time, sequence: number, receivedAt: receivedAt, transferTime: 1)
+            }
+        }
+        #expect(statistics.frames == 6 && statistics.repeats == 3)
+        #expect(statistics.missing == 0)
+        #expect(statistics.latency == once.latency)
+        #expect(statistics.jitter == once.jitter)
     }
 }

@@ -202,9 +202,16 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         ])
         #expect(rig.submitted == [1, 3, 5, 7])
         #expect(rig.messages.map(\.sequence) == [0, 1, 2, 3])
-        // What nobody could get is a loss.
         rig.run([.disconnect, .offer(8), .offer(9), .connect])
-        #expect(rig.messages.last?.sequence == 5)
+        #expect(rig.messages.last?.sequence == 4)
+    }
+
+    @Test func `a frame that gives way to a newer one, or cannot be encoded, leaves a gap in the numbers`() {
+        var rig = UploaderRig(.init(maximumMemory: 500))
+        rig.run([.connect, .encodingFails, .offer(1), .offer(2, bytes: 501), .sending(false), .offer(3)])
+        rig.run([.offer(4), .offer(5), .sending(true), .wait(0)])
+        #expect(rig.submitted == [3, 5])
+        #expect(rig.messages.map(\.sequence) == [2, 4])
     }
 
     // MARK: Unchanged frames

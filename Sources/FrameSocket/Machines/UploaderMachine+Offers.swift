@@ -82,7 +82,6 @@ extension UploaderMachine {
 
     /// Keeps a frame that may not be sent now.
     private mutating func postpone(_ frame: consuming UploadFrame, _ cause: DropCause) -> SampleUploader.Outcome {
-        if cause == .notConnected { number(&frame) }
         guard hasRoom(for: frame) else { return drop(.overMemoryBudget) }
         if let waiting, !fits(frame, beside: waiting) {
             // The newest frame wins: it is sent in the other's place.

@@ -234,7 +234,8 @@ package struct UploaderMachine: Sendable {
 
     /// Gives a frame its number, if it has none.
     ///
-    /// Numbers count what was meant to be sent, so that a gap is a loss and not the pacing.
+    /// Numbers count the frames that were accepted for sending, so that a gap is a loss, and neither the pacing nor a
+    /// receiver that was not there.
     mutating func number(_ frame: inout UploadFrame) {
         guard frame.sequence == nil else { return }
         frame.sequence = nextSequence

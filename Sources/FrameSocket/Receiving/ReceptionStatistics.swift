@@ -17,14 +17,22 @@ public struct ReceptionStatistics: Sendable, Hashable {
     /// From the presentation time to the last byte, where the sender states one and its clock is this machine's.
     public private(set) var latency = TimeSummary()
 
-    /// How unevenly frames arrive, where the sender states presentation times.
+    /// How unevenly frames arrive, if the sender states presentation times.
     public private(set) var jitter = ArrivalJitter()
 
-    /// Which of the sender's numbers did not come.
+    /// Which of the sender's numbers did not arrive.
     public private(set) var loss = SequenceLoss()
 
     /// Frames that the sender meant to send and did not, from gaps in its numbers.
     public var missing: UInt64 { loss.missing }
+
+    /// Frames that the sender sent again, which it does for a receiver that asks for one and while its source is silent.
+    ///
+    /// They count as ``frames``, but neither for ``latency`` nor for ``jitter``: they were presented before.
+    public private(set) var repeats = 0
+
+    private var lastTimestamp: UInt64?
+    private var lastSequence: UInt64?
 
     /// Nothing received yet.
     public init() {}
@@ -58,10 +66,15 @@ public struct ReceptionStatistics: Sendable, Hashable {
         frames += 1
         bytes &+= UInt64(max(0, byteCount))
         transfer.add(nanoseconds: transferTime)
+        if let sequence { loss.add(sequence) }
+        defer { (lastTimestamp, lastSequence) = (timestamp, sequence) }
+        if let sequence, sequence == lastSequence, timestamp == lastTimestamp {
+            repeats += 1
+            return
+        }
         if let timestamp {
             jitter.add(timestamp: timestamp, receivedAt: receivedAt)
             if timestamp <= receivedAt { latency.add(nanoseconds: receivedAt - timestamp) }
         }
-        if let sequence { loss.add(sequence) }
     }
 }

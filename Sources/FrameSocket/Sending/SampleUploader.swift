@@ -66,6 +66,9 @@ public final class SampleUploader: Sendable {
         connection.observeTerms { [weak self] terms in
             self?.handle { $0.termsChanged(terms, at: MonotonicClock.now()) }
         }
+        connection.onEnd { [weak self] in
+            self?.handle { $0.close(at: MonotonicClock.now()) }
+        }
         connection.open()
     }
 
@@ -190,6 +193,7 @@ public final class SampleUploader: Sendable {
             frame.digest = digester.digest(content, orientation: orientation)
             outcome = handle { $0.admit(frame, at: MonotonicClock.now()) }
         }
+        // Whoever has seen the end of the connection need not wait until this uploader has been told.
         if outcome == .deferred(.notConnected), connection.closeReason != nil {
             handle { $0.close(at: MonotonicClock.now()) }
             outcome = .dropped(.notConnected)

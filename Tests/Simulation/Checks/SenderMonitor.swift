@@ -32,6 +32,8 @@ struct SenderMonitor {
     /// Whether the frame that has begun may repeat the one before it.
     var mayRepeat = false
     var refreshUnanswered = false
+    /// When the last request was read.
+    var reasonAt: UInt64 = 0
 
     // What it has written.
     var kind = Kind.none
@@ -43,6 +45,8 @@ struct SenderMonitor {
     var lastFrame: UInt32 = 0
     var lastAudio: UInt32 = 0
     var framesBegun = 0
+    /// When the first byte of the message under way was written.
+    var beganAt: UInt64 = 0
     /// The numbers of the frames that are out, in order.
     var frames: [UInt32] = []
     var audioSent = 0
@@ -62,6 +66,12 @@ struct SenderMonitor {
 
     /// Whether the stream stands between two messages.
     var isBetweenMessages: Bool { !decoder.isInHead && decoder.bodyRemaining == 0 }
+
+    /// The message that has begun is no frame: the next one may repeat instead.
+    mutating func keepReasonToRepeat() {
+        if mayRepeat { hasReasonToRepeat = true }
+        mayRepeat = false
+    }
 
     mutating func beginBody(_ kind: Kind) {
         self.kind = kind

@@ -37,6 +37,12 @@ extension World {
                 return violate(.messagesAreWhole, "sender \(monitors[index].sender) wrote what is no message: \(error)")
             }
             if wasBetween {
+                monitors[index].beganAt = now
+                monitors[index].mayRepeat = monitors[index].hasReasonToRepeat
+                // What was asked for after the frame was submitted may be answered by the next one.
+                if senders[monitors[index].sender].submittedAt > monitors[index].reasonAt {
+                    monitors[index].hasReasonToRepeat = false
+                }
                 check(.nothingAfterStopped, monitors[index].stoppedOnWire == nil, "a message follows `stopped`")
             }
             take(step, rest, index)
@@ -52,12 +58,10 @@ extension World {
             monitors[index].head = head
             monitors[index].frameTime = now
             monitors[index].framesBegun += 1
-            // What is asked for from here on is asked for again.
-            monitors[index].mayRepeat = monitors[index].hasReasonToRepeat
-            monitors[index].hasReasonToRepeat = false
             monitors[index].beginBody(.frame)
             messageBegins(index, wants: .pictures)
         case .audio:
+            monitors[index].keepReasonToRepeat()
             monitors[index].beginBody(.audio)
             check(.onlyFramesBeforeHello, monitors[index].hasReadHello, "audio without a hello")
             messageBegins(index, wants: .audio)
@@ -77,7 +81,7 @@ extension World {
             "sender \(monitor.sender) begins a message behind the status that answered a pause"
         )
         // What was read in this call may not have been taken in yet.
-        guard now > monitor.changedAt + 1_000_000 else { return }
+        guard monitor.beganAt > monitor.changedAt + 1_000_000 else { return }
         check(.onlyWhatIsWanted, monitor.wants.contains(kind), "sender \(monitor.sender) begins what is not wanted")
     }
 
@@ -99,6 +103,7 @@ extension World {
         check(.order, identity.number >= last, "sender \(sender) writes frame \(identity.number) after \(last)")
         if identity.number == last {
             coverage.count(.latestFrameRepeated)
+            monitors[index].hasReasonToRepeat = false
             check(
                 .repeatsHaveReasons,
                 monitors[index].mayRepeat || senders[sender].mayRepeat,
@@ -126,6 +131,7 @@ extension World {
     }
 
     private func statusWritten(_ status: SenderStatus, _ index: Int) {
+        monitors[index].keepReasonToRepeat()
         let monitor = monitors[index]
         check(.onlyFramesBeforeHello, monitor.hasReadHello, "a status without a hello")
         monitors[index].statuses += 1
@@ -165,6 +171,7 @@ extension World {
 
     private func requestRead(_ request: ControlRequest, _ index: Int) {
         note("sender \(monitors[index].sender) reads \(request)")
+        monitors[index].reasonAt = now
         if case .hello(let hello) = request {
             if hello.wants.contains(.pictures), !monitors[index].wants.contains(.pictures) {
                 monitors[index].hasReasonToRepeat = true

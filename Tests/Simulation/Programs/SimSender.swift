@@ -57,6 +57,7 @@ final class SimSender {
     var unchanged: Set<UInt32> = []
     var finishers: Set<Int> = []
     var settled = 0
+    var submittedAt: UInt64 = 0
     var lastSequence: UInt64?
     var lastWritten: UInt32 = 0
     var hasTurn = false
@@ -88,11 +89,10 @@ final class SimSender {
         self.index = index
         self.plan = plan
         self.tokens = tokens
-        var configuration = SocketConnection.Configuration()
-        configuration.reopens = plan.reopens
-        configuration.tokens = tokens
-        configuration.padsShortBodies = plan.pads
-        machine = SenderMachine(SenderMachine.Settings(name: "place", configuration))
+        var settings = SenderMachine.Settings(name: "place")
+        settings.reopens = plan.reopens
+        settings.tokens = tokens
+        machine = SenderMachine(settings)
         lane = SendLaneMachine(padsShortBodies: plan.pads)
     }
 }

@@ -159,6 +159,7 @@ extension World {
 
     /// Submits a frame from the program's own thread, which writes what it can.
     func submit(_ message: FrameMessage, ticket: Int, of sender: SimSender) throws(TransportError) {
+        sender.submittedAt = now
         try sender.lane.submit(message, ticket: ticket)
         pumpFromProgram(sender)
     }

@@ -19,6 +19,8 @@ struct SenderMonitor {
     // What the sender has read.
     var hasReadHello = false
     var wants = ControlWants.pictures
+    /// What was wanted when the last status was written.
+    var answeredWants = ControlWants.pictures
     /// When what is wanted, or paused, last changed.
     var changedAt: UInt64 = 0
     var isPauseAsked = false

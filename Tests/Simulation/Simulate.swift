@@ -73,8 +73,8 @@ import Foundation
         if showsTrace {
             say("trace:")
             let lines = world.trace.lines
-            if lines.count > 300 { say("  … \(lines.count - 300) lines") }
-            for line in lines.suffix(300) { say("  \(line)") }
+            if lines.count > 1_500 { say("  … \(lines.count - 1_500) lines") }
+            for line in lines.suffix(1_500) { say("  \(line)") }
         }
         say(violation.map { "seed \(seed): \($0)" } ?? "seed \(seed): no promise is broken")
         return violation

@@ -24,8 +24,7 @@ extension World {
 
     /// Whether frames are compared, and show the same.
     private func isEqual(_ sender: SimSender, _ first: UInt32, _ second: UInt32) -> Bool {
-        let isCompared = sender.uploader?.configuration.pacing.comparesPictures == true
-        guard isCompared || sender.unchanged.contains(second) else { return false }
+        guard sender.hasCompared else { return false }
         return sender.offers[Int(first) - 1].content == sender.offers[Int(second) - 1].content
     }
 

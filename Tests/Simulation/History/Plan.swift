@@ -139,4 +139,5 @@ struct SenderPlan {
     var socketCapacity: Int
     var maximumMemory: Int?
     var encodingTime: UInt64
+    var retryInterval: UInt64
 }

@@ -117,7 +117,8 @@ struct PlanGenerator {
             pacing: pacing(),
             socketCapacity: capacity(),
             maximumMemory: random.chance(theme == .memory ? 50 : 10) ? random.pick(9_000, 30_000) : nil,
-            encodingTime: random.pick(5_000, 200_000, 8_000_000)
+            encodingTime: random.pick(5_000, 200_000, 8_000_000),
+            retryInterval: random.pick(100_000_000, 1_000_000_000, 3_000_000_000)
         )
     }
 
@@ -144,10 +145,10 @@ struct PlanGenerator {
             (peer.token, peer.expectedTokenCount) = (Tokens.bytes, Tokens.bytes.count)
             peer.tokenRemaining = peer.expectedTokenCount
         }
-        peer.readSize = random.pick(10_240, 1, 700)
+        peer.readSize = random.pick(10_240, 10_240, 700, 60)
         peer.readPause = random.chance(30) ? random.time(in: 10_000...5_000_000) : 0
-        // One byte at a time and slowly would take longer than a history lasts.
-        if peer.readSize == 1 { peer.readSize = peer.readPause > 0 ? 100 : 7 }
+        // Few bytes at a time and slowly would take longer than a history lasts.
+        if peer.readPause > 0 { peer.readSize = max(peer.readSize, 1_000) }
         return peer
     }
 

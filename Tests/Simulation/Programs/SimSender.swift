@@ -45,7 +45,15 @@ final class SimSender {
     var uploader: UploaderMachine?
     var uploadTimer = -1
     var pacing = Plan.PacingChoice.everyFrame {
-        didSet { if case .skippingUnchanged(.some) = pacing { mayRepeat = true } }
+        didSet {
+            switch pacing {
+            case .skippingUnchanged(let keepAlive):
+                hasCompared = true
+                if keepAlive != nil { mayRepeat = true }
+            case .adaptive: hasCompared = true
+            case .everyFrame, .every, .framesPerSecond: break
+            }
+        }
     }
     /// Frames whose hashes are being computed.
     var comparing: [(frame: UploadFrame, number: UInt32)] = []
@@ -53,8 +61,8 @@ final class SimSender {
     var encoderFails = false
     /// The frames that could not be encoded, or take too much memory.
     var unsendable: Set<UInt32> = []
-    /// The frames that were found to equal what was sent.
-    var unchanged: Set<UInt32> = []
+    /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
+    var hasCompared = false
     var finishers: Set<Int> = []
     var settled = 0
     var submittedAt: UInt64 = 0
@@ -92,6 +100,7 @@ final class SimSender {
         var settings = SenderMachine.Settings(name: "place")
         settings.reopens = plan.reopens
         settings.tokens = tokens
+        settings.retryInterval = plan.retryInterval
         machine = SenderMachine(settings)
         lane = SendLaneMachine(padsShortBodies: plan.pads)
     }

@@ -94,9 +94,7 @@ extension World {
         case .dropped(.overMemoryBudget):
             coverage.count(.overBudgetFrame)
             sender.unsendable.insert(number)
-        case .dropped(.unchanged):
-            coverage.count(.unchangedFrame)
-            sender.unchanged.insert(number)
+        case .dropped(.unchanged): coverage.count(.unchangedFrame)
         case .dropped: break
         }
     }
@@ -166,7 +164,6 @@ extension World {
             result = .failed(TurboJPEGError(.encodeFailed, "The simulated encoder fails."))
         } else if case .against(digest) = job.comparison {
             coverage.count(.unchangedFrame)
-            sender.unchanged.insert(identity?.number ?? 0)
             result = .unchanged(content, digest: digest)
         } else {
             let image = EncodedImage(jpeg: jpeg, bufferSize: size, orientation: job.orientation)

@@ -103,7 +103,6 @@ extension World {
         check(.order, identity.number >= last, "sender \(sender) writes frame \(identity.number) after \(last)")
         if identity.number == last {
             coverage.count(.latestFrameRepeated)
-            monitors[index].hasReasonToRepeat = false
             check(
                 .repeatsHaveReasons,
                 monitors[index].mayRepeat || senders[sender].mayRepeat,

@@ -12,7 +12,10 @@ extension World {
     func missingFrame(_ sender: SimSender, _ monitor: SenderMonitor) -> String? {
         guard !sender.offers.isEmpty, sender.uploader != nil, sender.runs.allSatisfy({ $0.left == 0 }) else { return nil }
         let latest = UInt32(sender.offers.count)
-        guard !sender.unsendable.contains(latest), sender.comparing.isEmpty, fits(sender, latest) else { return nil }
+        // One that equals a frame which could not be encoded is not tried either.
+        let content = sender.offers[sender.offers.count - 1].content
+        let isUnsendable = sender.unsendable.contains { $0 > 0 && sender.offers[Int($0) - 1].content == content }
+        guard !isUnsendable, sender.comparing.isEmpty, fits(sender, latest) else { return nil }
         if monitor.refreshUnanswered { return "a refresh or a resume is not answered by a frame" }
         guard let last = monitor.frames.last else { return "a receiver that wants frames has none" }
         if last == latest { return nil }

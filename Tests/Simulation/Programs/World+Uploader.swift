@@ -213,6 +213,7 @@ extension World {
     private func allowRepeat(_ sender: SimSender) {
         guard sender.socket >= 0, sockets[sender.socket].monitor >= 0 else { return }
         monitors[sockets[sender.socket].monitor].hasReasonToRepeat = true
+        monitors[sockets[sender.socket].monitor].reasonAt = now
     }
 
     // MARK: What the connection tells

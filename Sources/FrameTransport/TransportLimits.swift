@@ -86,9 +86,14 @@ extension Duration {
     }
 }
 
+extension Duration {
+    /// The time that is this long after `now`, in nanoseconds of the same clock.
+    package func after(_ now: UInt64) -> UInt64 { now &+ nanoseconds }
+}
+
 extension MonotonicClock {
     /// The time that is `duration` from now.
     static func deadline(in duration: Duration) -> UInt64 {
-        now() &+ duration.nanoseconds
+        duration.after(now())
     }
 }

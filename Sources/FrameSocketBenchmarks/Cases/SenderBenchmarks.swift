@@ -6,11 +6,13 @@ enum SenderBenchmarks {
     private static let bytes = 50_000
 
     static func all(_ options: Options) -> [Benchmark] {
-        let busy = [1, 8, 64, 512].map { count in
+        let cases = [(1, 1), (8, 1), (64, 1), (512, 1), (512, 2)]
+        let busy = cases.map { count, threads in
             let frames = max(8, options.amount(1024, 8192) / count)
-            return Benchmark(name: "senders/\(count)", metrics: [.time, .cpu, .fairness]) {
+            let name = threads == 1 ? "senders/\(count)" : "senders/\(count)/\(threads) threads"
+            return Benchmark(name: name, metrics: [.time, .cpu, .fairness]) {
                 let baseline = try BaselineSenders(count)
-                let senders = try await Senders(count)
+                let senders = try await Senders(count, threads: threads)
                 return Benchmark.Comparison(
                     baseline: {
                         var fairness = 0.0

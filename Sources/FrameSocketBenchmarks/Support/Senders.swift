@@ -6,8 +6,9 @@ struct Senders {
     private let server: FrameServer
     private let pairs: [(client: SocketConnection, connection: FrameConnection)]
 
-    init(_ count: Int) async throws {
-        server = try .forMany()
+    /// Connects the senders to a server that reads on so many threads.
+    init(_ count: Int, threads: Int) async throws {
+        server = try .forMany(threads: threads)
         pairs = try await server.connectClients(count)
     }
 
@@ -49,9 +50,10 @@ struct Senders {
 
 extension FrameServer {
     /// A server that many may connect to, and stay silent.
-    static func forMany() throws -> FrameServer {
+    static func forMany(threads: Int = 1) throws -> FrameServer {
         var configuration = Configuration()
         configuration.thread = IOThread()
+        if threads > 1 { configuration.readers = (0..<threads).map { _ in IOThread() } }
         configuration.limits.connections = 1024
         configuration.limits.firstFrame = nil
         return try FrameServer(at: SocketPath.next(), configuration: configuration)

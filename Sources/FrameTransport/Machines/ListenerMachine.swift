@@ -118,7 +118,7 @@ package struct ListenerMachine: Sendable {
         // A shortage of descriptors or memory, as a rule: the connection stays in the backlog, and trying again at once
         // would only spin.
         state = .pausing
-        commands.append(.setDeadline(now &+ pauses.next().nanoseconds))
+        commands.append(.setDeadline(pauses.next().after(now)))
     }
 
     /// A connection was put into the queue of connections.

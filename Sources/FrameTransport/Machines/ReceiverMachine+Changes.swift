@@ -56,7 +56,7 @@ extension ReceiverMachine {
             case .header: limits.head
             case .body(let length): limits.bodyDuration(length: length)
             }
-        commands.append(.setDeadline(duration.map { now &+ $0.nanoseconds }))
+        commands.append(.setDeadline(duration.map { $0.after(now) }))
     }
 
     /// Lets no deadline run against the peer; that of an end, which is this side's, goes on.
@@ -87,7 +87,7 @@ extension ReceiverMachine {
         // What of a request the socket has not taken by now is lost: the peer does not read.
         commands.append(.endDelivery)
         commands.append(.shutDownSending)
-        commands.append(.setDeadline(now &+ configuration.limits.linger.nanoseconds))
+        commands.append(.setDeadline(configuration.limits.linger.after(now)))
     }
 
     mutating func finish(_ reason: CloseReason) {

@@ -6,7 +6,7 @@ extension ReceiverMachine {
     package mutating func start(at now: UInt64) {
         self.now = now
         if case .handshaking = state {
-            commands.append(.setDeadline(now &+ configuration.limits.handshake.nanoseconds))
+            commands.append(.setDeadline(configuration.limits.handshake.after(now)))
         } else {
             becomeReady()
         }
@@ -56,7 +56,7 @@ extension ReceiverMachine {
             // A sender that has said why it stops has ended the connection by itself.
             drainReason = stopReason.map { .closedByPeer($0) } ?? .closedLocally(.stoppedByUser)
             commands.append(.shutDownSending)
-            commands.append(.setDeadline(now &+ configuration.limits.linger.nanoseconds))
+            commands.append(.setDeadline(configuration.limits.linger.after(now)))
         case .draining, .lingering, .closed:
             break
         }

@@ -109,7 +109,7 @@ extension World {
         let socket = receiver.socket
         let peer = sockets[socket].formerPeer
         // A sender of this package keeps to the format: only what breaks the connection may fail it.
-        guard peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
+        guard receiver.isPresented, peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
         let monitor = monitors[sockets[peer].monitor]
         let isCut = sockets[socket].wasBroken || !monitor.isBetweenMessages
         switch error.code {

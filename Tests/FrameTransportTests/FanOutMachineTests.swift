@@ -1,3 +1,4 @@
+import FrameWire
 import Testing
 
 @testable import FrameTransport

@@ -59,7 +59,7 @@ extension SampleUploader {
     func send(_ pictures: PictureSequence, frames: Int) async throws {
         for index in 0..<frames {
             guard send(pictures[index]) == .taken else { throw BaselineFailure() }
-            await finish()
+            try await finish()
         }
     }
 }

@@ -89,17 +89,17 @@ struct ReceiverRig: ~Copyable {
 
     private mutating func read() {
         do throws(TransportError) {
-            let (first, second) = try unsafe machine.readTargets()
-            let count = unsafe min(input.count, first.count + second.count, readLimit)
+            let (first, second) = unsafe try machine.readTargets()
+            let count = min(input.count, first.count + second.count, readLimit)
             guard count > 0 else { return endOrBlock() }
             reads += 1
             bytesRead += count
-            let direct = unsafe min(count, first.count)
+            let direct = min(count, first.count)
             unsafe first.copyBytes(from: input[..<direct])
             unsafe second.copyBytes(from: input[direct..<count])
-            let isShort = unsafe count < first.count + second.count
+            let isShort = count < first.count + second.count
             input.removeFirst(count)
-            unsafe machine.didRead(count, into: first.count, isShort: isShort, at: now)
+            machine.didRead(count, into: first.count, isShort: isShort, at: now)
         } catch {
             machine.readFailed(error)
         }

@@ -77,6 +77,9 @@ extension World {
         guard number > 0, Int(number) <= senders[index].offers.count else { return }
         senders[index].offers[Int(number) - 1].written += 1
         senders[index].lastWritten = max(senders[index].lastWritten, number)
+        for id in senders[index].finishers where Int(number) > senders[index].finisherOffers[id] ?? .max {
+            violate(.finishIgnoresLater, "uploader \(index): a caller waits for frames that were offered after it")
+        }
     }
 
     // MARK: Ends

@@ -26,7 +26,7 @@ extension World {
     /// Whether every receiver has what it should have.
     var isSettled: Bool {
         for sender in senders where missing(sender) != nil { return false }
-        return true
+        return stuck == nil
     }
 
     func checkSettled() {
@@ -35,6 +35,7 @@ extension World {
             check(.latestFrame, missing == nil, "sender \(sender.index): \(missing ?? "")")
         }
         for monitor in monitors where isCurrent(monitor) { checkAnswers(monitor) }
+        checkNothingIsStuck()
         checkReaders()
         checkUploadersSettled()
     }

@@ -48,6 +48,9 @@ struct History {
     /// Stops the faults, lets everybody consume, and waits for what must come.
     private func settle() {
         guard world.violation == nil else { return }
+        run(until: world.now + 3_000_000)
+        guard world.violation == nil else { return }
+        world.checkUnconsumed()
         world.note("faults stop")
         world.stopFaults()
         let limit = world.now + world.settlingTime

@@ -77,6 +77,26 @@ enum Promise: Int, CaseIterable {
     case oneFrameAtATime
     /// P75: every frame is sent or dropped.
     case everyFrameIsCounted
+    /// P188: a sender that has gone holds no place, consumed or not.
+    case departedReleaseTheirPlace
+    /// P181, P189: what departed senders have left gives way to whoever needs the memory.
+    case departedGiveWay
+    /// P189: no more departed senders are remembered than there are places.
+    case visitorsAreBounded
+    /// P103: frames that nobody wants hold up no audio.
+    case audioNeedsNoFrames
+    /// P102, P185: audio that was not asked for is skipped, and what is kept has a bound.
+    case audioOnlyIfAsked
+    /// P15, P151, P155: whatever has arrived is read, and whoever waits is accepted.
+    case nothingIsStuck
+    /// P160: a sender does not talk to itself.
+    case neverItself
+    /// P127: a receiver that ends its sending direction gets the rest of the frame under way.
+    case halfCloseEndsFrame
+    /// P207: frames that are offered later do not prolong a wait.
+    case finishIgnoresLater
+    /// P191: a connection has at most one entry among the deadlines.
+    case oneDeadlineEach
     case progress
 }
 

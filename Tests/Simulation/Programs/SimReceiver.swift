@@ -52,6 +52,10 @@ final class SimReceiver {
     var audioCount = 0
     var delivered = 0
     var lastStatus: SenderStatus?
+    /// What the machine was last told that is wanted, and all that was ever asked for.
+    var stated: ControlWants?
+    var asked: ControlWants = []
+    var messagesBefore = 0
     /// Whether frames were dropped or skipped, so that their places have gaps.
     var hasSkippedFrames = false
     var wasDropped = false
@@ -97,6 +101,8 @@ final class SimReceiver {
         configuration.allowance = allowance
         configuration.largestGrant = largestGrant
         configuration.resetKeepsData = !server.plan.isPort
+        stated = server.plan.hello
+        asked = server.plan.hello ?? []
         hasSkippedFrames = server.plan.hello.map { !$0.contains(.pictures) } ?? false
         machine = ReceiverMachine(configuration, pool: pool)
         mailbox = MailboxMachine(

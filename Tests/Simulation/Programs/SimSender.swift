@@ -66,6 +66,10 @@ final class SimSender {
     var finishers: Set<Int> = []
     var settled = 0
     var submittedAt: UInt64 = 0
+    /// The event in which the receiver's end was read.
+    var sawEndAt = -1
+    /// How many frames had been offered when somebody began to wait for them.
+    var finisherOffers: [Int: Int] = [:]
     var lastSequence: UInt64?
     var lastWritten: UInt32 = 0
     var hasTurn = false

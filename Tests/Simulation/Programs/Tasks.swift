@@ -43,6 +43,7 @@ enum ProgramTimer {
     case statusConsumer
     case connectionConsumer
     case reader(Int)
+    case departureIsDue
 }
 
 /// Whose time it is.

@@ -8,6 +8,7 @@ extension World {
         switch action {
         case .request(let request):
             if case .hello(let hello) = request, !hello.wants.contains(.pictures) { receiver.hasSkippedFrames = true }
+            if case .hello(let hello) = request { receiver.asked.formUnion(hello.wants) }
             execute(.send(request), for: owner, on: receiver.thread)
         case .closeConnection(let reason):
             receiver.isClosed = true
@@ -39,6 +40,7 @@ extension World {
         case .audioConsumer: audioConsumerGoesOn(receiver)
         case .statusConsumer: statusConsumerGoesOn(receiver)
         case .reader(let index): readerGoesOn(index)
+        case .departureIsDue: checkDeparture(of: receiver)
         default: break
         }
     }
@@ -188,6 +190,12 @@ extension World {
     // MARK: Audio and statuses
 
     func deliver(_ message: AudioMessage, to receiver: SimReceiver) {
+        check(.audioOnlyIfAsked, receiver.asked.contains(.audio), "audio is kept that nobody asked for")
+        check(
+            .audioOnlyIfAsked,
+            message.samples.count <= ReceiverMachine.audioAllowance(of: receiver.allowance),
+            "audio of \(message.samples.count) bytes is kept"
+        )
         let (_, woken) = receiver.audio.put(message, weight: message.samples.count)
         check(.audioIsBounded, receiver.audio.count <= 64, "\(receiver.audio.count) audio messages wait")
         if let woken, woken == receiver.audioConsumer.waiter { wakeAudio(receiver) }

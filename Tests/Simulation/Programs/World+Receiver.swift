@@ -5,7 +5,9 @@ internal import FrameWire
 extension World {
     func run(_ task: SimThread.Task, of receiver: SimReceiver) {
         switch task {
-        case .send(let request): change(receiver) { $0.send(request) }
+        case .send(let request):
+            if case .hello(let hello) = request, receiver.machine.isReady { receiver.stated = hello.wants }
+            change(receiver) { $0.send(request) }
         case .close(let reason): change(receiver) { $0.close(reason, at: now) }
         case .drain: change(receiver) { $0.drain(at: now) }
         case .resume: change(receiver) { $0.resume(at: now) }
@@ -73,9 +75,7 @@ extension World {
             switch unsafe receive(receiver.socket, into: runs.0, runs.1) {
             case .bytes(0, _): receiver.machine.endOfStream()
             case .bytes(let count, let isShort):
-                let before = receiver.machine.messages
                 unsafe receiver.machine.didRead(count, into: runs.0.count, isShort: isShort, at: now)
-                turn.messages += receiver.machine.messages - before
             case .wouldBlock: receiver.machine.wouldBlock(at: now)
             case .failed(let failure): receiver.machine.readFailed(failure.errno)
             }
@@ -139,6 +139,7 @@ extension World {
             budgets[receiver.budget].requests[id] = receiver.index
         }
         follow(effects, budget: receiver.budget)
+        checkBudget(receiver.budget)
     }
 
     private func take(_ bytes: Int, for receiver: SimReceiver) {
@@ -170,6 +171,7 @@ extension World {
         guard bytes > 0 else { return }
         budgets[budget].granted -= bytes
         follow(budgets[budget].machine.giveBack(bytes), budget: budget)
+        checkBudget(budget)
     }
 
     private func follow(_ effects: BudgetMachine.Effects, budget: Int) {
@@ -229,6 +231,7 @@ extension World {
             dropUnread(receiver)
         }
         follow(effects, budget: receiver.budget)
+        checkBudget(receiver.budget)
     }
 
     private func dropUnread(_ receiver: SimReceiver) {

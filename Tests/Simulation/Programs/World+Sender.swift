@@ -96,7 +96,9 @@ extension World {
     private func read(_ sender: SimSender, _ limit: Int) {
         let transfer = unsafe receive(sender.socket, into: scratch(limit), UnsafeMutableRawBufferPointer(start: nil, count: 0))
         switch transfer {
-        case .bytes(0, _): sender.machine.reachedEndOfStream(at: now)
+        case .bytes(0, _):
+            sender.sawEndAt = eventCount
+            sender.machine.reachedEndOfStream(at: now)
         case .bytes(let count, _): let bytes = unsafe UnsafeRawBufferPointer(scratch(count))
             unsafe sender.machine.didRead(Span(_unsafeBytes: bytes), at: now)
         case .wouldBlock: sender.machine.readWouldBlock(at: now)
@@ -105,6 +107,10 @@ extension World {
     }
 
     private func closeSocket(_ sender: SimSender, _ error: TransportError) {
+        if sender.socket >= 0 {
+            checkMessageUnderWay(sender)
+            checkLeft(sender)
+        }
         let settlement = sender.lane.close(error)
         if sender.registration >= 0 { cancel(sender.registration, on: sender.plan.thread) }
         sender.registration = -1

@@ -179,6 +179,10 @@ extension World {
             sender.states.append(state)
         case .terms(let terms):
             check(.order, terms.revision > sender.terms.revision, "terms are told out of order")
+            if terms.connection != sender.terms.connection {
+                let isNew = terms.preferences == .init() && !terms.isPaused && terms.wants == .pictures
+                check(.preferencesEndWithReceiver, isNew, "a new receiver has terms that it did not state: \(terms)")
+            }
             sender.terms = terms
             termsChanged(of: sender)
         case .hello(let hello): sender.hello = hello

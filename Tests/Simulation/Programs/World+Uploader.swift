@@ -136,7 +136,9 @@ extension World {
         switch timer {
         case .turn:
             sender.hasTurn = false
-            guard let job = handle(sender, { $0.beginTurn(at: now) }) ?? nil else { return }
+            // Its clock was read before the lock was had, as that of an offer is.
+            let before = now - random.time(in: 0...20_000)
+            guard let job = handle(sender, { $0.beginTurn(at: before) }) ?? nil else { return }
             check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
             sender.job = job
             schedule(.encoded, of: sender, after: sender.plan.encodingTime)
@@ -192,6 +194,7 @@ extension World {
             let id = sender.lastWaiter
             coverage.count(.finished)
             sender.finishers.insert(id)
+            sender.finisherOffers[id] = sender.offers.count
             handle(sender) { $0.finish(UInt64(id), at: now) }
             schedule(.finishIsDue(id), of: sender, after: 60_000_000_000)
             if let cancelledAfter { schedule(.cancelFinish(id), of: sender, after: cancelledAfter) }
@@ -221,6 +224,14 @@ extension World {
     func termsChanged(of sender: SimSender) {
         let terms = sender.terms
         handle(sender) { $0.termsChanged(terms, at: now) }
+        guard let uploader = sender.uploader else { return }
+        let isOwn = uploader.configuration.pacing == uploader.ownConfiguration.pacing
+            && uploader.configuration.quality == uploader.ownConfiguration.quality
+        check(
+            .preferencesEndWithReceiver,
+            isOwn || terms.preferences != .init(),
+            "uploader \(sender.index) does what a receiver preferred that has gone"
+        )
     }
 
     func uploaderConnectionEnded(_ sender: SimSender) {

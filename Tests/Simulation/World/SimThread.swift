@@ -1,3 +1,5 @@
+internal import FrameTransport
+
 /// Whom an I/O thread calls.
 enum Owner: Hashable {
     case server(Int)
@@ -21,6 +23,8 @@ struct SimThread {
         /// -1 for deadlines alone.
         let socket: Int
         var deadline: UInt64?
+        /// The time of its entry among the deadlines.
+        var scheduled: UInt64?
         var isCancelled = false
     }
 
@@ -40,6 +44,7 @@ struct SimThread {
     /// The event that the thread waits for; `nil` if none is scheduled.
     var wakesAt: UInt64?
     var turns = 0
+    var deadlines = DeadlineHeap()
     /// How many registrations there are.
     var liveRegistrations = 0
 
@@ -50,6 +55,7 @@ struct SimThread {
         changed.removeAll(keepingCapacity: true)
         reports.removeAll(keepingCapacity: true)
         registrations.removeAll(keepingCapacity: true)
+        deadlines = DeadlineHeap()
         wakesAt = nil
         turns = 0
         liveRegistrations = 0
@@ -65,16 +71,28 @@ struct SimThread {
         phase = .tasks(0)
     }
 
-    var isAsleep: Bool { if case .asleep = phase { true } else { false } }
-
-    /// The first deadline of any registration.
-    var firstDeadline: UInt64? {
-        var first = UInt64.max
-        for registration in registrations where !registration.isCancelled {
-            if let deadline = registration.deadline, deadline < first { first = deadline }
-        }
-        return first == .max ? nil : first
+    mutating func schedule(_ deadline: UInt64, of registration: Int) {
+        if let scheduled = registrations[registration].scheduled, scheduled <= deadline { return }
+        registrations[registration].scheduled = deadline
+        deadlines.set(deadline, token: UInt64(registration))
     }
+
+    /// Takes out a registration whose deadline has passed.
+    mutating func takeDeadline(upTo now: UInt64) -> Int? {
+        while let token = deadlines.popFirst(upTo: now) {
+            let registration = Int(token)
+            registrations[registration].scheduled = nil
+            guard let deadline = registrations[registration].deadline else { continue }
+            if deadline <= now {
+                registrations[registration].deadline = nil
+                return registration
+            }
+            schedule(deadline, of: registration)
+        }
+        return nil
+    }
+
+    var isAsleep: Bool { if case .asleep = phase { true } else { false } }
 }
 
 /// What the threads do.
@@ -94,15 +112,21 @@ extension World {
         guard !threads[thread].registrations[registration].isCancelled else { return }
         threads[thread].registrations[registration].isCancelled = true
         threads[thread].registrations[registration].deadline = nil
+        threads[thread].deadlines.remove(UInt64(registration))
         threads[thread].liveRegistrations -= 1
         let socket = threads[thread].registrations[registration].socket
         if socket >= 0 { unwatch(socket) }
     }
 
+    /// Sets or clears a deadline; one that moves later leaves its entry among the deadlines, as `IOThread` does.
     func setDeadline(_ deadline: UInt64?, of registration: Int, on thread: Int) {
         guard !threads[thread].registrations[registration].isCancelled else { return }
         threads[thread].registrations[registration].deadline = deadline
-        if threads[thread].isAsleep, let deadline { sleep(thread, until: deadline) }
+        guard let deadline else { return }
+        threads[thread].schedule(deadline, of: registration)
+        let (entries, live) = (threads[thread].deadlines.count, threads[thread].liveRegistrations)
+        check(.oneDeadlineEach, entries <= live, "\(entries) deadlines of \(live) registrations")
+        if threads[thread].isAsleep { sleep(thread, until: deadline) }
     }
 
     /// Submits work to a thread, from whichever thread.
@@ -118,6 +142,7 @@ extension World {
     }
 
     private func sleep(_ thread: Int, until time: UInt64) {
+        let time = max(time, now)
         if let next = threads[thread].wakesAt, next <= time { return }
         threads[thread].wakesAt = time
         events.schedule(.thread, thread, at: time)
@@ -150,7 +175,7 @@ extension World {
             case .reports:
                 threads[thread].phase = .deadlines
             case .deadlines:
-                if let registration = takeDeadline(thread) {
+                if let registration = threads[thread].takeDeadline(upTo: now) {
                     let owner = threads[thread].registrations[registration].owner
                     call(owner) { self.deadlinePassed(owner) }
                     return goOn(thread)
@@ -186,21 +211,11 @@ extension World {
         threads[thread].phase = .reports(0)
     }
 
-    /// Takes out a registration whose deadline has passed.
-    private func takeDeadline(_ thread: Int) -> Int? {
-        for index in threads[thread].registrations.indices {
-            guard let deadline = threads[thread].registrations[index].deadline, deadline <= now else { continue }
-            threads[thread].registrations[index].deadline = nil
-            return index
-        }
-        return nil
-    }
-
     private func endTurn(_ thread: Int) {
         if !threads[thread].inbox.isEmpty || !threads[thread].changed.isEmpty { return beginTurn(thread) }
         threads[thread].phase = .asleep
         // The poller counts whole milliseconds, and rounds up.
-        if let deadline = threads[thread].firstDeadline {
+        if let deadline = threads[thread].deadlines.first {
             let wait = deadline > now ? (deadline - now + 999_999) / 1_000_000 * 1_000_000 : 0
             sleep(thread, until: now + wait)
         }
@@ -209,7 +224,9 @@ extension World {
     /// Calls a handler, and checks that it did not take more than its turn.
     private func call(_ owner: Owner, _ body: () -> Void) {
         turn = TurnCount()
+        if case .receiver(let index) = owner { turn.messages = -receivers[index].machine.messages }
         body()
+        if case .receiver(let index) = owner { turn.messages += receivers[index].machine.messages }
         checkTurn(of: owner)
     }
 }

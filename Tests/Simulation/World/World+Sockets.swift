@@ -100,6 +100,7 @@ extension World {
         let isTCP = sockets[peer].isTCP
         guard sockets[peer].hasArrivalScheduled || isTCP || sockets[peer].random.chance(25) else {
             sockets[peer].inbound.show(.max / 2)
+            if sockets[peer].peer >= 0, !sockets[sockets[peer].peer].isOpen { peerHasGone(peer) }
             return changed(peer)
         }
         guard !sockets[peer].hasArrivalScheduled else { return }
@@ -120,6 +121,7 @@ extension World {
         } else {
             sockets[socket].inbound.show(hidden)
         }
+        if sockets[socket].peer >= 0, !sockets[sockets[socket].peer].isOpen { peerHasGone(socket) }
         changed(socket)
     }
 
@@ -177,6 +179,7 @@ extension World {
                 // Linux keeps what had arrived; others lose that too.
                 if random.chance(50) { sockets[peer].inbound.removeAll() }
             }
+            peerHasGone(peer)
             changed(peer)
         } else {
             sent(to: peer)

@@ -117,7 +117,7 @@ import Testing
         let (uploader, server, peer) = try await pair()
         uploader.send(jpeg: Self.large, bufferSize: Self.size)
         let error = await Task {
-            withUnsafeCurrentTask { unsafe $0?.cancel() }
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
             return await #expect(throws: TransportError.self) { try await uploader.finish() }
         }.value
         #expect(error?.code == .cancelled)

@@ -9,10 +9,10 @@ PYTHON  := .tools/venv/bin/python -B
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build demo test bench consumers docs lint format clean
-.PHONY: apple examples fuzz faults sanitize memcheck soak
+.PHONY: apple examples fuzz faults sanitize memcheck soak simulate simulate-mutants
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install what building and testing need
 	@scripts/setup test
@@ -60,6 +60,15 @@ soak: ## move frames for MINUTES (2) with peers that come, go, stall and lie; SE
 	@scripts/setup build
 	SOAK=1 swift build $(RELEASE) $(SWIFTFLAGS) --product FrameSocketSoak
 	.build-release/release/FrameSocketSoak --minutes $(or $(MINUTES),2) $(if $(SEED),--seed $(SEED))
+
+simulate: ## run SEEDS histories (100000) of simulated connections, from seed FIRST; ARGUMENTS go to the simulator
+	@scripts/setup build
+	SIMULATE=1 swift build $(RELEASE) $(SWIFTFLAGS) --product FrameSocketSimulation
+	.build-release/release/FrameSocketSimulation --seeds $(or $(SEEDS),100000) --first $(or $(FIRST),1) $(ARGUMENTS)
+
+simulate-mutants: ## check that the simulator finds each mutation of Tests/Simulation/Mutants; ONLY=NAME runs one
+	@scripts/setup build
+	scripts/check-mutants $(if $(ONLY),--only $(ONLY)) -- $(SWIFTFLAGS)
 
 consumers: ## build the packages that depend on this one, and look at what they link
 	@scripts/setup build

@@ -130,3 +130,16 @@ if Context.environment["SOAK"] != nil {
         )
     )
 }
+
+// Of use to `make simulate` alone.
+if Context.environment["SIMULATE"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "FrameSocketSimulation",
+            dependencies: ["FrameSocket", "FrameTransport", "FrameWire"],
+            path: "Tests/Simulation",
+            exclude: ["Mutants"],
+            swiftSettings: settings
+        )
+    )
+}

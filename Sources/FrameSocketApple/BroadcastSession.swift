@@ -121,7 +121,7 @@ public final class BroadcastSession: Sendable {
     /// Goes on, with the next picture, whatever the pacing says of it.
     public func resume() {
         state.withLock { $0.isPaused = false }
-        uploader.requestFrame()
+        uploader.passNextFrame()
     }
 
     /// Ends the broadcast in order, and tells an app that speaks the control channel why.

@@ -71,7 +71,7 @@ import Testing
         let (session, _, server, host) = try await pair { $0.uploader = defaults.uploader }
         let picture = try testPicture(64, 48)
         let outcomes = (0..<4).map { session.send(picture, timestamp: UInt64($0)) }
-        #expect(outcomes == [.taken, .dropped(.paced), .dropped(.paced), .taken])
+        #expect(outcomes == [.taken, .deferred(.paced), .deferred(.paced), .taken])
         var frames = host.frames.makeAsyncIterator()
         #expect(try await frames.next()?.bufferSize == BufferSize(width: 32, height: 24))
         withExtendedLifetime(server) {}
@@ -81,7 +81,7 @@ import Testing
         let (session, _, server, host) = try await pair { $0.uploader.pacing = .every(100) }
         let picture = try testPicture(16, 16)
         #expect(session.send(picture) == .taken)
-        #expect(session.send(picture) == .dropped(.paced))
+        #expect(session.send(picture) == .deferred(.paced))
         session.pause()
         session.resume()
         #expect(session.send(picture) == .taken)

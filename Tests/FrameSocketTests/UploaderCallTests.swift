@@ -18,7 +18,7 @@ import Testing
         _ configuration: SampleUploader.Configuration = .init()
     ) async throws -> (SampleUploader, server: RawSocket, peer: RawSocket) {
         let server = try RawSocket.bound(to: directory.socket)
-        let connection = directory.connection()
+        let connection = directory.connection { $0.reopens = false }
         try await connection.open(within: nil)
         let uploader = SampleUploader(connection: connection, configuration: configuration)
         return (uploader, server, try await server.accepted())
@@ -117,7 +117,7 @@ import Testing
         let (uploader, server, peer) = try await pair()
         uploader.send(jpeg: Self.large, bufferSize: Self.size)
         let error = await Task {
-            withUnsafeCurrentTask { unsafe $0?.cancel() }
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
             return await #expect(throws: TransportError.self) { try await uploader.finish() }
         }.value
         #expect(error?.code == .cancelled)

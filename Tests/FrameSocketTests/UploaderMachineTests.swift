@@ -31,11 +31,11 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
             drops: [.encodingFailed: 1]
         ),
         UploaderCase(
-            "what was sent before is sent to the next receiver if the latest frame cannot be encoded",
-            [.connect, .offer(1), .encodingFails, .offer(2), .disconnect, .connect],
-            sends: [1, 1],
-            repeats: 1,
-            drops: [.encodingFailed: 1]
+            "the frame after one that cannot be encoded is sent whatever the pacing",
+            .init(pacing: .framesPerSecond(0.001)),
+            [.connect, .encodingFails, .offer(1), .offer(2), .offer(3)],
+            sends: [2],
+            drops: [.encodingFailed: 1, .paced: 1]
         ),
         UploaderCase(
             "after the end of the connection nothing is held",

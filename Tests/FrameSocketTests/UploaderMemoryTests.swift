@@ -48,11 +48,11 @@ import Testing
         ),
         UploaderCase(
             "there is room for what was sent",
-            .init(maximumMemory: 200),
-            [.connect, .offer(1), .encodingFails, .offer(2), .refresh],
-            sends: [1, 1],
+            .init(pacing: .framesPerSecond(0.001), maximumMemory: 200),
+            [.connect, .offer(1), .offer(2), .offer(3), .refresh, .refresh],
+            sends: [1, 3, 3],
             repeats: 1,
-            drops: [.encodingFailed: 1]
+            drops: [.paced: 1]
         ),
     ]
 

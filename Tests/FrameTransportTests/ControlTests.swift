@@ -103,7 +103,8 @@ import Testing
         let sender = directory.connection()
         let taken = Mutex<[Bool]>([])
         let message = sound(1)
-        sender.onRequest { [weak sender] _ in
+        sender.observeTerms { [weak sender] terms in
+            guard terms.wants.contains(.audio) else { return }
             let isTaken = try? sender?.send(message)
             taken.withLock { $0.append(isTaken == true) }
         }

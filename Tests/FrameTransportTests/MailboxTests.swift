@@ -81,3 +81,56 @@ import Testing
         #expect(next == count)
     }
 }
+
+/// How far a producer may read ahead of its consumer.
+@Suite struct ReadAheadTests {
+    private var mailbox: MailboxMachine<Int> {
+        MailboxMachine(capacity: .init(count: 1, longest: 8), overflow: .refused)
+    }
+
+    /// Lets a consumer take everything and come back for more.
+    private func drain(_ mailbox: inout MailboxMachine<Int>) {
+        while mailbox.take() != nil {}
+        let waiter = mailbox.makeWaiter()
+        _ = mailbox.wait(waiter)
+        _ = mailbox.cancel(waiter)
+        _ = mailbox.takeDelivery(for: waiter)
+    }
+
+    @Test func `one element is read ahead, and more only for a consumer that came back and found nothing`() {
+        var mailbox = mailbox
+        var windows: [Int] = []
+        for _ in 0..<6 {
+            let window = mailbox.reserve()
+            windows.append(window)
+            for element in 0..<window { _ = mailbox.put(element) }
+            drain(&mailbox)
+        }
+        #expect(windows == [1, 2, 4, 8, 8, 8])
+    }
+
+    @Test func `a consumer that always finds something has one element read ahead`() {
+        var mailbox = mailbox
+        for _ in 0..<3 {
+            for element in 0..<mailbox.reserve() { _ = mailbox.put(element) }
+            drain(&mailbox)
+        }
+        // From now on it is slow: it never comes back before there is more.
+        var windows: [Int] = []
+        for _ in 0..<3 {
+            let window = mailbox.reserve()
+            windows.append(window)
+            for element in 0..<window { _ = mailbox.put(element) }
+            while mailbox.take() != nil {}
+        }
+        #expect(windows == [8, 1, 1])
+    }
+
+    @Test func `nothing is read ahead while something waits, and the producer is called when nothing does`() {
+        var mailbox = mailbox
+        #expect(mailbox.reserve() == 1)
+        _ = mailbox.put(1)
+        #expect(mailbox.reserve() == 0)
+        #expect(mailbox.take()?.mustCallProducer == true)
+    }
+}

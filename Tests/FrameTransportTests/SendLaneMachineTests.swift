@@ -99,6 +99,12 @@ import Testing
                 ["paused", "live", "f4"]
             ),
             ([.frame(1), .take(1), .pause(true), .audio(1), .drain, .audio(2)], ["f1", "paused"]),
+            // Nor has one begun of which the socket took nothing.
+            ([.frame(1), .take(0), .pause(true), .drain], ["paused"]),
+            ([.audio(1), .take(0), .wants(.pictures), .drain], ["live"]),
+            ([.frame(1), .take(0), .cancel(1), .frame(2)], ["f2"]),
+            ([.frame(1), .take(0), .audio(1), .take(0), .status(live), .drain], ["live", "a1", "f1"]),
+            ([.status(live), .take(0), .status(pong(3)), .frame(1), .take(0), .end(withdraws: true)], ["stopped"]),
             // So does what is not wanted.
             ([.frame(1), .audio(1), .wants(.audio)], ["live", "a1"]),
             ([.frame(1), .audio(1), .wants(.pictures)], ["live", "f1"]),
@@ -167,7 +173,8 @@ import Testing
             ([.frame(1), .take(1), .fail, .close], [.connectionLost]),
             ([.frame(1), .fail, .close], [.connectionLost]),
             ([.frame(1), .take(1), .cancel(1), .fail, .close], [.cancelled]),
-            ([.frame(1), .close], [.connectionLost]),
+            ([.frame(1), .take(0), .fail], [.connectionLost]),
+        ([.frame(1), .close], [.connectionLost]),
             ([.frame(1), .take(1), .close, .drain], [.connectionLost]),
             ([.audio(1), .take(1), .frame(1), .end(withdraws: true), .drain], [.connectionLost]),
             ([.audio(1), .take(1), .frame(1), .end(withdraws: false), .drain], [nil]),

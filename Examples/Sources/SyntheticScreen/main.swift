@@ -24,7 +24,7 @@ while uploader.statistics.sent < count, connection.isOpen {
     uploader.send(screen.picture, orientation: .up)
     try await Task.sleep(for: .seconds(1) / 30)
 }
-await uploader.finish()
+try await uploader.finish()
 connection.close()
 let reason = try await connection.closed()
 

@@ -94,6 +94,9 @@ extension UploaderMachine {
         // Until it is known what this one looks like, every newer frame counts as changed.
         reference = (frame.ticket, frame.digest)
         frame.content = nil
+        // A frame that turns out to be unchanged leaves the older one the latest; every other takes its place, and its
+        // memory.
+        if case .against = comparison {} else if let older = sentFrame.take() { discard(older) }
         let job = EncodingJob(content: content, orientation: frame.orientation, comparison: comparison, plan: plan)
         var turn = Turn(frame: frame, beganAt: now, byteCount: plan.need.total)
         turn.isLate = !isForced
@@ -121,7 +124,6 @@ extension UploaderMachine {
             turn.byteCount = image.jpeg.count + (turn.frame.plan?.need.workspace ?? 0)
             turn.beganAt = now
             if turn.isLate { pacer.takeLate(at: sourceTime(at: now)) }
-            // From now on this is the one to send again.
             if let older = sentFrame.take() { discard(older) }
             if let barrier {
                 keep(turn.frame, barrier)

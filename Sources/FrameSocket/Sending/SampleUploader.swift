@@ -194,7 +194,7 @@ public final class SampleUploader: Sendable {
             outcome = handle { $0.admit(frame, at: MonotonicClock.now()) }
         }
         // Whoever has seen the end of the connection need not wait until this uploader has been told.
-        if outcome == .deferred(.notConnected), connection.closeReason != nil {
+        if outcome == .deferred(.notConnected), connection.hasEnded {
             handle { $0.close(at: MonotonicClock.now()) }
             outcome = .dropped(.notConnected)
         }

@@ -43,7 +43,7 @@ enum Peer {
                     try await uploader.send(pictures, frames: frames)
                 } else {
                     await pace(frames, interval: interval) { uploader.send(pictures[$0]) }
-                    await uploader.finish()
+                    try await uploader.finish()
                 }
             }
             answer(Double(start), sample[.cpu] ?? 0)
@@ -65,7 +65,7 @@ enum Peer {
         let pool = PixelBufferPool(maximumIdle: 1)
         for _ in 0..<frames {
             uploader.send(try readPicture(size, pool))
-            await uploader.finish()
+            try await uploader.finish()
         }
         client.close()
         _ = try await client.closed()

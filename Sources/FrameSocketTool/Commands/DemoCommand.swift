@@ -88,7 +88,7 @@ struct DemoCommand: Command {
             let startedAt = MonotonicClock.now()
             for picture in pictures {
                 uploader.send(picture)
-                await uploader.finish()
+                try? await uploader.finish()
             }
             let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
             let bytes = Int(uploader.statistics.bytes - bytesBefore) / pictures.count
@@ -169,7 +169,7 @@ struct DemoCommand: Command {
             ticks += 1
             try? await clock.sleep(until: start + interval * ticks)
         }
-        await uploader.finish()
+        try? await uploader.finish()
         let elapsed = Double((clock.now - start).nanoseconds) / 1e9
         uploader.connection.close()
         _ = try? await uploader.connection.closed()

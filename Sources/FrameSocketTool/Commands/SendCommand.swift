@@ -124,7 +124,7 @@ struct SendCommand: Command {
             connection.close()
             _ = try? await connection.closed()
             // The last frame counts once what follows its sending is done.
-            await uploader.finish()
+            try? await uploader.finish()
             Terminal.endProgress()
             summarise(uploader.statistics, startedAt: startedAt.withLock { $0 })
         }
@@ -172,42 +172,49 @@ struct SendCommand: Command {
             let offset = fps.map { Double(count) / $0 }
             if let offset { try? await clock.sleep(until: start.0 + .seconds(offset)) }
             // The pictures' own time, so that pacing follows it and not the moment at which a picture is ready.
-            try offer(picture, to: uploader, at: offset.map { start.1 &+ UInt64(min($0 * 1e9, 1e18)) })
-            await uploader.finish()
+            let outcome = try offer(picture, to: uploader, at: offset.map { start.1 &+ UInt64(min($0 * 1e9, 1e18)) })
+            // Waiting for a frame that the pacing holds back would send it.
+            if outcome == .taken { try? await uploader.finish() }
             count += 1
             if let error = uploader.statistics.lastEncodingError {
                 throw CommandFailure(.badData, "\(picture.name): \(error)")
             }
-            if let reason = uploader.connection.closeReason {
-                // An orderly end by the receiver is its wish, and no failure, unless it left in the middle of a frame.
-                guard let error = reason.error else {
-                    guard uploader.statistics.drops[.connectionLost] == nil else {
-                        throw CommandFailure(.unavailable, "\(endpoint): the receiver left before a frame was out")
-                    }
-                    return
-                }
-                throw CommandFailure(error.code == .sendTimedOut ? .timedOut : .unavailable, "\(endpoint): \(error)")
-            }
-            if uploader.statistics.sent == stopAfter { return }
+            if try hasEnded(uploader) { return }
+            if let stopAfter, uploader.statistics.sent >= stopAfter { return }
             if !isQuiet { Terminal.showProgress("\(Format.count(uploader.statistics.sent, "frame")) sent") }
         }
+        // The last frame is sent, even if the pacing has held it back.
+        try? await uploader.finish()
+        _ = try hasEnded(uploader)
+    }
+
+    /// Returns whether the receiver has ended the connection in order.
+    private func hasEnded(_ uploader: SampleUploader) throws(CommandFailure) -> Bool {
+        guard let reason = uploader.connection.closeReason else { return false }
+        // An orderly end by the receiver is its wish, and no failure, unless it left in the middle of a frame.
+        guard let error = reason.error else {
+            guard uploader.statistics.drops[.connectionLost] == nil else {
+                throw CommandFailure(.unavailable, "\(endpoint): the receiver left before a frame was out")
+            }
+            return true
+        }
+        throw CommandFailure(error.code == .sendTimedOut ? .timedOut : .unavailable, "\(endpoint): \(error)")
     }
 
     private func offer(
         _ picture: Picture,
         to uploader: SampleUploader,
         at timestamp: UInt64?
-    ) throws(CommandFailure) {
+    ) throws(CommandFailure) -> SampleUploader.Outcome {
         guard isPassthrough else {
-            uploader.send(try picture.pixels(pixels), orientation: orientation, timestamp: timestamp)
-            return
+            return uploader.send(try picture.pixels(pixels), orientation: orientation, timestamp: timestamp)
         }
         guard case .jpeg(let jpeg) = picture.content else {
             throw CommandFailure(.badData, "\(picture.name): --passthrough sends JPEGs, and this is none")
         }
         do {
             let header = try JPEGHeader(inspecting: jpeg.span)
-            uploader.send(
+            return uploader.send(
                 jpeg: FrameBytes(copying: jpeg.span),
                 bufferSize: BufferSize(width: header.width, height: header.height),
                 orientation: orientation,

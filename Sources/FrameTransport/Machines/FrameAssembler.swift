@@ -202,6 +202,13 @@ package import FrameWire
         return .body(byteCount: length)
     }
 
+    /// Skips the frame whose body has not been admitted yet; false if there is none.
+    mutating func skipPendingFrame() -> Bool {
+        guard case .frame? = message, body == nil else { return false }
+        _ = begin(.skipped(.frame))
+        return true
+    }
+
     /// Takes the message out if its body is whole.
     private mutating func finishedBody(at now: UInt64) -> Event? {
         guard let message, decoder.bodyRemaining == 0 else { return nil }

@@ -14,7 +14,13 @@ extension ReceiverMachine {
         assembler.keepsFrames = wants.contains(.pictures)
         assembler.longestAudio = wants.contains(.audio) ? audioAllowance : 0
         // Frames that nobody wants hold up nothing.
-        if !assembler.keepsFrames, case .awaitingRoom? = state.gate { setGate(.open(room: nil)) }
+        guard !assembler.keepsFrames, let gate = state.gate else { return }
+        if pendingBody != nil, assembler.skipPendingFrame() {
+            withdrawRequest()
+            pendingBody = nil
+        }
+        if case .open = gate { return }
+        setGate(.open(room: nil))
     }
 
     /// The peer has hung up: whatever it sent has arrived, and nothing holds that up any more.

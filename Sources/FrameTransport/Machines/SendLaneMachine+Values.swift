@@ -10,16 +10,28 @@ extension SendLaneMachine {
     }
 
     /// What became of a frame; each accepted frame has at most one.
-    package struct Settlement: Sendable, Hashable {
+    package struct Settlement: Sendable {
         /// The frame's ticket, as it was submitted.
         package let ticket: Int
 
-        /// Why the frame was not sent; nil if the system has taken all of it.
-        package let error: TransportError?
+        /// Boxed, since errors are large and every frame that is sent has a settlement without one.
+        private let failure: Failure?
 
-        var result: Result<Void, TransportError> {
-            if let error { .failure(error) } else { .success(()) }
+        private final class Failure: Sendable {
+            let error: TransportError
+
+            init(_ error: TransportError) {
+                self.error = error
+            }
         }
+
+        init(ticket: Int, error: TransportError? = nil) {
+            self.ticket = ticket
+            failure = error.map { Failure($0) }
+        }
+
+        /// Why the frame was not sent; nil if the system has taken all of it.
+        package var error: TransportError? { failure?.error }
     }
 
     /// Bytes to write in one call.

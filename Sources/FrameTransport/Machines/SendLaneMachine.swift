@@ -29,12 +29,22 @@ package struct SendLaneMachine: ~Copyable {
         case underWay(ticket: Int?)
     }
 
+    /// Where the message that the writer has encoded came from: it stays there until its first byte is out.
+    private enum Origin {
+        case answer
+        case audio
+        case frame
+        case last
+    }
+
     private var phase = Phase.closed
     private var frame = FrameSlot.empty
     private var audio: [AudioMessage] = []
     /// The status that the receiver is owed; a later one takes its place.
     private var answer: SenderStatus?
     private var writer = MessageWriter()
+    /// Set until the first byte of a message is out; until then it can be withdrawn.
+    private var origin: Origin?
     /// Whether the socket was full at the last write.
     private var isBlocked = false
     /// Bytes of all messages that are out.
@@ -65,10 +75,12 @@ package struct SendLaneMachine: ~Copyable {
     package var progress: Progress {
         switch phase {
         case .broken(let error): .broken(error)
-        case .accepting, .ending: writer.isWriting ? .waiting(bytesWritten: bytesOut + writer.progress) : .sent
+        case .accepting, .ending: hasUnsent ? .waiting(bytesWritten: bytesOut + writer.progress) : .sent
         case .closed: .sent
         }
     }
+
+    private var hasUnsent: Bool { writer.isWriting || queueCount > 0 }
 
     /// How many messages have not begun.
     package var queueCount: Int {
@@ -123,11 +135,8 @@ package struct SendLaneMachine: ~Copyable {
         answer = nil
         dropAudio()
         writer.abandon()
-        if case .underWay(let ticket) = frame {
-            frame = .empty
-            return ticket.map { Settlement(ticket: $0, error: error) }
-        }
-        return withdrawFrame(error)
+        origin = nil
+        return failFrame(error)
     }
 
     // MARK: Submitting
@@ -138,6 +147,7 @@ package struct SendLaneMachine: ~Copyable {
     package mutating func submit(_ message: FrameMessage, ticket: Int) throws(TransportError) {
         try accept(.pictures)
         guard case .empty = frame else { throw TransportError(.busy, "an earlier message is still being sent") }
+        unblockIfIdle()
         frame = .waiting(message, ticket: ticket)
     }
 
@@ -151,6 +161,7 @@ package struct SendLaneMachine: ~Copyable {
             if isAccepting { droppedAudio += 1 }
             throw error
         }
+        unblockIfIdle()
         audio.append(message)
         guard audio.count > Self.audioCapacity else { return }
         audio.removeFirst()
@@ -190,6 +201,7 @@ package struct SendLaneMachine: ~Copyable {
     /// An answer that has not begun gives way to a later one, which keeps its pong unless it has its own.
     package mutating func send(_ status: SenderStatus) {
         guard isAccepting else { return }
+        unblockIfIdle()
         var status = status
         status.pong = status.pong ?? answer?.pong
         answer = status
@@ -206,13 +218,14 @@ package struct SendLaneMachine: ~Copyable {
         }
         if isBlocked { return nil }
         if writer.isWriting { return unsafe Write(writer.runs, sendBuffer: nil) }
-        guard beginNext() else { return nil }
+        guard encodeNext() else { return nil }
         return unsafe Write(writer.runs, sendBuffer: makeBufferFit())
     }
 
     /// Notes that the socket has taken `count` bytes of the write; fewer than all of them mean that it is full.
     package mutating func didWrite(_ count: Int) -> Settlement? {
         let byteCount = writer.messageByteCount
+        if count > 0 { begin() }
         guard writer.advance(by: count) else {
             isBlocked = true
             return nil
@@ -220,12 +233,14 @@ package struct SendLaneMachine: ~Copyable {
         bytesOut += byteCount
         guard case .underWay(let ticket) = frame else { return nil }
         frame = .empty
-        return ticket.map { Settlement(ticket: $0, error: nil) }
+        return ticket.map { Settlement(ticket: $0) }
     }
 
     /// Notes that the socket takes nothing now.
     package mutating func wouldBlock() {
         isBlocked = true
+        // Not begun: what the receiver says meanwhile may still hold it back, or go before it.
+        if origin.take() != nil { writer.abandon() }
     }
 
     /// Notes that the socket may have room again.
@@ -236,10 +251,9 @@ package struct SendLaneMachine: ~Copyable {
     /// Notes that a write has failed: nothing more is written or accepted on this connection.
     package mutating func writeFailed(_ error: Errno) -> Settlement? {
         writer.abandon()
+        origin = nil
         phase = .broken(error)
-        guard case .underWay(let ticket) = frame else { return nil }
-        frame = .empty
-        return ticket.map { Settlement(ticket: $0, error: .lost(error)) }
+        return failFrame(.lost(error))
     }
 }
 
@@ -273,21 +287,46 @@ extension SendLaneMachine {
         return Settlement(ticket: ticket, error: error)
     }
 
-    private mutating func beginNext() -> Bool {
-        if let status = answer.take() {
-            writer.begin(.status(status), padsShortBodies: padsShortBodies)
-        } else if !audio.isEmpty {
-            writer.begin(.audio(audio.removeFirst()), padsShortBodies: padsShortBodies)
-        } else if case .waiting(let message, let ticket) = frame {
-            frame = .underWay(ticket: ticket)
-            writer.begin(.frame(message), padsShortBodies: padsShortBodies)
+    private mutating func failFrame(_ error: TransportError) -> Settlement? {
+        guard case .underWay(let ticket) = frame else { return withdrawFrame(error) }
+        frame = .empty
+        return ticket.map { Settlement(ticket: $0, error: error) }
+    }
+
+    /// Encodes the next message, which stays where it is until its first byte is out.
+    private mutating func encodeNext() -> Bool {
+        if let answer {
+            origin = .answer
+            writer.begin(answer)
+        } else if let first = audio.first {
+            origin = .audio
+            writer.begin(first)
+        } else if case .waiting(let message, _) = frame {
+            origin = .frame
+            writer.begin(message, padsShortBodies: padsShortBodies)
         } else if case .ending(let last?) = phase {
-            phase = .ending(last: nil)
-            writer.begin(.status(last), padsShortBodies: padsShortBodies)
+            origin = .last
+            writer.begin(last)
         } else {
             return false
         }
         return true
+    }
+
+    /// The first byte of the encoded message is out.
+    private mutating func begin() {
+        switch origin.take() {
+        case nil: break
+        case .answer: answer = nil
+        case .audio: audio.removeFirst()
+        case .frame: if case .waiting(_, let ticket) = frame { frame = .underWay(ticket: ticket) }
+        case .last: phase = .ending(last: nil)
+        }
+    }
+
+    /// A socket that was full is tried again if nothing waits for room, as then nobody may watch for it.
+    private mutating func unblockIfIdle() {
+        if isBlocked, !hasUnsent { isBlocked = false }
     }
 
     /// A buffer of twice a message lets one be written while another is read, and makes one call of most writes.

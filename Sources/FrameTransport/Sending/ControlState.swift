@@ -6,7 +6,6 @@ final class ControlState: Sendable {
     private struct State {
         var hello: ControlHello?
         var skippedRequests = 0
-        var handler: (@Sendable (ControlRequest) -> Void)?
     }
 
     let requests = Mailbox<ControlRequest>(capacity: 16, overflow: .replacesOldest)
@@ -18,23 +17,11 @@ final class ControlState: Sendable {
     /// How many requests were not understood.
     var skippedRequests: Int { state.withLock { $0.skippedRequests } }
 
-    /// Calls `handler` with every request, on the I/O thread.
-    func handle(_ handler: @escaping @Sendable (ControlRequest) -> Void) {
-        state.withLock { $0.handler = handler }
-    }
-
     func note(_ hello: ControlHello?) {
         state.withLock { $0.hello = hello }
     }
 
     func skip() {
         state.withLock { $0.skippedRequests += 1 }
-    }
-
-    /// Passes a request on to the handler and to the sequence of requests.
-    func pass(on request: ControlRequest) {
-        let handler = state.withLock { $0.handler }
-        handler?(request)
-        requests.put(request)
     }
 }

@@ -1,12 +1,5 @@
 internal import FrameWire
 
-/// A message that a sender writes.
-enum OutgoingMessage: Sendable {
-    case frame(FrameMessage)
-    case audio(AudioMessage)
-    case status(SenderStatus)
-}
-
 /// Encodes one message at a time, and knows how much of it has been written.
 ///
 /// It writes nothing itself: it hands out the rest of the message as runs of memory, and is told how many bytes were taken.
@@ -49,30 +42,36 @@ enum OutgoingMessage: Sendable {
     /// How many bytes the message has.
     var messageByteCount: Int { headCount + (body?.count ?? 0) + padding }
 
-    /// Begins a message; no other is under way.
-    mutating func begin(_ message: OutgoingMessage, padsShortBodies: Bool) {
+    /// Begins a frame; no other message is under way.
+    mutating func begin(_ frame: FrameMessage, padsShortBodies: Bool) {
+        let padding = padsShortBodies ? FramePadding.byteCount(forBodyOf: frame.jpeg.count) : 0
+        let head = FrameHead(
+            contentLength: frame.jpeg.count + padding,
+            bufferSize: frame.bufferSize,
+            orientation: frame.orientation,
+            presentationTime: frame.timestamp,
+            sequence: frame.sequence
+        )
+        begin(body: frame.jpeg, padding: padding) { head.encode(into: &$0) }
+    }
+
+    /// Begins an audio message; no other message is under way.
+    mutating func begin(_ audio: AudioMessage) {
+        let head = audio.head
+        begin(body: audio.samples) { head.encode(into: &$0) }
+    }
+
+    /// Begins a status; no other message is under way.
+    mutating func begin(_ status: SenderStatus) {
+        begin(body: nil) { status.encode(into: &$0) }
+    }
+
+    private mutating func begin(body: FrameBytes?, padding: Int = 0, head: (inout OutputSpan<UInt8>) -> Bool) {
+        self.body = body
+        self.padding = padding
         written = 0
-        padding = 0
         isWriting = true
-        switch message {
-        case .frame(let frame):
-            padding = padsShortBodies ? FramePadding.byteCount(forBodyOf: frame.jpeg.count) : 0
-            body = frame.jpeg
-            let head = FrameHead(
-                contentLength: frame.jpeg.count + padding,
-                bufferSize: frame.bufferSize,
-                orientation: frame.orientation,
-                presentationTime: frame.timestamp,
-                sequence: frame.sequence
-            )
-            writeHead { head.encode(into: &$0) }
-        case .audio(let audio):
-            body = audio.samples
-            let head = audio.head
-            writeHead { head.encode(into: &$0) }
-        case .status(let status):
-            writeHead { status.encode(into: &$0) }
-        }
+        writeHead(head)
     }
 
     private mutating func writeHead(_ encode: (inout OutputSpan<UInt8>) -> Bool) {

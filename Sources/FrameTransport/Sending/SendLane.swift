@@ -18,7 +18,11 @@ final class SendLane: Sendable {
     /// What is called once the lock is released: it may use the lane.
     fileprivate struct Settled {
         let completion: Completion
-        let result: Result<Void, TransportError>
+        let settlement: SendLaneMachine.Settlement
+
+        func call() {
+            if let error = settlement.error { completion(.failure(error)) } else { completion(.success(())) }
+        }
     }
 
     private let state: Locked<State>
@@ -124,7 +128,7 @@ final class SendLane: Sendable {
             state.write { settled = $0 }
             return state.machine.progress
         }
-        if let settled { settled.completion(settled.result) }
+        settled?.call()
         return progress
     }
 
@@ -133,14 +137,14 @@ final class SendLane: Sendable {
             let settlement = change(&state)
             return state.take(settlement)
         }
-        if let settled { settled.completion(settled.result) }
+        settled?.call()
     }
 }
 
 extension SendLane.State {
     fileprivate mutating func take(_ settlement: SendLaneMachine.Settlement?) -> SendLane.Settled? {
         guard let settlement, let completion = completion.take() else { return nil }
-        return SendLane.Settled(completion: completion, result: settlement.result)
+        return SendLane.Settled(completion: completion, settlement: settlement)
     }
 
     /// Writes until nothing is left or the socket is full.

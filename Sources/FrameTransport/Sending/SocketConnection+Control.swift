@@ -51,11 +51,6 @@ extension SocketConnection {
         driver.terms.observe(observer)
     }
 
-    /// Calls `handler` with each request, on the connection's thread.
-    package func onRequest(_ handler: @escaping @Sendable (ControlRequest) -> Void) {
-        driver.control.handle(handler)
-    }
-
     /// Leaves to the connection's thread what a send has left over.
     func followUp(_ progress: SendLane.Progress) {
         if progress != .sent { thread.execute { [driver] in driver.laneChanged() } }

@@ -1,4 +1,12 @@
 extension SocketConnection {
+    /// Whether the connection has ended for good.
+    package var hasEnded: Bool {
+        switch state {
+        case .closed, .failed: true
+        case .idle, .started, .handshaking, .connected: closeReason != nil
+        }
+    }
+
     /// Calls `handler` once the connection has ended for good; the connection is not kept alive for that.
     package func onEnd(_ handler: @escaping @Sendable () -> Void) {
         Task { [closed = driver.closed] in

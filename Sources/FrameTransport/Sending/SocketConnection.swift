@@ -171,13 +171,22 @@ public final class SocketConnection: Sendable {
     ///   the receiver wants no frame, `cancelled`, or how the connection was lost meanwhile. A frame that was cut short is
     ///   not sent again.
     public func send(_ message: FrameMessage) async throws(TransportError) {
+        try await sendCancellably(message, isolation: #isolation).get()
+    }
+
+    /// Sends one frame on behalf of the caller's actor, so that a frame which fits costs no change of thread.
+    private func sendCancellably(
+        _ message: FrameMessage,
+        isolation: isolated (any Actor)?
+    ) async -> Result<Void, TransportError> {
         let lane = driver.lane
         let ticket = lane.makeTicket()
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+        return await withTaskCancellationHandler {
+            // A closure runs where its caller does only if it uses the actor.
+            await withCheckedContinuation(isolation: isolation) { continuation in
                 guard !Task.isCancelled else {
                     let error = TransportError(.cancelled, "sending was cancelled")
-                    return continuation.resume(returning: Result<Void, TransportError>.failure(error))
+                    return continuation.resume(returning: .failure(error))
                 }
                 do throws(TransportError) {
                     followUp(try lane.send(message, ticket: ticket) { continuation.resume(returning: $0) })
@@ -190,7 +199,6 @@ public final class SocketConnection: Sendable {
         } onCancel: {
             lane.cancel(ticket)
         }
-        try result.get()
     }
 
     /// Sends one frame without waiting.

@@ -14,7 +14,7 @@ let connection = SocketConnection(path: path)
 try await connection.open(within: .seconds(10))
 let uploader = SampleUploader(connection: connection, configuration: .init(quality: 90))
 print(uploader.send(picture, orientation: .right))
-await uploader.finish()
+try await uploader.finish()
 connection.close()
 
 let decoder = FrameDecoder()

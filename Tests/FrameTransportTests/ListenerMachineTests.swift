@@ -1,0 +1,88 @@
+import Testing
+
+@testable import FrameTransport
+
+/// Who is accepted, and who is remembered, without any socket.
+@Suite struct ListenerMachineTests {
+    private func machine(places: Int) -> ListenerMachine {
+        var limits = TransportLimits()
+        limits.connections = places
+        return ListenerMachine(limits: limits)
+    }
+
+    /// The commands that there are, each acceptance answered by `accept`.
+    private func commands(
+        _ machine: inout ListenerMachine,
+        accept: (inout ListenerMachine) -> Void = { $0.wouldBlock() }
+    ) -> [ListenerMachine.Command] {
+        var commands: [ListenerMachine.Command] = []
+        while let command = machine.nextCommand() {
+            commands.append(command)
+            if command == .accept { accept(&machine) }
+        }
+        return commands
+    }
+
+    @Test func `a turn accepts so many, and then others have theirs`() {
+        var machine = machine(places: 1000)
+        machine.becameReady()
+        let first = commands(&machine) { $0.accepted(isAdmitted: true) }
+        #expect(first.count { $0 == .accept } == ListenerMachine.acceptsPerTurn && first.last == .yield)
+        machine.resume()
+        #expect(commands(&machine).contains(.accept))
+    }
+
+    @Test func `one over the limit is turned away, and a place that becomes free is given out again`() {
+        var machine = machine(places: 1)
+        machine.becameReady()
+        machine.accepted(isAdmitted: true)
+        machine.accepted(isAdmitted: true)
+        #expect(commands(&machine).prefix(2) == [.admit(1), .turnAway])
+        machine.ended(1, wasReady: true)
+        machine.accepted(isAdmitted: true)
+        #expect(commands(&machine).contains(.admit(2)) && machine.refused == 1)
+    }
+
+    @Test func `short visits that nobody took free their places, and the oldest are forgotten`() {
+        var machine = machine(places: 4)
+        for id in 1...100 {
+            machine.accepted(isAdmitted: true)
+            machine.queued(id)
+            machine.ended(id, wasReady: true)
+        }
+        let dropped = commands(&machine).compactMap { if case .dropVisitor(let id) = $0 { id } else { nil } }
+        #expect(dropped == Array(1...96) && machine.dropped == 96)
+        #expect(machine.queuedCount == 4 && machine.connectionCount == 0)
+        // One that was taken is the program's own.
+        machine.taken(97)
+        for id in 101...104 {
+            machine.accepted(isAdmitted: true)
+            machine.queued(id)
+            machine.ended(id, wasReady: true)
+        }
+        #expect(machine.queuedCount == 4)
+    }
+
+    @Test func `a shortage pauses accepting, for longer each time, whoever comes meanwhile`() {
+        var machine = machine(places: 4)
+        machine.becameReady()
+        var deadlines: [UInt64] = []
+        for _ in 0..<5 {
+            for command in commands(&machine, accept: { $0.acceptFailed(Errno(24), isMisuse: false, at: 0) }) {
+                if case .setDeadline(let deadline?) = command { deadlines.append(deadline / 1_000_000) }
+            }
+            machine.becameReady()
+            #expect(machine.nextCommand() == nil)
+            machine.deadlinePassed()
+        }
+        #expect(deadlines == [100, 200, 400, 800, 1000])
+    }
+
+    @Test func `a sender that was still showing its token when the server ended was not refused`() {
+        var machine = machine(places: 4)
+        machine.accepted(isAdmitted: true)
+        machine.close()
+        machine.ended(1, wasReady: false)
+        #expect(machine.refused == 0 && commands(&machine).last == .finished)
+    }
+}

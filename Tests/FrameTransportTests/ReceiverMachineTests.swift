@@ -1,0 +1,208 @@
+import FrameWire
+import Testing
+
+@testable import FrameTransport
+
+/// What the receiving end of a connection decides, without any socket.
+@Suite struct ReceiverMachineTests {
+    private func otherMessage(_ fields: String, body: Int) -> [UInt8] {
+        Array("HTTP/1.1 200 OK\r\nContent-Length: \(body)\r\n\(fields)\r\n".utf8) + [UInt8](repeating: 0, count: body)
+    }
+
+    private var audioFields: String {
+        "Message-Type: audio\r\nAudio-Kind: app\r\nAudio-Sample-Rate: 44100\r\nAudio-Channels: 1\r\n"
+    }
+
+    // MARK: Turns
+
+    @Test(
+        "A turn handles at most so many messages, of whatever kind",
+        arguments: [
+            ("Message-Type: later\r\n", 0), ("Message-Type: later\r\n", 1),
+            ("Message-Type: status\r\nSender-State: live\r\nControl-Version: 1\r\n", 0),
+            ("Message-Type: audio\r\nAudio-Kind: app\r\nAudio-Sample-Rate: 44100\r\nAudio-Channels: 1\r\n", 2),
+            ("Buffer-Width: 1\r\nBuffer-Height: 1\r\nBuffer-Orientation: 1\r\n", 0),
+            ("Buffer-Width: 1\r\nBuffer-Height: 1\r\nBuffer-Orientation: 1\r\n", 1),
+        ]
+    ) func turnOfMessages(_ fields: String, body: Int) {
+        var rig = ReceiverRig()
+        let flood = (0..<100).flatMap { _ in otherMessage(fields, body: body) }
+        rig.arrive(flood)
+        #expect(rig.yields == 1)
+        let first = rig.machine.messages
+        #expect(first == ReceiverMachine.Turn.messages)
+        // Nothing happens before its next turn, whatever is reported.
+        rig.arrive([])
+        let second = rig.machine.messages
+        #expect(second == first)
+        rig.resumeToTheEnd()
+        let all = rig.machine.messages
+        #expect(all == 100)
+    }
+
+    @Test func `a turn reads at most so many bytes, and so many times`() {
+        var bytes = ReceiverRig()
+        bytes.arrive(message(body(1, count: 2_000_000)))
+        let read = bytes.bytesRead
+        #expect(bytes.yields == 1 && read <= ReceiverMachine.Turn.bytes + 2048)
+        bytes.resumeToTheEnd()
+        #expect(bytes.frames.count == 1)
+
+        var reads = ReceiverRig()
+        reads.readLimit = 1
+        // One that reports more each time, as a sender does that writes byte by byte.
+        reads.machine.becameReady([.readable, .hangup], at: 1)
+        reads.input = message(body(1, count: 100))
+        reads.run()
+        let count = reads.reads
+        #expect(reads.yields == 1 && count == ReceiverMachine.Turn.reads)
+    }
+
+    // MARK: What nobody wants
+
+    @Test func `audio that nobody asked for is skipped by its length, and what follows is delivered`() {
+        var rig = ReceiverRig()
+        rig.arrive(otherMessage(audioFields, body: 4096) + message(body(1, count: 10)))
+        #expect(rig.audio.isEmpty && rig.frames.count == 1)
+        let held = rig.machine.heldByteCount
+        #expect(held == 0)
+    }
+
+    @Test func `a host that wants audio alone is not held up by a frame`() {
+        var rig = ReceiverRig { $0.hello = ControlHello(wants: .audio) }
+        rig.room = 0
+        rig.arrive(message(body(1, count: 10)) + otherMessage(audioFields, body: 64) + message(body(2, count: 10)))
+        #expect(rig.frames.isEmpty && rig.audio.count == 1)
+        #expect(rig.reason == nil)
+    }
+
+    // MARK: Room and memory
+
+    @Test func `nothing is read for a consumer without room, and no deadline runs meanwhile`() {
+        var rig = ReceiverRig()
+        #expect(rig.deadline != nil)
+        rig.room = 0
+        rig.arrive(message(body(1, count: 10)))
+        #expect(rig.reads == 0 && rig.deadline == nil)
+        rig.room = 1
+        rig.machine.roomAvailable(at: 2)
+        rig.run()
+        #expect(rig.frames.count == 1)
+    }
+
+    @Test func `a sender that has gone is read to its end, consumed or not`() {
+        var rig = ReceiverRig()
+        rig.room = 0
+        let stream = (0..<40).flatMap { message(body($0, count: 10)) }
+        rig.arrive(stream, end: true)
+        rig.resumeToTheEnd()
+        #expect(rig.frames.count == 40)
+        #expect(rig.reason == .closedByPeer(.stoppedByUser))
+    }
+
+    @Test func `a sender that has gone waits for no memory`() {
+        var rig = ReceiverRig {
+            $0.allowance = 2000
+            $0.largestGrant = 100_000
+        }
+        rig.arrive(message(body(1, count: 5000)))
+        #expect(rig.requested == [5000] && rig.frames.isEmpty)
+        rig.arrive([], end: true)
+        rig.resumeToTheEnd()
+        #expect(rig.withdrawals == 1 && rig.frames.count == 1)
+        #expect(rig.reason == .closedByPeer(.stoppedByUser))
+    }
+
+    @Test func `memory that comes too late is not taken`() {
+        var rig = ReceiverRig { $0.allowance = 2000 }
+        rig.arrive(message(body(1, count: 5000)).dropLast(4000))
+        rig.machine.close(nil, at: 2)
+        rig.run()
+        let isTaken = rig.machine.memoryGranted(at: 3)
+        #expect(!isTaken && rig.withdrawals == 1)
+    }
+
+    @Test func `what is read ahead has no more than a share`() {
+        var rig = ReceiverRig { $0.allowance = 2000 }
+        rig.room = 8
+        rig.arrive((0..<4).flatMap { message(body($0, count: 400)) })
+        // Asked for room again when two of 400 are there and 1,000 is all that may be.
+        #expect(rig.frames.count == 4)
+        rig.room = 0
+        rig.arrive((0..<4).flatMap { message(body($0, count: 400)) })
+        #expect(rig.frames.count == 4)
+    }
+
+    // MARK: Tokens
+
+    @Test func `bytes behind the token are read without a further report`() {
+        var rig = ReceiverRig { $0.expectedToken = [1, 2, 3] }
+        rig.arrive([1, 2, 3] + message(body(1, count: 10)))
+        #expect(rig.isPresented && rig.frames.count == 1)
+    }
+
+    @Test func `a wrong token is answered by an end that the sender can read`() {
+        var rig = ReceiverRig { $0.expectedToken = [1, 2, 3] }
+        rig.arrive([1, 2, 4, 5, 6])
+        #expect(rig.hasShutDownSending && !rig.isPresented && rig.reason == nil)
+        rig.arrive([], end: true)
+        #expect(rig.reason?.error?.code == .tokenRejected)
+    }
+
+    // MARK: Ends
+
+    @Test(arguments: [true, false]) func `a reset between messages is orderly if only this side's requests were lost`(
+        hasWritten: Bool
+    ) {
+        var rig = ReceiverRig()
+        rig.arrive(message(body(1, count: 10)))
+        if hasWritten { rig.machine.send(.ping(1)) }
+        rig.run()
+        rig.machine.readFailed(.reset)
+        rig.run()
+        #expect(rig.reason == (hasWritten ? .closedByPeer(.stoppedByUser) : .failed(.lost(.reset))))
+    }
+
+    @Test func `a reset that may have lost data is a failure`() {
+        var rig = ReceiverRig { $0.resetKeepsData = false }
+        rig.machine.send(.ping(1))
+        rig.run()
+        rig.machine.readFailed(.reset)
+        rig.run()
+        #expect(rig.reason == .failed(.lost(.reset)))
+    }
+
+    @Test func `the reason that the sender gave before a drain stays its reason`() {
+        var rig = ReceiverRig()
+        let status = SenderStatus(state: .stopped(.callEnded)).encoded()
+        rig.arrive(status)
+        rig.machine.drain(at: 2)
+        rig.run()
+        rig.arrive([], end: true)
+        #expect(rig.reason == .closedByPeer(.callEnded))
+    }
+
+    @Test func `frames that cannot be decoded do not change the reason of an end that has begun`() {
+        var rig = ReceiverRig()
+        rig.machine.close(.callEnded, at: 2)
+        rig.run()
+        rig.machine.undecodableLimitReached()
+        rig.run()
+        #expect(rig.reason == nil)
+        rig.arrive([], end: true)
+        #expect(rig.reason == .closedLocally(.callEnded))
+    }
+
+    // MARK: Deadlines
+
+    @Test func `a sender that was asked to be silent may be`() {
+        var rig = ReceiverRig { $0.limits.idle = .seconds(1) }
+        #expect(rig.deadline != nil)
+        rig.machine.send(.pause)
+        rig.run()
+        #expect(rig.deadline == nil)
+        rig.machine.send(.resume)
+        rig.run()
+        #expect(rig.deadline != nil)
+    }
+}

@@ -1,0 +1,124 @@
+import FrameWire
+
+@testable import FrameTransport
+
+/// Drives a ``ReceiverMachine`` without a socket: a run of bytes that it reads from, and a note of what it commands.
+struct ReceiverRig: ~Copyable {
+    var machine: ReceiverMachine
+    /// What lies in the socket.
+    var input: [UInt8] = []
+    /// Whether the stream ends behind that.
+    var isEnded = false
+    /// How many bytes one read brings at most.
+    var readLimit = Int.max
+    /// How many frames the consumer has room for each time that it is asked.
+    var room = Int.max
+    var now: UInt64 = 1
+
+    private(set) var frames: [Frame] = []
+    private(set) var audio: [AudioMessage] = []
+    private(set) var statuses: [SenderStatus] = []
+    private(set) var yields = 0
+    private(set) var reads = 0
+    private(set) var bytesRead = 0
+    private(set) var deadline: UInt64?
+    private(set) var requested: [Int] = []
+    private(set) var withdrawals = 0
+    private(set) var written: [UInt8] = []
+    private(set) var isPresented = false
+    private(set) var hasShutDownSending = false
+    private(set) var reason: CloseReason?
+
+    init(_ change: (inout ReceiverMachine.Configuration) -> Void = { _ in }) {
+        var configuration = ReceiverMachine.Configuration()
+        change(&configuration)
+        machine = ReceiverMachine(configuration, pool: BytePool(maximumIdleBytes: 1 << 20))
+        machine.start(at: now)
+        run()
+    }
+
+    /// Puts bytes into the socket and reports them.
+    mutating func arrive(_ bytes: [UInt8], end: Bool = false) {
+        input += bytes
+        isEnded = isEnded || end
+        machine.becameReady(end ? [.readable, .hangup] : .readable, at: now)
+        run()
+    }
+
+    /// Carries out what the machine commands, up to a yield.
+    mutating func run() {
+        while let command = machine.nextCommand() {
+            perform(command)
+            if case .yield = command { return }
+        }
+    }
+
+    /// Gives the machine its next turn, and those that follow.
+    mutating func resumeToTheEnd() {
+        var before = -1
+        while yields != before {
+            before = yields
+            machine.resume(at: now)
+            run()
+        }
+    }
+
+    private mutating func perform(_ command: ReceiverMachine.Command) {
+        switch command {
+        case .read: read()
+        case .readToken(let count): readToken(count)
+        case .writeToken: machine.didWriteToken(nil, at: now)
+        case .discard: discard()
+        case .reserveRoom: machine.reserved(room)
+        case .deliver(let frame): frames.append(frame)
+        case .deliverAudio(let message): audio.append(message)
+        case .deliverStatus(let status): statuses.append(status)
+        case .askForMemory(let byteCount): requested.append(byteCount)
+        case .withdrawRequestForMemory: withdrawals += 1
+        case .writeRequests:
+            written += machine.outbox.bytes
+            machine.didWriteRequests(machine.outbox.bytes.count)
+        case .setDeadline(let deadline): self.deadline = deadline
+        case .present: isPresented = true
+        case .yield: yields += 1
+        case .shutDownSending: hasShutDownSending = true
+        case .close(let reason): self.reason = reason
+        case .watchRoom, .shutDownReceiving, .endDelivery: break
+        }
+    }
+
+    private mutating func read() {
+        do throws(TransportError) {
+            let (first, second) = unsafe try machine.readTargets()
+            let count = min(input.count, first.count + second.count, readLimit)
+            guard count > 0 else { return endOrBlock() }
+            reads += 1
+            bytesRead += count
+            let direct = min(count, first.count)
+            unsafe first.copyBytes(from: input[..<direct])
+            unsafe second.copyBytes(from: input[direct..<count])
+            let isShort = count < first.count + second.count
+            input.removeFirst(count)
+            machine.didRead(count, into: first.count, isShort: isShort, at: now)
+        } catch {
+            machine.readFailed(error)
+        }
+    }
+
+    private mutating func readToken(_ count: Int) {
+        guard !input.isEmpty else { return endOrBlock() }
+        let bytes = Array(input.prefix(count))
+        input.removeFirst(bytes.count)
+        machine.didReadToken(bytes.span, at: now)
+    }
+
+    private mutating func discard() {
+        guard !input.isEmpty else { return endOrBlock() }
+        input.removeFirst(min(input.count, 1000))
+        machine.didDiscard()
+    }
+
+    private mutating func endOrBlock() {
+        if isEnded { machine.endOfStream() } else { machine.wouldBlock(at: now) }
+    }
+}

@@ -1,0 +1,91 @@
+internal import FrameWire
+
+/// Follows both directions of one connection of a sender of this package, byte for byte, and knows what may come next.
+///
+/// It looks at the bytes alone, and knows nothing of the machines that wrote and read them.
+struct SenderMonitor {
+    /// A frame or audio message that has begun.
+    private(set) var identityBytes: [UInt8] = []
+
+    let sender: Int
+    var socket = -1
+    var tokenRemaining: Int
+    var serverTokenRemaining: Int
+    var decoder = FrameMessageDecoder()
+    var requests = ControlDecoder()
+    /// After bytes that are no request the sender reads and drops, or has ended.
+    var understandsRequests = true
+
+    // What the sender has read.
+    var hasReadHello = false
+    var wants = ControlWants.pictures
+    /// What was wanted when the last status was written.
+    var answeredWants = ControlWants.pictures
+    /// When what is wanted, or paused, last changed.
+    var changedAt: UInt64 = 0
+    var isPauseAsked = false
+    var stopRead: FinishReason?
+    /// Requests that want a status, and the pings among them.
+    var questions = 0
+    var lastPing: UInt64?
+    var pingsRead: Set<UInt64> = []
+    /// How many repeats of the last frame have a reason.
+    var hasReasonToRepeat = false
+    /// Whether the frame that has begun may repeat the one before it.
+    var mayRepeat = false
+    var refreshUnanswered = false
+    /// When the last request was read.
+    var reasonAt: UInt64 = 0
+
+    // What it has written.
+    var kind = Kind.none
+    var statuses = 0
+    var lastState: SenderStatus.State?
+    var lastPongWritten: UInt64?
+    var isPausedOnWire = false
+    var stoppedOnWire: FinishReason?
+    var lastFrame: UInt32 = 0
+    var lastAudio: UInt32 = 0
+    var framesBegun = 0
+    /// When the first byte of the message under way was written.
+    var beganAt: UInt64 = 0
+    /// The numbers of the frames that are out, in order.
+    var frames: [UInt32] = []
+    var audioSent = 0
+    var frameTime: UInt64 = 0
+    var head: FrameHead?
+    var isOver = false
+
+    enum Kind {
+        case none, frame, audio
+    }
+
+    init(sender: Int, tokenCount: Int) {
+        self.sender = sender
+        tokenRemaining = tokenCount
+        serverTokenRemaining = tokenCount
+    }
+
+    /// Whether the stream stands between two messages.
+    var isBetweenMessages: Bool { !decoder.isInHead && decoder.bodyRemaining == 0 }
+
+    /// The message that has begun is no frame: the next one may repeat instead.
+    mutating func keepReasonToRepeat() {
+        if mayRepeat { hasReasonToRepeat = true }
+        mayRepeat = false
+    }
+
+    mutating func beginBody(_ kind: Kind) {
+        self.kind = kind
+        identityBytes.removeAll(keepingCapacity: true)
+    }
+
+    /// Takes in the beginning of a body; true once it says whose it is.
+    mutating func takeBody(_ bytes: Span<UInt8>) -> Bool {
+        guard identityBytes.count < Content.headerByteCount else { return false }
+        for index in 0..<min(bytes.count, Content.headerByteCount - identityBytes.count) {
+            identityBytes.append(bytes[index])
+        }
+        return identityBytes.count == Content.headerByteCount
+    }
+}

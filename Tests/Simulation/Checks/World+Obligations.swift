@@ -1,0 +1,127 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// What must happen within a short time, whatever the others do.
+extension World {
+    // MARK: Departed senders
+
+    /// The peer of a connection has gone, and all that it sent has arrived: the connection must end without anybody's help.
+    func peerHasGone(_ socket: Int) {
+        guard sockets[socket].isOpen, case .thread(let thread, let registration) = sockets[socket].watcher,
+            case .receiver(let index) = threads[thread].registrations[registration].owner
+        else { return }
+        schedule(.departureIsDue, .receiver(index), after: 300_000_000)
+    }
+
+    func checkDeparture(of receiver: SimReceiver) {
+        check(
+            .departedReleaseTheirPlace,
+            receiver.closeReason != nil,
+            "the sender of connection \(receiver.index) has gone, and the connection goes on"
+        )
+    }
+
+    // MARK: Budgets
+
+    /// A body that waits does so because others hold what it needs, and not for what departed senders have left.
+    func checkBudget(_ index: Int) {
+        let budget = budgets[index]
+        let machine = budget.machine
+        check(.budgetHolds, machine.free >= 0 && machine.freeForAllowances >= 0, "a budget is overdrawn")
+        guard let first = budget.requests.min(by: { $0.key < $1.key }) else { return }
+        let receiver = receivers[first.value]
+        guard receiver.request == first.key else { return }
+        let available = machine.free + machine.departedBytes
+        check(
+            .departedGiveWay,
+            receiver.requestedBytes > available,
+            "\(receiver.requestedBytes) bytes are asked for, \(available) are free or departed senders', and nobody gets them"
+        )
+    }
+
+    // MARK: Before faults stop
+
+    /// What nobody may hold up has been read, although programs are slow or silent.
+    func checkUnconsumed() {
+        for receiver in receivers where receiver.closeReason == nil && receiver.machine.isReady {
+            guard let wants = receiver.stated, !wants.contains(.pictures), isAsleep(receiver.thread) else { continue }
+            check(
+                .audioNeedsNoFrames,
+                sockets[receiver.socket].inbound.visible == 0,
+                "connection \(receiver.index) wants no frames, and does not read what comes"
+            )
+        }
+    }
+
+    func isAsleep(_ thread: Int) -> Bool {
+        threads[thread].isAsleep && threads[thread].inbox.isEmpty && threads[thread].changed.isEmpty
+    }
+
+    // MARK: When everything rests
+
+    /// What is not read, or not accepted, although nobody holds it up; nil if there is nothing of that kind.
+    var stuck: String? {
+        for sender in senders where sender.socket >= 0 && isAsleep(sender.plan.thread) {
+            guard case .connected = sockets[sender.socket].phase, sockets[sender.socket].inbound.visible > 0,
+                case .connected = sender.machine.publishedState
+            else { continue }
+            return "sender \(sender.index) does not read what it is sent"
+        }
+        for receiver in receivers where receiver.closeReason == nil && isAsleep(receiver.thread) {
+            guard receiver.request == nil, receiver.isTaken || servers[receiver.server].plan.usesDelegate,
+                sockets[receiver.socket].inbound.visible > 0
+            else { continue }
+            return "connection \(receiver.index) leaves bytes unread"
+        }
+        for server in servers where server.socket >= 0 && isAsleep(server.plan.thread) && server.registration >= 0 {
+            guard !sockets[server.socket].backlog.isEmpty else { continue }
+            return "\(sockets[server.socket].backlog.count) connections wait to be accepted"
+        }
+        return nil
+    }
+
+    func checkNothingIsStuck() {
+        let stuck = stuck
+        check(.nothingIsStuck, stuck == nil, stuck ?? "")
+        for sender in senders where sender.socket >= 0 {
+            guard case .connected = sender.machine.publishedState else { continue }
+            let isItself = sockets[sender.socket].peer == sender.socket
+            check(.neverItself, !isItself, "sender \(sender.index) is connected to itself")
+        }
+    }
+
+    // MARK: What a sender leaves unread
+
+    /// A sender gives up its socket: a stop that it could have read counts.
+    func checkLeft(_ sender: SimSender) {
+        let index = sockets[sender.socket].monitor
+        guard index >= 0, monitors[index].understandsRequests else { return }
+        let count = sockets[sender.socket].inbound.visible
+        guard count > 0, count <= 4096 else { return }
+        var decoder = monitors[index].requests
+        var hasHello = monitors[index].hasReadHello
+        let bytes = unsafe scratch(count)
+        _ = unsafe sockets[sender.socket].inbound.read(into: bytes)
+        var offset = min(count, monitors[index].serverTokenRemaining)
+        while offset < count {
+            let rest = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+            guard let step = try? decoder.decode(rest) else { return }
+            offset += step.consumed
+            guard case .request(let request) = step.event else { continue }
+            if case .hello = request { hasHello = true }
+            if case .stop = request, hasHello {
+                note("sender \(sender.index) leaves a stop unread")
+                sender.hasReadStop = true
+            }
+        }
+    }
+
+    /// A sender that leaves within a message had a reason to.
+    func checkMessageUnderWay(_ sender: SimSender) {
+        let index = sockets[sender.socket].monitor
+        guard index >= 0, !monitors[index].isBetweenMessages, sender.sawEndAt == eventCount else { return }
+        let peer = sockets[sender.socket].peer
+        let isReading = peer >= 0 && sockets[peer].isOpen && !sockets[peer].hasShutReceiving && !sockets[sender.socket].wasBroken
+        check(.halfCloseEndsFrame, !isReading, "sender \(sender.index) cuts a frame whose receiver still reads")
+    }
+}

@@ -1,0 +1,167 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// What the programs of servers receive, checked against what was sent.
+extension World {
+    /// A program has a frame in its hands.
+    func received(_ frame: Frame, by receiver: SimReceiver) {
+        note("receiver \(receiver.index) has frame \(frame.index)")
+        receiver.frameCount += 1
+        check(.order, frame.index > receiver.lastIndex, "frame \(frame.index) comes after \(receiver.lastIndex)")
+        if !servers[receiver.server].plan.deliversNewest {
+            let isNext = frame.index == receiver.lastIndex + 1 || receiver.hasSkippedFrames
+            check(.everyFrame, isNext, "frame \(frame.index) comes after \(receiver.lastIndex)")
+        }
+        receiver.lastIndex = frame.index
+        // An empty frame says nothing of itself.
+        guard frame.jpeg.count > 0 else { return }
+        guard let identity = frame.jpeg.withBytes({ Content.identify($0) }), !identity.isAudio else {
+            return violate(.integrity, "receiver \(receiver.index) gets a frame that nobody sent")
+        }
+        coverage.checked(.integrity)
+        if let (last, head) = receiver.lastFrame {
+            check(.integrity, last.sender == identity.sender, "frames of two senders on one connection")
+            check(.order, identity.number >= last.number, "frame \(identity.number) comes after \(last.number)")
+            if identity.number == last.number {
+                check(.repeatsAreTheSame, head == frame.head, "a repeat differs from the frame: \(head), \(frame.head)")
+            }
+        }
+        receiver.lastFrame = (identity, frame.head)
+    }
+
+    func received(_ message: AudioMessage, by receiver: SimReceiver) {
+        receiver.audioCount += 1
+        guard message.samples.count > 4 else { return }
+        guard let identity = message.samples.withBytes({ Content.identify($0) }), identity.isAudio else {
+            return violate(.integrity, "receiver \(receiver.index) gets audio that nobody sent")
+        }
+        check(.audioInOrder, identity.number > receiver.lastAudio, "audio \(identity.number) out of order")
+        receiver.lastAudio = identity.number
+    }
+
+    /// A plain receiver has a frame of one of this package's senders.
+    func received(_ identity: Content.Identity, _ head: FrameHead, by peer: Int) {
+        let last = peers[peer].lastReceived[identity.sender] ?? 0
+        check(.order, identity.number >= last, "a plain receiver gets frame \(identity.number) after \(last)")
+        peers[peer].lastReceived[identity.sender] = identity.number
+        coverage.checked(.integrity)
+    }
+
+    // MARK: What senders write
+
+    /// A sender of this package begins to write a frame.
+    func frameBegins(_ identity: Content.Identity, _ head: FrameHead, of index: Int) {
+        let sender = senders[index]
+        let number = Int(identity.number)
+        guard identity.sender == sender.plan.identity, number > 0, number <= sender.offers.count else {
+            return violate(.integrity, "sender \(index) writes a frame that was never offered")
+        }
+        let offer = sender.offers[number - 1]
+        check(.integrity, Int(identity.length) == offer.length, "sender \(index) writes another length than was offered")
+        if let before = sender.sentHeads[identity.number] {
+            check(.repeatsAreTheSame, before == head, "a repeat differs from the frame: \(before), \(head)")
+        } else {
+            sender.sentHeads[identity.number] = head
+            if let time = head.presentationTime {
+                check(.repeatsAreTheSame, time == offer.timestamp, "another timestamp than was offered")
+            }
+            if let sequence = head.sequence {
+                check(.sequenceAscends, sequence > sender.lastSequence ?? 0 || sender.lastSequence == nil, "sequence")
+                sender.lastSequence = sequence
+            }
+        }
+    }
+
+    /// A sender of this package has written a frame to its end.
+    func frameWritten(_ number: UInt32, of index: Int) {
+        guard number > 0, Int(number) <= senders[index].offers.count else { return }
+        senders[index].offers[Int(number) - 1].written += 1
+        senders[index].lastWritten = max(senders[index].lastWritten, number)
+        for id in senders[index].finishers where Int(number) > senders[index].finisherOffers[id] ?? .max {
+            violate(.finishIgnoresLater, "uploader \(index): a caller waits for frames that were offered after it")
+        }
+    }
+
+    // MARK: Ends
+
+    /// A received connection comes to its end for this reason.
+    func checkEnd(of receiver: SimReceiver, _ reason: CloseReason) {
+        note("receiver \(receiver.index) ends: \(reason)")
+        let socket = receiver.socket
+        switch reason {
+        case .closedLocally:
+            let isOurs = receiver.isClosed || receiver.isLetGo || servers[receiver.server].isClosed || receiver.isDraining
+            check(.reasons, isOurs, "connection \(receiver.index) was closed by nobody: \(reason)")
+        case .closedByPeer:
+            let isOver = sockets[socket].peerHasEnded || sockets[socket].failure != nil || sockets[socket].hasShutReceiving
+            check(.reasons, isOver, "connection \(receiver.index) ends in order, but its peer goes on")
+            checkOrderlyEnd(of: receiver)
+        case .failed(let error):
+            checkFailure(of: receiver, error)
+        }
+    }
+
+    private func checkOrderlyEnd(of receiver: SimReceiver) {
+        let peer = sockets[receiver.socket].formerPeer
+        guard peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
+        let monitor = monitors[sockets[peer].monitor]
+        check(.endsBetweenMessages, monitor.isBetweenMessages, "an orderly end within a message")
+    }
+
+    private func checkFailure(of receiver: SimReceiver, _ error: TransportError) {
+        let socket = receiver.socket
+        let peer = sockets[socket].formerPeer
+        // A sender of this package keeps to the format: only what breaks the connection may fail it.
+        guard receiver.isPresented, peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
+        let monitor = monitors[sockets[peer].monitor]
+        let isCut = sockets[socket].wasBroken || !monitor.isBetweenMessages
+        switch error.code {
+        case .connectionLost:
+            check(.reasons, isCut, "connection \(receiver.index) is lost, although its sender ended in order: \(error)")
+        case .malformedMessage:
+            check(.reasons, isCut, "connection \(receiver.index): a sender of this package is not understood: \(error)")
+        default: break
+        }
+    }
+
+    /// The consumer of a connection has come to the end of its frames.
+    func endOfFrames(_ receiver: SimReceiver, _ error: TransportError?) {
+        if case .failed? = receiver.closeReason {
+            check(.reasons, error != nil, "a consumer is not told that its connection failed")
+        }
+        if error == nil, case .closedByPeer? = receiver.closeReason { checkEveryFrame(receiver) }
+        if let error, error.code != .visitorDropped {
+            let isFailed = if case .failed? = receiver.closeReason { true } else { false }
+            check(.reasons, isFailed, "the frames of connection \(receiver.index) fail, which ended in order: \(error)")
+        }
+    }
+
+    /// Everything that crossed the socket whole has been delivered.
+    private func checkEveryFrame(_ receiver: SimReceiver) {
+        guard !servers[receiver.server].plan.deliversNewest, !receiver.hasSkippedFrames else { return }
+        let peer = sockets[receiver.socket].formerPeer
+        guard peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
+        let written = monitors[sockets[peer].monitor].frames.count
+        check(
+            .everyFrame,
+            receiver.frameCount == written,
+            "\(written) frames crossed connection \(receiver.index), and \(receiver.frameCount) were delivered"
+        )
+    }
+
+    /// A call of a handler has ended: it must have left something for the others.
+    func checkTurn(of owner: Owner) {
+        switch owner {
+        case .receiver:
+            check(.turnsAreBounded, turn.bytes <= 540 << 10, "\(turn.bytes) bytes in one turn")
+            check(.turnsAreBounded, turn.reads <= 70, "\(turn.reads) reads in one turn")
+            check(.turnsAreBounded, turn.messages <= 20, "\(turn.messages) messages in one turn")
+        case .uploader: break
+        case .sender:
+            check(.turnsAreBounded, turn.bytes <= 40 << 10, "\(turn.bytes) bytes of requests in one turn")
+            check(.turnsAreBounded, turn.reads <= 20, "\(turn.reads) reads of requests in one turn")
+        case .server:
+            check(.turnsAreBounded, turn.accepts <= 70, "\(turn.accepts) connections in one turn")
+        }
+    }
+}

@@ -1,0 +1,220 @@
+internal import FrameWire
+
+/// What goes over the connections of senders of this package, checked as it is written and read.
+extension World {
+    /// Begins to follow a connection.
+    func monitor(_ socket: Int, sender: Int, tokenCount: Int) {
+        var monitor = SenderMonitor(sender: sender, tokenCount: tokenCount)
+        monitor.socket = socket
+        monitor.changedAt = now
+        sockets[socket].monitor = monitors.count
+        monitors.append(monitor)
+        check(.stopIsFinal, !senders[sender].hasReadStop, "sender \(sender) connects although it was told to stop")
+    }
+
+    // MARK: What the sender writes
+
+    func monitorWrite(_ index: Int, _ bytes: UnsafeRawBufferPointer) {
+        var offset = 0
+        if monitors[index].tokenRemaining > 0 {
+            offset = min(bytes.count, monitors[index].tokenRemaining)
+            let start = Tokens.bytes.count - monitors[index].tokenRemaining
+            for position in 0..<offset {
+                let isRight = unsafe bytes[position] == Tokens.bytes[start + position]
+                check(.tokenComesFirst, isRight, "a sender wrote something else before its token")
+            }
+            monitors[index].tokenRemaining -= offset
+        }
+        guard offset < bytes.count else { return }
+        check(.tokenComesFirst, monitors[index].serverTokenRemaining == 0, "a sender wrote before the handshake was done")
+        while offset < bytes.count, violation == nil {
+            let rest = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+            let wasBetween = monitors[index].isBetweenMessages
+            let step: FrameMessageDecoder.Step
+            do {
+                step = try monitors[index].decoder.decode(rest)
+            } catch {
+                return violate(.messagesAreWhole, "sender \(monitors[index].sender) wrote what is no message: \(error)")
+            }
+            if wasBetween {
+                monitors[index].beganAt = now
+                monitors[index].mayRepeat = monitors[index].hasReasonToRepeat
+                // What was asked for after the frame was submitted may be answered by the next one.
+                if senders[monitors[index].sender].submittedAt > monitors[index].reasonAt {
+                    monitors[index].hasReasonToRepeat = false
+                }
+                check(.nothingAfterStopped, monitors[index].stoppedOnWire == nil, "a message follows `stopped`")
+            }
+            take(step, rest, index)
+            offset += step.consumed
+        }
+    }
+
+    private func take(_ step: FrameMessageDecoder.Step, _ bytes: Span<UInt8>, _ index: Int) {
+        switch step.event {
+        case .incomplete, .skipped:
+            break
+        case .head(let head):
+            monitors[index].head = head
+            monitors[index].frameTime = now
+            monitors[index].framesBegun += 1
+            monitors[index].beginBody(.frame)
+            messageBegins(index, wants: .pictures)
+        case .audio:
+            monitors[index].keepReasonToRepeat()
+            monitors[index].beginBody(.audio)
+            check(.onlyFramesBeforeHello, monitors[index].hasReadHello, "audio without a hello")
+            messageBegins(index, wants: .audio)
+        case .status(let status):
+            statusWritten(status, index)
+        case .body(let isLast):
+            if monitors[index].takeBody(bytes.extracting(..<step.consumed)) { identityWritten(index) }
+            if isLast { messageWritten(index) }
+        }
+    }
+
+    private func messageBegins(_ index: Int, wants kind: ControlWants) {
+        let monitor = monitors[index]
+        check(
+            .nothingWhilePaused,
+            !monitor.isPausedOnWire,
+            "sender \(monitor.sender) begins a message behind the status that answered a pause"
+        )
+        // Until a change is answered what was wanted before may still begin.
+        let wants = monitor.wants.union(monitor.answeredWants)
+        check(.onlyWhatIsWanted, wants.contains(kind), "sender \(monitor.sender) begins what is not wanted")
+    }
+
+    private func identityWritten(_ index: Int) {
+        guard let identity = Content.header(monitors[index].identityBytes) else {
+            return violate(.integrity, "sender \(monitors[index].sender) writes a body that was never submitted")
+        }
+        switch monitors[index].kind {
+        case .audio:
+            check(.audioInOrder, identity.number > monitors[index].lastAudio, "audio \(identity.number) out of order")
+            monitors[index].lastAudio = identity.number
+        case .frame, .none:
+            frameIdentified(identity, index)
+        }
+    }
+
+    private func frameIdentified(_ identity: Content.Identity, _ index: Int) {
+        let (sender, last) = (monitors[index].sender, monitors[index].lastFrame)
+        check(.order, identity.number >= last, "sender \(sender) writes frame \(identity.number) after \(last)")
+        if identity.number == last {
+            coverage.count(.latestFrameRepeated)
+            check(
+                .repeatsHaveReasons,
+                monitors[index].mayRepeat || senders[sender].mayRepeat,
+                "sender \(sender) repeats frame \(last) unasked"
+            )
+        }
+        monitors[index].lastFrame = identity.number
+        guard let head = monitors[index].head else { return }
+        frameBegins(identity, head, of: sender)
+    }
+
+    private func messageWritten(_ index: Int) {
+        switch monitors[index].kind {
+        case .frame:
+            let number = monitors[index].lastFrame
+            monitors[index].frames.append(number)
+            monitors[index].refreshUnanswered = false
+            frameWritten(number, of: monitors[index].sender)
+        case .audio:
+            monitors[index].audioSent += 1
+        case .none:
+            break
+        }
+        monitors[index].kind = .none
+    }
+
+    private func statusWritten(_ status: SenderStatus, _ index: Int) {
+        monitors[index].keepReasonToRepeat()
+        let monitor = monitors[index]
+        check(.onlyFramesBeforeHello, monitor.hasReadHello, "a status without a hello")
+        monitors[index].statuses += 1
+        if monitor.beganAt >= monitor.changedAt { monitors[index].answeredWants = monitor.wants }
+        monitors[index].lastState = status.state
+        if let pong = status.pong {
+            check(.pongsAnswerPings, monitor.pingsRead.contains(pong), "a pong that answers no ping")
+            monitors[index].lastPongWritten = pong
+        }
+        switch status.state {
+        case .live: monitors[index].isPausedOnWire = false
+        case .paused: monitors[index].isPausedOnWire = true
+        case .stopped(let reason):
+            monitors[index].stoppedOnWire = reason
+            if let asked = monitor.stopRead {
+                check(.stopIsAnswered, senders[monitor.sender].hasClosed || asked == reason, "another reason than asked")
+            }
+        }
+        let limit = monitor.questions + (monitors[index].stoppedOnWire == nil ? 0 : 1)
+        check(.oneAnswerEach, monitors[index].statuses <= limit, "\(monitors[index].statuses) statuses, asked \(limit)")
+    }
+
+    // MARK: What the sender reads
+
+    func monitorRead(_ index: Int, _ bytes: UnsafeRawBufferPointer) {
+        var offset = min(bytes.count, monitors[index].serverTokenRemaining)
+        monitors[index].serverTokenRemaining -= offset
+        while offset < bytes.count, monitors[index].understandsRequests {
+            let rest = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+            guard let step = try? monitors[index].requests.decode(rest) else {
+                monitors[index].understandsRequests = false
+                return
+            }
+            offset += step.consumed
+            if case .request(let request) = step.event { requestRead(request, index) }
+        }
+    }
+
+    private func requestRead(_ request: ControlRequest, _ index: Int) {
+        note("sender \(monitors[index].sender) reads \(request)")
+        monitors[index].reasonAt = now
+        if case .hello(let hello) = request {
+            if hello.wants.contains(.pictures), !monitors[index].wants.contains(.pictures) {
+                monitors[index].hasReasonToRepeat = true
+                monitors[index].refreshUnanswered = true
+            }
+            monitors[index].hasReadHello = true
+            if monitors[index].wants != hello.wants { monitors[index].changedAt = now }
+            monitors[index].wants = hello.wants
+            monitors[index].questions += 1
+            return
+        }
+        guard monitors[index].hasReadHello, monitors[index].stopRead == nil else { return }
+        switch request {
+        case .hello: break
+        case .pause:
+            coverage.count(.pause)
+            if !monitors[index].isPauseAsked { monitors[index].changedAt = now }
+            monitors[index].isPauseAsked = true
+            monitors[index].questions += 1
+        case .resume:
+            if monitors[index].isPauseAsked {
+                monitors[index].changedAt = now
+                monitors[index].hasReasonToRepeat = true
+                monitors[index].refreshUnanswered = true
+            }
+            monitors[index].isPauseAsked = false
+            monitors[index].questions += 1
+        case .stop(let reason):
+            coverage.count(.stop)
+            monitors[index].stopRead = reason
+            senders[monitors[index].sender].hasReadStop = true
+        case .prefer:
+            coverage.count(.preference)
+        case .refresh:
+            coverage.count(.refresh)
+            guard !monitors[index].isPauseAsked, monitors[index].wants.contains(.pictures) else { return }
+            monitors[index].hasReasonToRepeat = true
+            monitors[index].refreshUnanswered = true
+        case .ping(let number):
+            coverage.count(.ping)
+            monitors[index].questions += 1
+            monitors[index].pingsRead.insert(number)
+            monitors[index].lastPing = number
+        }
+    }
+}

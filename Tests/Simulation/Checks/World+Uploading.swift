@@ -1,0 +1,63 @@
+internal import FrameSocket
+internal import FrameTransport
+internal import FrameWire
+
+/// What uploaders owe once everything has come to rest.
+extension World {
+    func stopUploadFaults() {
+        for sender in senders { sender.encoderFails = false }
+    }
+
+    /// Which frame a receiver lacks; nil for none.
+    func missingFrame(_ sender: SimSender, _ monitor: SenderMonitor) -> String? {
+        guard !sender.offers.isEmpty, sender.uploader != nil, sender.runs.allSatisfy({ $0.left == 0 }) else { return nil }
+        let latest = UInt32(sender.offers.count)
+        // One that equals a frame which could not be encoded is not tried either.
+        let content = sender.offers[sender.offers.count - 1].content
+        let isUnsendable = sender.unsendable.contains { $0 > 0 && sender.offers[Int($0) - 1].content == content }
+        guard !isUnsendable, sender.comparing.isEmpty, fits(sender, latest) else { return nil }
+        if monitor.refreshUnanswered { return "a refresh or a resume is not answered by a frame" }
+        guard let last = monitor.frames.last else { return "a receiver that wants frames has none" }
+        if last == latest { return nil }
+        if isEqual(sender, last, latest) { return nil }
+        // A rate as low as this may hold a frame back for longer than a history lasts.
+        if let rate = sender.terms.preferences.frameRate, rate < 1 { return nil }
+        return "its receiver has frame \(last), and not \(latest), which is the latest"
+    }
+
+    /// Whether frames are compared, and show the same.
+    private func isEqual(_ sender: SimSender, _ first: UInt32, _ second: UInt32) -> Bool {
+        guard sender.hasCompared else { return false }
+        return sender.offers[Int(first) - 1].content == sender.offers[Int(second) - 1].content
+    }
+
+    /// Whether the memory limit leaves room for a frame beside others.
+    private func fits(_ sender: SimSender, _ number: UInt32) -> Bool {
+        guard let limit = sender.plan.maximumMemory else { return true }
+        return sender.offers[Int(number) - 1].length * 4 <= limit
+    }
+
+    func checkUploadersSettled() {
+        for sender in senders {
+            guard let statistics = sender.uploader?.statistics else { continue }
+            let age = statistics.queueAge.maximum
+            check(.everyFrameIsCounted, age < 3_600_000_000_000, "a frame has waited for \(age) ns")
+            check(.everyFrameIsCounted, statistics.underWay >= 0, "\(statistics.underWay) frames are under way")
+        }
+    }
+
+    func checkUploadersReleased() {
+        for sender in senders {
+            guard let uploader = sender.uploader else { continue }
+            let statistics = uploader.statistics
+            check(.noResidue, uploader.heldBytes == 0, "uploader \(sender.index) holds \(uploader.heldBytes) bytes")
+            check(.noResidue, uploader.waiterCount == 0, "uploader \(sender.index): somebody waits for its frames")
+            check(.noResidue, sender.finishers.isEmpty, "uploader \(sender.index): a caller of finish waits")
+            check(
+                .everyFrameIsCounted,
+                statistics.offered == sender.offers.count && statistics.underWay == 0,
+                "of \(sender.offers.count) frames \(statistics.sent) were sent and \(statistics.dropped) dropped"
+            )
+        }
+    }
+}

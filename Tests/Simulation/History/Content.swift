@@ -1,0 +1,131 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// The bytes of frames and audio: they say whose they are and which one, so that a receiver can check them.
+@safe enum Content {
+    /// The bytes at the beginning of a body: sender, kind, number, length, content.
+    static let headerByteCount = 16
+
+    /// Who sent a body, and which of its bodies it is.
+    struct Identity: Equatable {
+        var sender: UInt16
+        var isAudio = false
+        var number: UInt32
+        var length: UInt32
+        /// What the image shows; two frames with the same content are unchanged.
+        var content: UInt32
+    }
+
+    private static let patternByteCount = 1 << 17
+
+    /// - Note: `nonisolated(unsafe)` holds because nobody writes to it after it is made.
+    private nonisolated(unsafe) static let pattern: UnsafeRawBufferPointer = {
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: patternByteCount, alignment: 16)
+        var random = Random(seed: 42)
+        for index in 0..<patternByteCount {
+            unsafe memory.storeBytes(of: random.next(), toByteOffset: index & ~7, as: UInt64.self)
+        }
+        return unsafe UnsafeRawBufferPointer(memory)
+    }()
+
+    /// The pattern behind the header; different for any two bodies that are likely to be confused.
+    private static func pattern(of identity: Identity, count: Int, from offset: Int = 0) -> UnsafeRawBufferPointer {
+        let mixed = (UInt64(identity.sender) << 32 | UInt64(identity.number)) &* 0x9e37_79b9_7f4a_7c15
+        let start = Int(mixed >> 48) & 0xffff
+        return unsafe UnsafeRawBufferPointer(rebasing: pattern[(start + offset)..<(start + offset + count)])
+    }
+
+    /// Appends a body.
+    static func append(_ identity: Identity, to bytes: inout [UInt8]) {
+        unsafe header(of: identity) { unsafe bytes.append(contentsOf: $0) }
+        let count = Int(identity.length) - headerByteCount
+        var offset = 0
+        while offset < count {
+            let part = min(count - offset, 1 << 16)
+            unsafe bytes.append(contentsOf: pattern(of: identity, count: part))
+            offset += part
+        }
+    }
+
+    /// Makes the body of a frame or of audio.
+    static func bytes(_ identity: Identity, pool: BytePool) -> FrameBytes {
+        FrameBytes(capacity: Int(identity.length), pool: pool) { output in
+            unsafe output.withUnsafeMutableBufferPointer { buffer, initialized in
+                let memory = UnsafeMutableRawBufferPointer(buffer)
+                unsafe header(of: identity) { unsafe memory.copyMemory(from: $0) }
+                var offset = headerByteCount
+                while offset < Int(identity.length) {
+                    let part = min(Int(identity.length) - offset, 1 << 16)
+                    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[offset..<offset + part])
+                    unsafe target.copyMemory(from: pattern(of: identity, count: part))
+                    offset += part
+                }
+                initialized = Int(identity.length)
+            }
+        }
+    }
+
+    private static func header(of identity: Identity, _ body: (UnsafeRawBufferPointer) -> Void) {
+        var words = (
+            UInt32(identity.sender) | (identity.isAudio ? 1 << 16 : 0) | 0x4653 << 17, identity.number,
+            identity.length, identity.content
+        )
+        unsafe withUnsafeBytes(of: &words) { unsafe body($0) }
+    }
+
+    /// Whose body begins with these bytes; nil if it is nobody's.
+    static func header(_ bytes: [UInt8]) -> Identity? {
+        guard bytes.count >= headerByteCount else { return nil }
+        return unsafe bytes.withUnsafeBytes { unsafe header($0) }
+    }
+
+    private static func header(_ memory: UnsafeRawBufferPointer) -> Identity? {
+        let first = unsafe memory.loadUnaligned(as: UInt32.self)
+        guard first >> 17 == 0x4653 else { return nil }
+        return unsafe Identity(
+            sender: UInt16(truncatingIfNeeded: first),
+            isAudio: first & 1 << 16 != 0,
+            number: memory.loadUnaligned(fromByteOffset: 4, as: UInt32.self),
+            length: memory.loadUnaligned(fromByteOffset: 8, as: UInt32.self),
+            content: memory.loadUnaligned(fromByteOffset: 12, as: UInt32.self)
+        )
+    }
+
+    /// Whose body this is; nil if it is nobody's, or not whole.
+    static func identify(_ bytes: Span<UInt8>, padding: Bool = true) -> Identity? {
+        guard bytes.count >= headerByteCount else { return nil }
+        return unsafe bytes.withUnsafeBytes { memory in
+            guard let identity = unsafe header(memory) else { return nil }
+            let length = Int(identity.length)
+            guard length >= headerByteCount, length <= bytes.count, padding || length == bytes.count else { return nil }
+            var offset = headerByteCount
+            while offset < length {
+                let part = min(length - offset, 1 << 16)
+                let expected = unsafe pattern(of: identity, count: part)
+                guard unsafe equal(memory, offset, expected) else { return nil }
+                offset += part
+            }
+            return identity
+        }
+    }
+
+    private static func equal(
+        _ memory: UnsafeRawBufferPointer,
+        _ offset: Int,
+        _ expected: UnsafeRawBufferPointer
+    ) -> Bool {
+        // Word by word: the standard library's comparison goes byte by byte.
+        var index = 0
+        while index + 8 <= expected.count {
+            let left = unsafe memory.loadUnaligned(fromByteOffset: offset + index, as: UInt64.self)
+            let right = unsafe expected.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            guard left == right else { return false }
+            index += 8
+        }
+        while index < expected.count {
+            guard unsafe memory[offset + index] == expected[index] else { return false }
+            index += 1
+        }
+        return true
+    }
+}

@@ -1,0 +1,49 @@
+/// What happened in the histories, so that a scenario that never happens is seen.
+struct Coverage {
+    enum Scenario: Int, CaseIterable {
+        case reconnect, pause, stop, preference, refresh, ping, audio, reset, selfConnect, refusedConnection
+        case descriptorShortage, descriptorsReturn, handshake, wrongToken, drain, restart, eviction, visitorDropped
+        case grantWaited, grantRefused, supersededFrame, latestFrameRepeated, trailingFrame, deferredFrame, pacedFrame
+        case unchangedFrame, overBudgetFrame, sendBlocked, sendTimeout, receiveTimeout, handshakeTimeout, idleTimeout
+        case openTimeout, cancelled, finished, lingered, halfClose, malformed, hostileSender, hostileReceiver
+        case plainSender, plainReceiver, fanOutJoined, fanOutLeft, sharedBudget, tcp, manyEndpoints, audioOnly
+        case encodingFailed, turnYielded, drainCutOff, undecodable
+
+        /// The name in words.
+        var name: String {
+            var words = ""
+            for character in "\(self)" {
+                words += character.isUppercase ? " " + character.lowercased() : String(character)
+            }
+            return words
+        }
+    }
+
+    private var current: UInt64 = 0
+    private var histories = [Int](repeating: 0, count: Scenario.allCases.count)
+    private var checks = [Int](repeating: 0, count: Promise.allCases.count)
+    private(set) var historyCount = 0
+
+    mutating func beginHistory() {
+        endHistory()
+        historyCount += 1
+    }
+
+    /// Notes that something happened in this history.
+    mutating func count(_ scenario: Scenario) {
+        current |= 1 << UInt64(scenario.rawValue)
+    }
+
+    mutating func checked(_ promise: Promise) {
+        checks[promise.rawValue] += 1
+    }
+
+    mutating func endHistory() {
+        guard current != 0 else { return }
+        for index in histories.indices where current & (1 << UInt64(index)) != 0 { histories[index] += 1 }
+        current = 0
+    }
+
+    func histories(with scenario: Scenario) -> Int { histories[scenario.rawValue] }
+    func checks(of promise: Promise) -> Int { checks[promise.rawValue] }
+}

@@ -1,0 +1,143 @@
+internal import FrameWire
+
+/// What is done in a history, from outside the machines: who takes part, and every step that a program, a peer or the
+/// system takes.
+///
+/// It is made from the seed alone. Leaving out a step changes no other, so that a failing plan can be shrunk.
+struct Plan {
+    var places: [PlacePlan] = []
+    var threads = 1
+    var budgets: [Int] = []
+    var actors: [Actor] = []
+    var steps: [Step] = []
+    /// When faults stop, and everything is to come to rest.
+    var end: UInt64 = 0
+
+    struct PlacePlan {
+        var isPort = false
+        var isEphemeral = false
+        var usesTokens = false
+    }
+
+    enum Actor: CustomStringConvertible {
+        case server(ServerPlan)
+        case sender(SenderPlan)
+        case peer(ScriptedPeer)
+
+        var description: String {
+            // The names of the types say nothing that the values do not.
+            let text =
+                switch self {
+                case .server(let plan): "\(plan)"
+                case .sender(let plan): "\(plan)"
+                case .peer(let peer): "\(peer)"
+                }
+            return text.replacing("FrameSocketSimulation.", with: "").replacing("Plan.", with: "")
+        }
+    }
+
+    /// A step: when, who, what.
+    struct Step {
+        var time: UInt64
+        var actor: Int
+        var action: Action
+    }
+
+    enum Action {
+        // Anybody.
+        /// A sender opens, a server listens, a peer connects or listens.
+        case appear
+        case leave(FinishReason?)
+        case reset
+
+        // Senders.
+        case offer(Offering)
+        case audio(count: Int, length: Int)
+        case configure(PacingChoice)
+        case requestFrame
+        case finish(cancelledAfter: UInt64?)
+        case openWithin(UInt64, cancelledAfter: UInt64?)
+        case encoderFails(Bool)
+
+        // Servers, and the programs that consume their latest connection.
+        case drain
+        case pace(ConsumerPace)
+        case cancelConsumer
+        case letGo
+        case request(ControlRequest)
+        case closeConnection(FinishReason?)
+        case drainConnection
+        case joinFanOut
+        case leaveFanOut
+
+        // The system.
+        case shortage(UInt64)
+        case breakConnection(Int)
+        case hang(place: Int, UInt64)
+    }
+
+    /// Frames that a producer offers.
+    struct Offering {
+        var count: Int
+        var interval: UInt64
+        var length: Int
+        /// Whether all frames show the same.
+        var isStatic: Bool
+    }
+
+    enum PacingChoice: Hashable {
+        case everyFrame
+        case every(Int)
+        case framesPerSecond(Double)
+        case adaptive(still: Double, motion: Double)
+        case skippingUnchanged(keepAlive: UInt64?)
+    }
+
+    /// How a program consumes frames.
+    enum ConsumerPace: Hashable {
+        case prompt
+        /// It takes so long over each.
+        case slow(UInt64)
+        /// It takes nothing until it is told otherwise.
+        case silent
+    }
+}
+
+/// A server of this package, and the program around it.
+struct ServerPlan {
+    var place: Int
+    var thread: Int
+    var budget: Int
+    var connections: Int
+    var deliversNewest: Bool
+    var hello: ControlWants?
+    var pace: Plan.ConsumerPace
+    /// Whether the program takes connections; one that does not leaves them in the listener's queue.
+    var takesConnections: Bool
+    var usesDelegate: Bool
+    var usesFanOut: Bool
+    var firstFrame: UInt64?
+    var idle: UInt64?
+    /// Whether the place is a port, where a reset may lose data.
+    var isPort: Bool
+    /// Whether its consumers run on the connections' own thread.
+    var isInline: Bool
+    /// How much of its requests a sender may leave unread.
+    var requestCapacity: Int
+}
+
+/// A sender of this package, and the program around it.
+struct SenderPlan {
+    var identity: UInt16
+    var place: Int
+    var thread: Int
+    /// Whether frames go through an uploader; if not they are sent one by one.
+    var usesUploader: Bool
+    var reopens: Bool
+    var pads: Bool
+    var pacing: Plan.PacingChoice
+    var socketCapacity: Int
+    var maximumMemory: Int?
+    var encodingTime: UInt64
+    var retryInterval: UInt64
+}

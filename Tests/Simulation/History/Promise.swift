@@ -1,0 +1,125 @@
+/// What the histories are checked against: invariants of the whole, and promises that the documents make.
+///
+/// The numbers are those of docs/promises.md, and stay when the wording changes.
+enum Promise: Int, CaseIterable {
+    case descriptorUsedAfterClose
+    /// P90, P93, P95, P110: what is delivered was offered, whole, and once for each time that it was sent.
+    case integrity
+    /// P90, P96: frames and snapshots come in their order.
+    case order
+    /// P91, P143: whatever crossed the socket whole is delivered.
+    case everyFrame
+    /// P43, P60, P61, P63, P64, P66, P67, P68: a receiver that wants frames ends up with the latest.
+    case latestFrame
+    /// P40, P41: nothing follows the answer to a pause.
+    case nothingWhilePaused
+    /// P44, P45: no connection after a stop was read.
+    case stopIsFinal
+    /// P24: with the reason that it gave.
+    case stopIsAnswered
+    /// P11: the last status is the last message.
+    case nothingAfterStopped
+    /// P48, P49: what a receiver stated lives as long as its connection.
+    case preferencesEndWithReceiver
+    /// P4, P20: neither audio nor statuses before a hello.
+    case onlyFramesBeforeHello
+    /// P5, P6, P50: what is not wanted does not begin.
+    case onlyWhatIsWanted
+    /// P42, P62, P63: no frame goes to a receiver twice unasked.
+    case repeatsHaveReasons
+    /// P65: timestamp, number and orientation stay.
+    case repeatsAreTheSame
+    /// P76: sequence numbers ascend.
+    case sequenceAscends
+    /// P10: audio arrives in its order.
+    case audioInOrder
+    /// P100: at most 64 audio messages wait.
+    case audioIsBounded
+    /// P1, P14: tokens are shown before anything else.
+    case tokenComesFirst
+    /// P2, P3: what a sender writes is messages, one after the other.
+    case messagesAreWhole
+    /// P22: a pong has the number of a ping, the last one that of the last.
+    case pongsAnswerPings
+    /// P15, P21, P25: a hello is answered, and nothing more often than it was asked.
+    case oneAnswerEach
+    /// P23, P27: the last status tells how the sender stands.
+    case lastAnswerIsTrue
+    /// P31: at most 4 KiB of requests wait.
+    case requestsAreBounded
+    /// P98: no more frames are read ahead than documented.
+    case readAheadIsBounded
+    /// P33: at most 16 statuses wait.
+    case latestSixteen
+    /// P105: a connection is presented once.
+    case presentedOnce
+    /// P186: no more is granted than the budget has.
+    case budgetHolds
+    /// P150, P151, P161, P162: a turn has its messages, bytes and reads.
+    case turnsAreBounded
+    /// P182, P190: nothing is left when everybody has gone.
+    case noResidue
+    /// P200, P201, P202, P203, P205, P207: whoever gives up, or has a limit, is told in time.
+    case promptness
+    /// P121, P122, P134, P141, P143: an orderly end is no error, and an error is no orderly end.
+    case reasons
+    /// P123: an end within a message is not orderly.
+    case endsBetweenMessages
+    /// P109, P120, P138: everybody is told once.
+    case toldOnce
+    /// P240: the place is free when a server has closed.
+    case reusableAtOnce
+    /// P222, P224: readers get newer frames only, and the end.
+    case fanOutReaders
+    /// P192: an uploader stays within its memory.
+    case memoryLimit
+    /// P74: one frame is encoded or sent at a time.
+    case oneFrameAtATime
+    /// P75: every frame is sent or dropped.
+    case everyFrameIsCounted
+    /// P188: a sender that has gone holds no place, consumed or not.
+    case departedReleaseTheirPlace
+    /// P181, P189: what departed senders have left gives way to whoever needs the memory.
+    case departedGiveWay
+    /// P189: no more departed senders are remembered than there are places.
+    case visitorsAreBounded
+    /// P103: frames that nobody wants hold up no audio.
+    case audioNeedsNoFrames
+    /// P102, P185: audio that was not asked for is skipped, and what is kept has a bound.
+    case audioOnlyIfAsked
+    /// P15, P151, P155: whatever has arrived is read, and whoever waits is accepted.
+    case nothingIsStuck
+    /// P160: a sender does not talk to itself.
+    case neverItself
+    /// P127: a receiver that ends its sending direction gets the rest of the frame under way.
+    case halfCloseEndsFrame
+    /// P207: frames that are offered later do not prolong a wait.
+    case finishIgnoresLater
+    /// P191: a connection has at most one entry among the deadlines.
+    case oneDeadlineEach
+    case progress
+}
+
+/// A promise that was broken, and when.
+struct Violation: CustomStringConvertible {
+    let promise: Promise
+    let detail: String
+    let time: UInt64
+
+    var description: String { "\(promise): \(detail)" }
+}
+
+/// What happened in a history, line by line; kept only if somebody wants to read it.
+struct Trace {
+    var isOn = false
+    private(set) var lines: [String] = []
+
+    mutating func removeAll() {
+        lines.removeAll(keepingCapacity: true)
+    }
+
+    mutating func append(_ line: String, at time: UInt64) {
+        let microseconds = (time - min(time, 1_000_000_000)) / 1_000
+        lines.append("\(microseconds) us  \(line)")
+    }
+}

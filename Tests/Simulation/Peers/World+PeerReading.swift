@@ -1,0 +1,87 @@
+internal import FrameWire
+
+/// How scripted peers read: a receiver checks what comes, a sender throws it away.
+extension World {
+    /// Reads what is there, as far and as fast as this peer reads.
+    func readForPeer(_ peer: Int) {
+        guard !peers[peer].readsNothing || peers[peer].tokenRemaining > 0 else { return }
+        if case .plainSender(reads: false) = peers[peer].role, peers[peer].tokenRemaining == 0 { return }
+        while peers[peer].socket >= 0, !peers[peer].isWaitingToRead {
+            let socket = peers[peer].socket
+            let size = peers[peer].tokenRemaining > 0 ? peers[peer].tokenRemaining : peers[peer].readSize
+            let transfer = unsafe receive(socket, into: scratch(size), UnsafeMutableRawBufferPointer(start: nil, count: 0))
+            switch transfer {
+            case .bytes(0, _): return peerSawEnd(peer)
+            case .bytes(let count, _): take(count, for: peer)
+            case .wouldBlock: return
+            case .failed: return endPeer(peer, reset: false)
+            }
+            if peers[peer].socket >= 0, peers[peer].readPause > 0 {
+                peers[peer].isWaitingToRead = true
+                events.schedule(.peer, peer, -1, at: now + peers[peer].readPause)
+            }
+        }
+    }
+
+    private func peerSawEnd(_ peer: Int) {
+        if case .plainReceiver = peers[peer].role, peers[peer].head != nil || peers[peer].decoder.isInHead {
+            coverage.count(.halfClose)
+        }
+        endPeer(peer, reset: false)
+    }
+
+    private func take(_ count: Int, for peer: Int) {
+        if peers[peer].tokenRemaining > 0 {
+            peers[peer].tokenRemaining -= count
+            if peers[peer].tokenRemaining == 0 { handshakeIsOver(peer) }
+            return
+        }
+        guard case .plainReceiver = peers[peer].role else { return }
+        var offset = 0
+        while offset < count {
+            let step: FrameMessageDecoder.Step
+            do {
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: scratch[offset..<count])
+                step = try unsafe peers[peer].decoder.decode(Span(_unsafeBytes: rest))
+            } catch {
+                guard isFromOurs(peer) else { return endPeer(peer, reset: false) }
+                return violate(.order, "a plain receiver got what is no frame message: \(error)")
+            }
+            switch step.event {
+            case .incomplete: break
+            case .head(let head): peers[peer].head = head
+            case .audio, .status, .skipped:
+                guard isFromOurs(peer) else { break }
+                violate(.order, "a plain receiver, which said nothing, got a message that is not a frame")
+            case .body(let isLast):
+                unsafe peers[peer].body.append(contentsOf: scratch[offset..<offset + step.consumed])
+                if isLast { completeFrame(for: peer) }
+            }
+            offset += step.consumed
+        }
+    }
+
+    /// Whether a sender of this package is at the other end, which keeps to the format.
+    private func isFromOurs(_ peer: Int) -> Bool {
+        let other = sockets[peers[peer].socket].peer
+        return other >= 0 && sockets[other].isOurs
+    }
+
+    private func identifyBody(of peer: Int) -> Content.Identity? {
+        let body = peers[peer].body
+        return Content.identify(body.span)
+    }
+
+    private func completeFrame(for peer: Int) {
+        guard let head = peers[peer].head else { return }
+        peers[peer].head = nil
+        peers[peer].framesReceived += 1
+        let identity = identifyBody(of: peer)
+        peers[peer].body.removeAll(keepingCapacity: true)
+        guard let identity else {
+            if isFromOurs(peer) { violate(.integrity, "a plain receiver got a body that nobody sent") }
+            return
+        }
+        received(identity, head, by: peer)
+    }
+}

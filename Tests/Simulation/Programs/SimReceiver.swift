@@ -1,0 +1,130 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// A received connection of a server of this package, and the tasks that consume it.
+final class SimReceiver {
+    let server: Int
+    let index: Int
+    let id: Int
+    let thread: Int
+    let budget: Int
+    let allowance: Int
+    let requestCapacity: Int
+    /// Whether its consumer runs on the connection's own thread.
+    let isInline: Bool
+
+    var machine: ReceiverMachine
+    var mailbox: MailboxMachine<Frame>
+    var audio: MailboxMachine<AudioMessage>
+    var statuses = MailboxMachine<SenderStatus>(capacity: .init(count: 16), overflow: .replacesOldest)
+    var socket: Int
+    var registration = -1
+    /// What of the budget the frames have that nobody has consumed, by their places in the stream.
+    var grants: [Int: Int] = [:]
+    /// What was granted for the body that is being read.
+    var bodyGrant: Int?
+    /// The request for memory that waits.
+    var request: UInt64?
+    var requestedBytes = 0
+    /// The number under which the budget keeps what was left unread.
+    var departed: UInt64?
+    var isPresented = false
+    var closeReason: CloseReason?
+    var deliveryHasEnded = false
+    /// What the consumer on this thread asked for, while it asks.
+    var isAsking = false
+    var answer: Frame?
+
+    // The program.
+    var isTaken = false
+    var isLetGo = false
+    var isClosed = false
+    var closeReasonSent: FinishReason?
+    var frames = Consumer()
+    var audioConsumer = Consumer()
+    var statusConsumer = Consumer()
+
+    // What has come.
+    var lastFrame: (identity: Content.Identity, head: FrameHead)?
+    var frameCount = 0
+    var lastIndex = -1
+    var lastAudio: UInt32 = 0
+    var audioCount = 0
+    var delivered = 0
+    var lastStatus: SenderStatus?
+    /// What the machine was last told that is wanted, and all that was ever asked for.
+    var stated: ControlWants?
+    var asked: ControlWants = []
+    var messagesBefore = 0
+    /// Whether frames were dropped or skipped, so that their places have gaps.
+    var hasSkippedFrames = false
+    var wasDropped = false
+    var wasCancelled = false
+    var isDraining = false
+    var fanOut = -1
+    /// Grants that the thread has not heard of yet.
+    var grantsUnderWay: [Int] = []
+    /// Whether this side ends the connection, which it may not have heard of yet.
+    var isEnding: Bool { isClosed || isDraining }
+
+    /// A task that takes one kind of element.
+    struct Consumer {
+        var waiter: UInt64?
+        var isBusy = false
+        var isStarted = false
+        var hasEnded = false
+        var hasBeenWoken = false
+    }
+
+    init(
+        server: SimServer,
+        index: Int,
+        id: Int,
+        socket: Int,
+        allowance: Int,
+        largestGrant: Int,
+        pool: BytePool
+    ) {
+        self.server = server.index
+        self.index = index
+        self.id = id
+        self.socket = socket
+        self.allowance = allowance
+        thread = server.plan.thread
+        budget = server.plan.budget
+        isInline = server.plan.isInline
+        requestCapacity = server.plan.requestCapacity
+        var configuration = ReceiverMachine.Configuration()
+        configuration.limits = server.limits
+        configuration.expectedToken = server.tokens?.expected
+        configuration.hello = server.plan.hello.map { ControlHello(wants: $0) }
+        configuration.allowance = allowance
+        configuration.largestGrant = largestGrant
+        configuration.resetKeepsData = !server.plan.isPort
+        stated = server.plan.hello
+        asked = server.plan.hello ?? []
+        hasSkippedFrames = server.plan.hello.map { !$0.contains(.pictures) } ?? false
+        machine = ReceiverMachine(configuration, pool: pool)
+        mailbox = MailboxMachine(
+            capacity: .init(count: 1, longest: FrameServer.Delivery.longestReadAhead),
+            overflow: server.plan.deliversNewest ? .replacesOldest : .refused
+        )
+        audio = MailboxMachine(
+            capacity: .init(count: 64, weight: ReceiverMachine.audioAllowance(of: allowance)),
+            overflow: .replacesOldest
+        )
+    }
+}
+
+/// A memory budget, and who waits for it.
+struct SimBudget {
+    var machine: BudgetMachine
+    var requests: [UInt64: Int] = [:]
+    var departed: [UInt64: Int] = [:]
+    /// What is granted at present.
+    var granted = 0
+
+    init(bytes: Int) {
+        machine = BudgetMachine(bytes: bytes)
+    }
+}

@@ -1,0 +1,111 @@
+internal import FrameSocket
+internal import FrameTransport
+internal import FrameWire
+
+/// A sender of this package: its machines, and what the shell around them keeps.
+final class SimSender {
+    let index: Int
+    let plan: SenderPlan
+    let tokens: HandshakeTokens?
+
+    var machine: SenderMachine
+    var lane: SendLaneMachine
+    var socket = -1
+    var registration = -1
+    var timer = -1
+
+    // The program.
+    /// Frames that were offered, by number from 1.
+    var offers: [Offer] = []
+    var audioNumber: UInt32 = 0
+    /// Offers that are still to come: the ends of the runs that the plan asked for.
+    var runs: [Run] = []
+    /// The frame that waits for the lane, if frames are sent without an uploader.
+    var ticket = 0
+    var submitted: [Int: UInt32] = [:]
+    /// Callers that wait for an opening, and when each has to be told.
+    var waiters: [Waiter] = []
+    var lastWaiter = 0
+    var content: UInt32 = 0
+
+    // What is known of it.
+    var hasReadStop = false
+    var hasClosed = false
+    /// Whether the program, or its pacing, may repeat a frame by itself.
+    ///
+    /// A pacing that did stays in force for what it has begun.
+    var mayRepeat = false
+    var closeReason: CloseReason?
+    var states: [SocketConnection.State] = []
+    var terms = ReceiverTerms()
+    var sentHeads: [UInt32: FrameHead] = [:]
+    var hello: ControlHello?
+
+    // The uploader, if there is one.
+    var uploader: UploaderMachine?
+    var uploadTimer = -1
+    var pacing = Plan.PacingChoice.everyFrame {
+        didSet {
+            switch pacing {
+            case .skippingUnchanged(let keepAlive):
+                hasCompared = true
+                if keepAlive != nil { mayRepeat = true }
+            case .adaptive: hasCompared = true
+            case .everyFrame, .every, .framesPerSecond: break
+            }
+        }
+    }
+    /// Frames whose hashes are being computed.
+    var comparing: [(frame: UploadFrame, number: UInt32)] = []
+    var job: EncodingJob?
+    var encoderFails = false
+    /// The frames that could not be encoded, or take too much memory.
+    var unsendable: Set<UInt32> = []
+    /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
+    var hasCompared = false
+    var finishers: Set<Int> = []
+    var settled = 0
+    var submittedAt: UInt64 = 0
+    /// The event in which the receiver's end was read.
+    var sawEndAt = -1
+    /// How many frames had been offered when somebody began to wait for them.
+    var finisherOffers: [Int: Int] = [:]
+    var lastSequence: UInt64?
+    var lastWritten: UInt32 = 0
+    var hasTurn = false
+
+    struct Offer {
+        var content: UInt32
+        var length: Int
+        var timestamp: UInt64
+        var offeredAt: UInt64
+        /// How often it was written to a connection.
+        var written = 0
+    }
+
+    struct Run {
+        var left: Int
+        var interval: UInt64
+        var length: Int
+        var isStatic: Bool
+    }
+
+    struct Waiter {
+        var id: Int
+        var deadline: UInt64?
+        var cancelledAt: UInt64?
+        var isSettled = false
+    }
+
+    init(_ plan: SenderPlan, index: Int, tokens: HandshakeTokens?) {
+        self.index = index
+        self.plan = plan
+        self.tokens = tokens
+        var settings = SenderMachine.Settings(name: "place")
+        settings.reopens = plan.reopens
+        settings.tokens = tokens
+        settings.retryInterval = plan.retryInterval
+        machine = SenderMachine(settings)
+        lane = SendLaneMachine(padsShortBodies: plan.pads)
+    }
+}

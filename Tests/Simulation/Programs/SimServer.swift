@@ -1,0 +1,48 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// A server of this package, from its making to its end, and the program around it.
+final class SimServer {
+    let index: Int
+    let plan: ServerPlan
+    let tokens: HandshakeTokens?
+    let limits: TransportLimits
+
+    var machine: ListenerMachine
+    var mailbox = MailboxMachine<Int>(capacity: .init(count: .max), overflow: .refused)
+    var socket: Int
+    var registration = -1
+    var timer = -1
+    /// The socket that was accepted last, until the machine says what becomes of it.
+    var accepted = -1
+    /// The connections, by their numbers.
+    var connections: [Int: Int] = [:]
+    var presented: [Int] = []
+    var isClosed = false
+    var isFinished = false
+    var isDraining = false
+    var isRunning = false
+
+    // The program.
+    var pace: Plan.ConsumerPace
+    var waiter: UInt64?
+    var takesConnections: Bool
+    /// The latest connection that the program has taken.
+    var current = -1
+    var hasEnded = false
+
+    init(_ plan: ServerPlan, index: Int, socket: Int, tokens: HandshakeTokens?) {
+        self.index = index
+        self.plan = plan
+        self.socket = socket
+        self.tokens = tokens
+        pace = plan.pace
+        takesConnections = plan.takesConnections
+        var limits = TransportLimits()
+        limits.connections = plan.connections
+        limits.firstFrame = plan.firstFrame.map { .nanoseconds(Int64($0)) }
+        limits.idle = plan.idle.map { .nanoseconds(Int64($0)) }
+        self.limits = limits
+        machine = ListenerMachine(limits: limits)
+    }
+}

@@ -1,0 +1,258 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// The tasks that consume a connection, and the program's calls on it.
+extension World {
+    func perform(_ action: Plan.Action, receiver: SimReceiver) {
+        let owner = Owner.receiver(receiver.index)
+        switch action {
+        case .request(let request):
+            if case .hello(let hello) = request, !hello.wants.contains(.pictures) { receiver.hasSkippedFrames = true }
+            if case .hello(let hello) = request { receiver.asked.formUnion(hello.wants) }
+            execute(.send(request), for: owner, on: receiver.thread)
+        case .closeConnection(let reason):
+            receiver.isClosed = true
+            receiver.closeReasonSent = reason
+            execute(.close(reason), for: owner, on: receiver.thread)
+        case .drainConnection:
+            coverage.count(.drain)
+            receiver.isDraining = true
+            execute(.drain, for: owner, on: receiver.thread)
+        case .letGo: letGo(receiver)
+        case .cancelConsumer: cancelConsumer(receiver)
+        case .joinFanOut: joinFanOut(receiver)
+        case .leaveFanOut: leaveFanOut(receiver)
+        default: break
+        }
+    }
+
+    func startConsumers(_ receiver: SimReceiver) {
+        consumeFrames(receiver)
+        consumeAudio(receiver)
+        consumeStatuses(receiver)
+    }
+
+    func step(_ timer: ProgramTimer, of receiver: SimReceiver) {
+        switch timer {
+        case .consumer:
+            receiver.frames.isBusy = false
+            frameConsumerGoesOn(receiver)
+        case .audioConsumer: audioConsumerGoesOn(receiver)
+        case .statusConsumer: statusConsumerGoesOn(receiver)
+        case .reader(let index): readerGoesOn(index)
+        case .departureIsDue: checkDeparture(of: receiver)
+        default: break
+        }
+    }
+
+    // MARK: Frames
+
+    /// The machine delivers a frame.
+    func deliver(_ frame: Frame, to receiver: SimReceiver) {
+        let grant = receiver.bodyGrant
+        receiver.bodyGrant = nil
+        receiver.delivered += 1
+        if servers[receiver.server].plan.usesDelegate {
+            if let grant { giveBack(grant, budget: receiver.budget) }
+            return received(frame, by: receiver)
+        }
+        if receiver.isAsking {
+            if let grant { giveBack(grant, budget: receiver.budget) }
+            receiver.answer = frame
+            return
+        }
+        if let grant { receiver.grants[frame.index] = grant }
+        let before = receiver.mailbox.replaced
+        let (isAccepted, woken) = receiver.mailbox.put(frame, weight: frame.jpeg.count)
+        if receiver.mailbox.replaced != before || !isAccepted {
+            coverage.count(.supersededFrame)
+            // The grants of those that gave way go back with them.
+            for (index, bytes) in receiver.grants where index < frame.index || !isAccepted {
+                receiver.grants[index] = nil
+                giveBack(bytes, budget: receiver.budget)
+            }
+        }
+        if let woken, woken == receiver.frames.waiter { wakeFrames(receiver) }
+        // What had arrived when the sender went, or was cut off, is read to its end.
+        if !servers[receiver.server].plan.deliversNewest, !sockets[receiver.socket].peerHasEnded,
+            !sockets[receiver.socket].hasShutReceiving, !sockets[receiver.socket].wasBroken
+        {
+            check(.readAheadIsBounded, receiver.mailbox.count <= 8, "\(receiver.mailbox.count) frames are read ahead")
+        }
+    }
+
+    func wakeFrames(_ receiver: SimReceiver) {
+        guard !receiver.frames.hasBeenWoken else { return }
+        receiver.frames.hasBeenWoken = true
+        if receiver.isInline {
+            execute(.consume, for: .receiver(receiver.index), on: receiver.thread)
+        } else {
+            schedule(.consumer, .receiver(receiver.index), after: random.time(in: 1_000...40_000))
+        }
+    }
+
+    /// The pace has changed: a consumer that was silent may go on.
+    func wakeConsumer(_ receiver: SimReceiver) {
+        guard receiver.isTaken, !receiver.frames.isBusy else { return }
+        consumeFrames(receiver)
+    }
+
+    private func frameConsumerGoesOn(_ receiver: SimReceiver) {
+        if let waiter = receiver.frames.waiter, receiver.frames.hasBeenWoken {
+            receiver.frames.waiter = nil
+            receiver.frames.hasBeenWoken = false
+            switch receiver.mailbox.takeDelivery(for: waiter) {
+            case .element(let taken): return consumed(taken, by: receiver)
+            case .end(let error): return framesEnded(receiver, error)
+            }
+        }
+        consumeFrames(receiver)
+    }
+
+    /// The consumer asks for the next frame.
+    private func consumeFrames(_ receiver: SimReceiver) {
+        let server = servers[receiver.server]
+        guard receiver.isTaken, !receiver.frames.isBusy, receiver.frames.waiter == nil, !receiver.isLetGo,
+            !receiver.frames.hasEnded, !server.plan.usesDelegate
+        else { return }
+        if case .silent = server.pace { return }
+        if receiver.isInline { return execute(.consume, for: .receiver(receiver.index), on: receiver.thread) }
+        if let taken = receiver.mailbox.take() { return consumed(taken, by: receiver) }
+        waitForFrames(receiver)
+    }
+
+    private func waitForFrames(_ receiver: SimReceiver) {
+        let waiter = receiver.mailbox.makeWaiter()
+        receiver.frames.waiter = waiter
+        if receiver.mailbox.wait(waiter) { wakeFrames(receiver) }
+    }
+
+    /// A consumer that runs on the connection's thread goes on: it takes what is there, and reads the socket itself.
+    func consumeInline(_ receiver: SimReceiver) {
+        if receiver.frames.hasBeenWoken { return frameConsumerGoesOn(receiver) }
+        guard !receiver.frames.isBusy, receiver.frames.waiter == nil, !receiver.frames.hasEnded, !receiver.isLetGo else {
+            return
+        }
+        if case .silent = servers[receiver.server].pace { return }
+        if let taken = receiver.mailbox.take() { return consumed(taken, by: receiver) }
+        if receiver.closeReason == nil, receiver.machine.beginInline() {
+            receiver.isAsking = true
+            run(receiver)
+            receiver.isAsking = false
+            if let frame = receiver.answer {
+                receiver.answer = nil
+                execute(.runAgain, for: .receiver(receiver.index), on: receiver.thread)
+                return consumed(frame, by: receiver)
+            }
+        }
+        waitForFrames(receiver)
+    }
+
+    private func consumed(_ taken: MailboxMachine<Frame>.Taken, by receiver: SimReceiver) {
+        if taken.mustCallProducer { execute(.roomAvailable, for: .receiver(receiver.index), on: receiver.thread) }
+        consumed(taken.element, by: receiver)
+    }
+
+    private func consumed(_ frame: Frame, by receiver: SimReceiver) {
+        if let bytes = receiver.grants.removeValue(forKey: frame.index) { giveBack(bytes, budget: receiver.budget) }
+        if receiver.closeReason != nil, receiver.mailbox.count == 0, receiver.audio.count == 0 { forgetUnread(receiver) }
+        received(frame, by: receiver)
+        publish(frame, of: receiver)
+        receiver.frames.isBusy = true
+        let delay: UInt64 = if case .slow(let time) = servers[receiver.server].pace { time } else { 2_000 }
+        schedule(.consumer, .receiver(receiver.index), after: delay)
+    }
+
+    private func framesEnded(_ receiver: SimReceiver, _ error: TransportError?) {
+        if receiver.wasCancelled {
+            // A cancelled consumer gets the end; another one goes on where it stopped.
+            receiver.wasCancelled = false
+            receiver.frames.isBusy = true
+            return schedule(.consumer, .receiver(receiver.index), after: 50_000)
+        }
+        guard receiver.deliveryHasEnded || receiver.isLetGo else {
+            return violate(.reasons, "the frames of connection \(receiver.index) end, which goes on")
+        }
+        receiver.frames.hasEnded = true
+        if let reason = receiver.closeReason { endFanOut(receiver, reason) }
+        endOfFrames(receiver, error)
+    }
+
+    /// The task that consumes frames is cancelled, and another one takes its place.
+    private func cancelConsumer(_ receiver: SimReceiver) {
+        guard let waiter = receiver.frames.waiter, !receiver.frames.hasBeenWoken else { return }
+        coverage.count(.cancelled)
+        receiver.wasCancelled = true
+        check(.promptness, receiver.mailbox.cancel(waiter), "a cancelled consumer is not woken")
+        wakeFrames(receiver)
+    }
+
+    // MARK: Audio and statuses
+
+    func deliver(_ message: AudioMessage, to receiver: SimReceiver) {
+        check(.audioOnlyIfAsked, receiver.asked.contains(.audio), "audio is kept that nobody asked for")
+        check(
+            .audioOnlyIfAsked,
+            message.samples.count <= ReceiverMachine.audioAllowance(of: receiver.allowance),
+            "audio of \(message.samples.count) bytes is kept"
+        )
+        let (_, woken) = receiver.audio.put(message, weight: message.samples.count)
+        check(.audioIsBounded, receiver.audio.count <= 64, "\(receiver.audio.count) audio messages wait")
+        if let woken, woken == receiver.audioConsumer.waiter { wakeAudio(receiver) }
+    }
+
+    func deliver(_ status: SenderStatus, to receiver: SimReceiver) {
+        receiver.lastStatus = status
+        let (_, woken) = receiver.statuses.put(status)
+        check(.latestSixteen, receiver.statuses.count <= 16, "\(receiver.statuses.count) statuses wait")
+        if let woken, woken == receiver.statusConsumer.waiter { wakeStatus(receiver) }
+    }
+
+    func wakeAudio(_ receiver: SimReceiver) {
+        guard !receiver.audioConsumer.hasBeenWoken else { return }
+        receiver.audioConsumer.hasBeenWoken = true
+        schedule(.audioConsumer, .receiver(receiver.index), after: random.time(in: 1_000...40_000))
+    }
+
+    func wakeStatus(_ receiver: SimReceiver) {
+        guard !receiver.statusConsumer.hasBeenWoken else { return }
+        receiver.statusConsumer.hasBeenWoken = true
+        schedule(.statusConsumer, .receiver(receiver.index), after: random.time(in: 1_000...40_000))
+    }
+
+    private func audioConsumerGoesOn(_ receiver: SimReceiver) {
+        guard let waiter = receiver.audioConsumer.waiter else { return }
+        receiver.audioConsumer.waiter = nil
+        receiver.audioConsumer.hasBeenWoken = false
+        switch receiver.audio.takeDelivery(for: waiter) {
+        case .element(let taken): received(taken.element, by: receiver)
+        case .end: return receiver.audioConsumer.hasEnded = true
+        }
+        consumeAudio(receiver)
+    }
+
+    private func consumeAudio(_ receiver: SimReceiver) {
+        guard receiver.isTaken, !receiver.audioConsumer.hasEnded, receiver.audioConsumer.waiter == nil else { return }
+        while let taken = receiver.audio.take() { received(taken.element, by: receiver) }
+        if receiver.closeReason != nil, receiver.mailbox.count == 0 { forgetUnread(receiver) }
+        let waiter = receiver.audio.makeWaiter()
+        receiver.audioConsumer.waiter = waiter
+        if receiver.audio.wait(waiter) { wakeAudio(receiver) }
+    }
+
+    private func statusConsumerGoesOn(_ receiver: SimReceiver) {
+        guard let waiter = receiver.statusConsumer.waiter else { return }
+        receiver.statusConsumer.waiter = nil
+        receiver.statusConsumer.hasBeenWoken = false
+        if case .end = receiver.statuses.takeDelivery(for: waiter) { return receiver.statusConsumer.hasEnded = true }
+        consumeStatuses(receiver)
+    }
+
+    private func consumeStatuses(_ receiver: SimReceiver) {
+        guard receiver.isTaken, !receiver.statusConsumer.hasEnded, receiver.statusConsumer.waiter == nil else { return }
+        while receiver.statuses.take() != nil {}
+        let waiter = receiver.statuses.makeWaiter()
+        receiver.statusConsumer.waiter = waiter
+        if receiver.statuses.wait(waiter) { wakeStatus(receiver) }
+    }
+}

@@ -1,0 +1,113 @@
+internal import FrameTransport
+
+/// Readers that share the frames of one connection.
+struct SimFanOut {
+    var machine = FanOutMachine<Frame>()
+    var receiver: Int
+}
+
+/// One of the readers.
+struct SimReader {
+    let fanOut: Int
+    let number: UInt64
+    var mailbox = MailboxMachine<Frame>(capacity: .init(count: 1), overflow: .replacesOldest)
+    var waiter: UInt64?
+    var hasBeenWoken = false
+    var last = -1
+    var hasLeft = false
+    var hasEnded = false
+}
+
+extension World {
+    func joinFanOut(_ receiver: SimReceiver) {
+        if receiver.fanOut < 0 {
+            receiver.fanOut = fanOuts.count
+            fanOuts.append(SimFanOut(receiver: receiver.index))
+            if receiver.frames.hasEnded, let reason = receiver.closeReason { endFanOut(receiver, reason) }
+        }
+        coverage.count(.fanOutJoined)
+        let (number, first, ending) = fanOuts[receiver.fanOut].machine.join()
+        var reader = SimReader(fanOut: receiver.fanOut, number: number)
+        if let first { _ = reader.mailbox.put(first) }
+        if let ending { _ = reader.mailbox.end(ending.error) }
+        readers.append(reader)
+        read(readers.count - 1)
+    }
+
+    func leaveFanOut(_ receiver: SimReceiver) {
+        guard receiver.fanOut >= 0, let index = readers.firstIndex(where: { $0.fanOut == receiver.fanOut && !$0.hasLeft })
+        else { return }
+        coverage.count(.fanOutLeft)
+        leave(index)
+    }
+
+    private func leave(_ index: Int) {
+        readers[index].hasLeft = true
+        fanOuts[readers[index].fanOut].machine.leave(readers[index].number)
+        _ = readers[index].mailbox.discard(nil)
+    }
+
+    /// A frame has been consumed, and goes to the readers.
+    func publish(_ frame: Frame, of receiver: SimReceiver) {
+        guard receiver.fanOut >= 0 else { return }
+        for number in fanOuts[receiver.fanOut].machine.publish(frame) {
+            guard let index = readers.firstIndex(where: { $0.fanOut == receiver.fanOut && $0.number == number }) else {
+                continue
+            }
+            check(.fanOutReaders, !readers[index].hasLeft, "a reader that has left is given a frame")
+            let (_, woken) = readers[index].mailbox.put(frame)
+            if let woken, woken == readers[index].waiter { wakeReader(index) }
+        }
+    }
+
+    func endFanOut(_ receiver: SimReceiver, _ reason: CloseReason) {
+        guard receiver.fanOut >= 0 else { return }
+        for number in fanOuts[receiver.fanOut].machine.end(reason) {
+            guard let index = readers.firstIndex(where: { $0.fanOut == receiver.fanOut && $0.number == number }) else {
+                continue
+            }
+            for waiter in readers[index].mailbox.end(reason.error) where waiter == readers[index].waiter {
+                wakeReader(index)
+            }
+        }
+    }
+
+    private func wakeReader(_ index: Int) {
+        guard !readers[index].hasBeenWoken else { return }
+        readers[index].hasBeenWoken = true
+        let receiver = fanOuts[readers[index].fanOut].receiver
+        schedule(.reader(index), .receiver(receiver), after: random.time(in: 1_000...30_000_000))
+    }
+
+    func readerGoesOn(_ index: Int) {
+        guard let waiter = readers[index].waiter else { return }
+        readers[index].waiter = nil
+        readers[index].hasBeenWoken = false
+        switch readers[index].mailbox.takeDelivery(for: waiter) {
+        case .element(let taken): take(taken.element, index)
+        case .end: return readers[index].hasEnded = true
+        }
+        if !readers[index].hasLeft { read(index) }
+    }
+
+    private func take(_ frame: Frame, _ index: Int) {
+        check(.fanOutReaders, frame.index > readers[index].last, "a reader gets an older frame after a newer one")
+        readers[index].last = frame.index
+    }
+
+    private func read(_ index: Int) {
+        while let taken = readers[index].mailbox.take() { take(taken.element, index) }
+        let waiter = readers[index].mailbox.makeWaiter()
+        readers[index].waiter = waiter
+        if readers[index].mailbox.wait(waiter) { wakeReader(index) }
+    }
+
+    /// Every reader that kept up has the last frame, and knows the end.
+    func checkReaders() {
+        for reader in readers where !reader.hasLeft {
+            let receiver = receivers[fanOuts[reader.fanOut].receiver]
+            guard receiver.frames.hasEnded, receiver.closeReason != nil, !reader.hasBeenWoken else { continue }
+            check(.fanOutReaders, reader.hasEnded, "a reader is not told that the frames have ended")
+        }
+    }
+}

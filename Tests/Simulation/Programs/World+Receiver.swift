@@ -1,0 +1,278 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// The shell of a received connection: carries out what its machine decides.
+extension World {
+    func run(_ task: SimThread.Task, of receiver: SimReceiver) {
+        switch task {
+        case .send(let request):
+            if case .hello(let hello) = request, receiver.machine.isReady { receiver.stated = hello.wants }
+            change(receiver) { $0.send(request) }
+        case .close(let reason): change(receiver) { $0.close(reason, at: now) }
+        case .drain: change(receiver) { $0.drain(at: now) }
+        case .resume: change(receiver) { $0.resume(at: now) }
+        case .roomAvailable: change(receiver) { $0.roomAvailable(at: now) }
+        case .granted: granted(receiver)
+        case .undecodable: change(receiver) { $0.undecodableLimitReached() }
+        case .consume: consumeInline(receiver)
+        case .runAgain: run(receiver)
+        default: break
+        }
+    }
+
+    func change(_ receiver: SimReceiver, _ report: (inout ReceiverMachine) -> Void) {
+        report(&receiver.machine)
+        run(receiver)
+    }
+
+    func run(_ receiver: SimReceiver) {
+        var count = 0
+        while let command = receiver.machine.nextCommand() {
+            note("  receiver \(receiver.index): \(Self.summary(of: command))")
+            check(.toldOnce, receiver.closeReason == nil, "a connection that has closed goes on")
+            perform(command, of: receiver)
+            if receiver.isAsking, receiver.answer != nil { return }
+            count += 1
+            guard count < 20_000 else { return violate(.progress, "a receiver's machine never stops giving commands") }
+        }
+    }
+
+    private func perform(_ command: ReceiverMachine.Command, of receiver: SimReceiver) {
+        let thread = receiver.thread
+        switch command {
+        case .read: read(receiver)
+        case .deliver(let frame): deliver(frame, to: receiver)
+        case .deliverAudio(let message): deliver(message, to: receiver)
+        case .deliverStatus(let status): deliver(status, to: receiver)
+        case .reserveRoom:
+            receiver.machine.reserved(servers[receiver.server].plan.usesDelegate ? .max : receiver.mailbox.reserve())
+        case .askForMemory(let byteCount): ask(receiver, for: byteCount)
+        case .withdrawRequestForMemory: withdrawRequest(of: receiver)
+        case .setDeadline(let deadline): setDeadline(deadline, of: receiver.registration, on: thread)
+        case .watchRoom(let watches): watchRoom(receiver.socket, watches)
+        case .writeRequests: writeRequests(receiver)
+        case .readToken(let count):
+            readScratch(receiver, count) { machine, bytes in machine.didReadToken(bytes, at: self.now) }
+        case .writeToken: writeToken(receiver)
+        case .present: present(receiver)
+        case .shutDownSending:
+            shutdownSending(receiver.socket)
+        case .shutDownReceiving:
+            coverage.count(.drainCutOff)
+            shutdownReceiving(receiver.socket)
+        case .discard: readScratch(receiver, 16 << 10) { machine, _ in machine.didDiscard() }
+        case .yield:
+            coverage.count(.turnYielded)
+            execute(.resume, for: .receiver(receiver.index), on: thread)
+        case .endDelivery: endDelivery(receiver, nil)
+        case .close(let reason): finish(receiver, reason)
+        }
+    }
+
+    private func read(_ receiver: SimReceiver) {
+        do throws(TransportError) {
+            let runs = try unsafe receiver.machine.readTargets()
+            switch unsafe receive(receiver.socket, into: runs.0, runs.1) {
+            case .bytes(0, _): receiver.machine.endOfStream()
+            case .bytes(let count, let isShort):
+                unsafe receiver.machine.didRead(count, into: runs.0.count, isShort: isShort, at: now)
+            case .wouldBlock: receiver.machine.wouldBlock(at: now)
+            case .failed(let failure): receiver.machine.readFailed(failure.errno)
+            }
+        } catch {
+            receiver.machine.readFailed(error)
+        }
+    }
+
+    private func readScratch(
+        _ receiver: SimReceiver,
+        _ capacity: Int,
+        _ take: (inout ReceiverMachine, Span<UInt8>) -> Void
+    ) {
+        let transfer = unsafe receive(receiver.socket, into: scratch(capacity), UnsafeMutableRawBufferPointer(start: nil, count: 0))
+        switch transfer {
+        case .bytes(0, _): receiver.machine.endOfStream()
+        case .bytes(let count, _): unsafe take(&receiver.machine, Span(_unsafeBytes: UnsafeRawBufferPointer(scratch(count))))
+        case .wouldBlock: receiver.machine.wouldBlock(at: now)
+        case .failed(let failure): receiver.machine.readFailed(failure.errno)
+        }
+    }
+
+    private func writeToken(_ receiver: SimReceiver) {
+        coverage.count(.handshake)
+        guard let tokens = servers[receiver.server].tokens else { return }
+        let transfer = unsafe tokens.own.withUnsafeBytes { unsafe send(receiver.socket, $0) }
+        if case .bytes(tokens.own.count, _) = transfer {
+            receiver.machine.didWriteToken(nil, at: now)
+        } else {
+            receiver.machine.didWriteToken(.lost(.brokenPipe), at: now)
+        }
+    }
+
+    private func writeRequests(_ receiver: SimReceiver) {
+        let bytes = receiver.machine.outbox.bytes
+        check(.requestsAreBounded, bytes.count <= 4096, "\(bytes.count) bytes of requests wait")
+        let transfer = unsafe bytes.withUnsafeBytes { unsafe send(receiver.socket, $0) }
+        if case .bytes(let count, _) = transfer {
+            receiver.machine.didWriteRequests(count)
+        } else {
+            receiver.machine.didWriteRequests(0)
+        }
+    }
+
+    // MARK: Memory
+
+    private func ask(_ receiver: SimReceiver, for bytes: Int) {
+        let (answer, effects) = budgets[receiver.budget].machine.ask(bytes)
+        receiver.requestedBytes = bytes
+        switch answer {
+        case .granted:
+            take(bytes, for: receiver)
+            if receiver.machine.memoryGranted(at: now) {
+                receiver.bodyGrant = bytes
+            } else {
+                giveBack(bytes, budget: receiver.budget)
+            }
+        case .waiting(let id):
+            coverage.count(.grantWaited)
+            receiver.request = id
+            budgets[receiver.budget].requests[id] = receiver.index
+        }
+        follow(effects, budget: receiver.budget)
+        checkBudget(receiver.budget)
+    }
+
+    private func take(_ bytes: Int, for receiver: SimReceiver) {
+        budgets[receiver.budget].granted += bytes
+        let limit = budgets[receiver.budget].machine.largestGrant
+        check(.budgetHolds, budgets[receiver.budget].granted <= limit, "more is granted than the budget has")
+    }
+
+    /// The budget has granted a request that waited; the receiver hears of it on its thread.
+    private func granted(_ receiver: SimReceiver) {
+        guard let bytes = receiver.grantsUnderWay.popLast() else { return }
+        receiver.request = nil
+        guard receiver.machine.memoryGranted(at: now) else {
+            giveBack(bytes, budget: receiver.budget)
+            return run(receiver)
+        }
+        receiver.bodyGrant = bytes
+        run(receiver)
+    }
+
+    private func withdrawRequest(of receiver: SimReceiver) {
+        guard let id = receiver.request else { return }
+        receiver.request = nil
+        budgets[receiver.budget].requests[id] = nil
+        follow(budgets[receiver.budget].machine.withdraw(id), budget: receiver.budget)
+    }
+
+    func giveBack(_ bytes: Int, budget: Int) {
+        guard bytes > 0 else { return }
+        budgets[budget].granted -= bytes
+        follow(budgets[budget].machine.giveBack(bytes), budget: budget)
+        checkBudget(budget)
+    }
+
+    private func follow(_ effects: BudgetMachine.Effects, budget: Int) {
+        for id in effects.evicted {
+            guard let index = budgets[budget].departed.removeValue(forKey: id) else { continue }
+            coverage.count(.eviction)
+            let receiver = receivers[index]
+            receiver.departed = nil
+            dropUnread(receiver)
+        }
+        for id in effects.granted {
+            guard let index = budgets[budget].requests.removeValue(forKey: id) else { continue }
+            let receiver = receivers[index]
+            take(receiver.requestedBytes, for: receiver)
+            receiver.grantsUnderWay.append(receiver.requestedBytes)
+            execute(.granted, for: .receiver(index), on: receiver.thread)
+        }
+    }
+
+    // MARK: Ending
+
+    private func endDelivery(_ receiver: SimReceiver, _ error: TransportError?) {
+        receiver.deliveryHasEnded = true
+        if let bytes = receiver.bodyGrant {
+            receiver.bodyGrant = nil
+            giveBack(bytes, budget: receiver.budget)
+        }
+        for waiter in receiver.mailbox.end(error) where waiter == receiver.frames.waiter { wakeFrames(receiver) }
+        for waiter in receiver.audio.end(nil) where waiter == receiver.audioConsumer.waiter { wakeAudio(receiver) }
+        for waiter in receiver.statuses.end(nil) where waiter == receiver.statusConsumer.waiter { wakeStatus(receiver) }
+    }
+
+    private func finish(_ receiver: SimReceiver, _ reason: CloseReason) {
+        check(.toldOnce, receiver.closeReason == nil, "a connection ends twice")
+        checkEnd(of: receiver, reason)
+        receiver.closeReason = reason
+        cancel(receiver.registration, on: receiver.thread)
+        close(receiver.socket)
+        budgets[receiver.budget].machine.leave(receiver.allowance)
+        keepUnread(receiver)
+        endDelivery(receiver, reason.error)
+        if receiver.frames.hasEnded { endFanOut(receiver, reason) }
+        connectionEnded(receiver)
+    }
+
+    /// Gives back the grants of what nobody has consumed, and keeps it as long as its memory is not needed.
+    private func keepUnread(_ receiver: SimReceiver) {
+        for bytes in receiver.grants.values { giveBack(bytes, budget: receiver.budget) }
+        receiver.grants.removeAll()
+        let weight = receiver.mailbox.weight + receiver.audio.weight
+        guard weight > 0, !receiver.isLetGo else { return }
+        let (id, effects) = budgets[receiver.budget].machine.depart(weight)
+        if let id {
+            receiver.departed = id
+            budgets[receiver.budget].departed[id] = receiver.index
+        } else {
+            dropUnread(receiver)
+        }
+        follow(effects, budget: receiver.budget)
+        checkBudget(receiver.budget)
+    }
+
+    private func dropUnread(_ receiver: SimReceiver) {
+        note("  receiver \(receiver.index): what was left unread is dropped")
+        receiver.wasDropped = true
+        let error = TransportError(.visitorDropped, "dropped")
+        for waiter in receiver.mailbox.discard(error).woken where waiter == receiver.frames.waiter {
+            wakeFrames(receiver)
+        }
+        for waiter in receiver.audio.discard(nil).woken where waiter == receiver.audioConsumer.waiter {
+            wakeAudio(receiver)
+        }
+    }
+
+    /// What was left is consumed, or nobody can consume it.
+    func forgetUnread(_ receiver: SimReceiver) {
+        guard let id = receiver.departed else { return }
+        receiver.departed = nil
+        budgets[receiver.budget].departed[id] = nil
+        follow(budgets[receiver.budget].machine.forget(id), budget: receiver.budget)
+    }
+
+    /// The program lets go of the connection.
+    func letGo(_ receiver: SimReceiver) {
+        guard !receiver.isLetGo else { return }
+        receiver.isLetGo = true
+        for bytes in receiver.grants.values { giveBack(bytes, budget: receiver.budget) }
+        receiver.grants.removeAll()
+        for waiter in receiver.mailbox.discard(nil).woken where waiter == receiver.frames.waiter { wakeFrames(receiver) }
+        for waiter in receiver.audio.discard(nil).woken where waiter == receiver.audioConsumer.waiter {
+            wakeAudio(receiver)
+        }
+        forgetUnread(receiver)
+        execute(.close(nil), for: .receiver(receiver.index), on: receiver.thread)
+    }
+
+    private static func summary(of command: ReceiverMachine.Command) -> String {
+        switch command {
+        case .deliver(let frame): "deliver frame \(frame.index)"
+        case .deliverAudio: "deliver audio"
+        default: "\(command)"
+        }
+    }
+}

@@ -1,0 +1,210 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// The program around a sender: it opens, offers, submits, waits and closes.
+extension World {
+    func perform(_ action: Plan.Action, sender index: Int) {
+        let sender = senders[index]
+        switch action {
+        case .appear:
+            execute(.open, for: .sender(index), on: sender.plan.thread)
+        case .leave(let reason):
+            sender.hasClosed = true
+            execute(.close(reason ?? .stoppedByUser), for: .sender(index), on: sender.plan.thread)
+        case .offer(let offering):
+            sender.runs.append(
+                SimSender.Run(
+                    left: offering.count,
+                    interval: offering.interval,
+                    length: offering.length,
+                    isStatic: offering.isStatic
+                )
+            )
+            offerNext(sender, run: sender.runs.count - 1)
+        case .audio(let count, let length):
+            for _ in 0..<count { sendAudio(sender, length: length) }
+        case .openWithin(let limit, let cancelledAfter):
+            openWithin(sender, limit, cancelledAfter)
+        case .cancelConsumer, .letGo:
+            cancelFrame(sender)
+        default:
+            performUploading(action, of: sender)
+        }
+    }
+
+    // MARK: Frames
+
+    /// Offers the next frame of a run.
+    func offerNext(_ sender: SimSender, run: Int) {
+        guard run < sender.runs.count, sender.runs[run].left > 0 else { return }
+        sender.runs[run].left -= 1
+        let plan = sender.runs[run]
+        if !plan.isStatic || sender.offers.isEmpty { sender.content += 1 }
+        sender.offers.append(
+            SimSender.Offer(
+                content: sender.content,
+                length: max(Content.headerByteCount, plan.length),
+                timestamp: now,
+                offeredAt: now
+            )
+        )
+        note("sender \(sender.index) offers frame \(sender.offers.count)")
+        if sender.plan.usesUploader {
+            offerToUploader(sender, UInt32(sender.offers.count))
+        } else {
+            submitDirectly(sender, UInt32(sender.offers.count))
+        }
+        if plan.left > 0 { schedule(.nextOffer(run: run), of: sender, after: max(1, plan.interval)) }
+    }
+
+    /// The message of a frame that was offered.
+    func message(_ sender: SimSender, _ number: UInt32, sequence: UInt64?) -> FrameMessage {
+        let offer = sender.offers[Int(number) - 1]
+        let identity = Content.Identity(
+            sender: sender.plan.identity,
+            number: number,
+            length: UInt32(offer.length),
+            content: offer.content
+        )
+        return FrameMessage(
+            jpeg: Content.bytes(identity, pool: pool),
+            bufferSize: BufferSize(width: 64, height: 64),
+            timestamp: offer.timestamp,
+            sequence: sequence
+        )
+    }
+
+    private func submitDirectly(_ sender: SimSender, _ number: UInt32) {
+        sender.ticket += 1
+        let ticket = sender.ticket
+        sender.submitted[ticket] = number
+        do {
+            try submit(message(sender, number, sequence: UInt64(number)), ticket: ticket, of: sender)
+        } catch {
+            sender.submitted[ticket] = nil
+            note("  refused: \(error.code)")
+        }
+    }
+
+    /// The lane says what became of a frame: once for each that was accepted.
+    func settled(_ settlement: SendLaneMachine.Settlement, of sender: SimSender) {
+        note("  frame of ticket \(settlement.ticket): \(settlement.error.map { "\($0.code)" } ?? "sent")")
+        sender.settled += 1
+        if sender.plan.usesUploader { return uploadSettled(settlement, of: sender) }
+        check(
+            .toldOnce,
+            sender.submitted.removeValue(forKey: settlement.ticket) != nil,
+            "sender \(sender.index) is told twice what became of a frame"
+        )
+    }
+
+    /// The task that sends a frame is cancelled.
+    private func cancelFrame(_ sender: SimSender) {
+        guard !sender.plan.usesUploader, let ticket = sender.submitted.keys.max() else { return }
+        coverage.count(.cancelled)
+        if let settlement = sender.lane.cancel(ticket) { settled(settlement, of: sender) }
+        check(.promptness, sender.submitted[ticket] == nil, "a cancelled send goes on waiting")
+    }
+
+    private func sendAudio(_ sender: SimSender, length: Int) {
+        sender.audioNumber += 1
+        let bytes = max(Content.headerByteCount, length) & ~3
+        let identity = Content.Identity(
+            sender: sender.plan.identity,
+            isAudio: true,
+            number: sender.audioNumber,
+            length: UInt32(bytes),
+            content: 0
+        )
+        let audio = AudioMessage(
+            kind: .app,
+            sampleRate: 48_000,
+            channels: 2,
+            timestamp: now,
+            sequence: UInt64(sender.audioNumber),
+            samples: Content.bytes(identity, pool: pool)
+        )
+        guard (try? submit(audio, of: sender)) != nil else { return }
+        coverage.count(.audio)
+    }
+
+    // MARK: Opening
+
+    private func openWithin(_ sender: SimSender, _ limit: UInt64, _ cancelledAfter: UInt64?) {
+        sender.lastWaiter += 1
+        let id = sender.lastWaiter
+        sender.waiters.append(SimSender.Waiter(id: id, deadline: now + limit))
+        execute(.openWithin(id, limit), for: .sender(sender.index), on: sender.plan.thread)
+        schedule(.openingIsDue(id), of: sender, after: limit + 5_000_000)
+        if let cancelledAfter { schedule(.cancelOpening(id), of: sender, after: cancelledAfter) }
+    }
+
+    func settle(_ waiter: Int, _ error: TransportError?, of sender: SimSender) {
+        guard let index = sender.waiters.firstIndex(where: { $0.id == waiter }) else {
+            return violate(.toldOnce, "a caller is told that nobody knows")
+        }
+        check(.toldOnce, !sender.waiters[index].isSettled, "a caller is told twice that the connection has opened")
+        sender.waiters[index].isSettled = true
+        if error?.code == .openTimedOut {
+            coverage.count(.openTimeout)
+            let deadline = sender.waiters[index].deadline ?? 0
+            check(.promptness, now >= deadline, "an opening timed out before its limit")
+        }
+    }
+
+    /// A time of the program has come.
+    func step(_ timer: ProgramTimer, of sender: SimSender) {
+        switch timer {
+        case .nextOffer(let run): offerNext(sender, run: run)
+        case .cancelOpening(let id):
+            guard let waiter = sender.waiters.first(where: { $0.id == id }), !waiter.isSettled else { return }
+            coverage.count(.cancelled)
+            if let index = sender.waiters.firstIndex(where: { $0.id == id }) { sender.waiters[index].cancelledAt = now }
+            execute(.abandonOpening(id), for: .sender(sender.index), on: sender.plan.thread)
+            schedule(.openingIsDue(id), of: sender, after: 3_000_000)
+        case .openingIsDue(let id):
+            let isSettled = sender.waiters.first { $0.id == id }?.isSettled ?? true
+            check(.promptness, isSettled, "sender \(sender.index): an opening goes on waiting after its limit")
+        default: stepUploading(timer, of: sender)
+        }
+    }
+
+    // MARK: What the machine tells
+
+    func tell(_ news: SenderMachine.News, of sender: SimSender) {
+        switch news {
+        case .state(let state):
+            check(.toldOnce, sender.states.last != state, "a state is told twice")
+            if state == .connected, sender.states.contains(.connected) { coverage.count(.reconnect) }
+            sender.states.append(state)
+        case .terms(let terms):
+            check(.order, terms.revision > sender.terms.revision, "terms are told out of order")
+            if terms.connection != sender.terms.connection {
+                let isNew = terms.preferences == .init() && !terms.isPaused && terms.wants == .pictures
+                check(.preferencesEndWithReceiver, isNew, "a new receiver has terms that it did not state: \(terms)")
+            }
+            sender.terms = terms
+            termsChanged(of: sender)
+        case .hello(let hello): sender.hello = hello
+        case .ended(let reason):
+            check(.toldOnce, sender.closeReason == nil, "the end is told twice")
+            sender.closeReason = reason
+            senderEnded(sender, reason)
+        case .event, .request, .skippedRequest: break
+        }
+    }
+
+    private func senderEnded(_ sender: SimSender, _ reason: CloseReason) {
+        if sender.timer >= 0 {
+            cancel(sender.timer, on: sender.plan.thread)
+            sender.timer = -1
+        }
+        if sender.uploadTimer >= 0 {
+            cancel(sender.uploadTimer, on: sender.plan.thread)
+            sender.uploadTimer = -2
+        }
+        let isAskedFor = sender.hasClosed || sender.hasReadStop || !sender.plan.reopens || sender.tokens != nil
+        check(.reasons, isAskedFor, "sender \(sender.index) ends for good by itself: \(reason)")
+        uploaderConnectionEnded(sender)
+    }
+}

@@ -1,0 +1,237 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// The shell of a server, and the program that starts, drains and closes it.
+extension World {
+    /// Adds a server to the history; it does not listen yet.
+    func addServer(_ plan: ServerPlan, _ all: Plan) -> Int {
+        serverPlans.append((plan, all.places[plan.place].usesTokens, -1))
+        return serverPlans.count - 1
+    }
+
+    /// The server that a program has at present.
+    private func server(of program: Int) -> SimServer? {
+        let index = serverPlans[program].current
+        return index < 0 ? nil : servers[index]
+    }
+
+    func perform(_ action: Plan.Action, server program: Int) {
+        if case .appear = action { return startServer(program) }
+        guard let server = server(of: program) else { return }
+        switch action {
+        case .leave: close(server)
+        case .drain: drain(server)
+        case .pace(let pace):
+            server.pace = pace
+            for (_, index) in server.connections { wakeConsumer(receivers[index]) }
+            if server.current >= 0 { wakeConsumer(receivers[server.current]) }
+        default:
+            // What is left is for the connection that was taken last.
+            if server.current >= 0 { perform(action, receiver: receivers[server.current]) }
+        }
+    }
+
+    private func startServer(_ program: Int) {
+        if let server = server(of: program), !server.isClosed { return }
+        let (plan, usesTokens, _) = serverPlans[program]
+        guard let socket = listen(at: plan.place, isOurs: true, backlog: 8) else { return }
+        if serverPlans[program].current >= 0 { coverage.count(.restart) }
+        let tokens = usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
+        let server = SimServer(plan, index: servers.count, socket: socket, tokens: tokens)
+        servers.append(server)
+        serverPlans[program].current = server.index
+        note("server \(server.index) listens at place \(plan.place)")
+        execute(.start, for: .server(server.index), on: plan.thread)
+        consumeConnections(server)
+    }
+
+    /// Closes a server; its place is free when this returns.
+    func close(_ server: SimServer) {
+        guard !server.isClosed else { return }
+        server.isClosed = true
+        stopListening(server)
+        check(.reusableAtOnce, places[server.plan.place].listener < 0, "the place is taken after the server was closed")
+        execute(.close(nil), for: .server(server.index), on: server.plan.thread)
+    }
+
+    private func drain(_ server: SimServer) {
+        guard !server.isClosed else { return }
+        coverage.count(.drain)
+        server.isClosed = true
+        server.isDraining = true
+        execute(.drain, for: .server(server.index), on: server.plan.thread)
+    }
+
+    private func stopListening(_ server: SimServer) {
+        guard server.socket >= 0 else { return }
+        close(server.socket)
+        server.socket = -1
+    }
+
+    // MARK: The machine
+
+    func run(_ task: SimThread.Task, of server: SimServer) {
+        switch task {
+        case .start:
+            guard server.socket >= 0 else { return }
+            server.registration = register(.server(server.index), socket: server.socket, on: server.plan.thread)
+        case .close: change(server) { $0.close() }
+        case .drain: change(server) { $0.drain() }
+        case .accept: change(server) { $0.resume() }
+        case .taken(let id): change(server) { $0.taken(id) }
+        default: break
+        }
+    }
+
+    func change(_ server: SimServer, _ report: (inout ListenerMachine) -> Void) {
+        report(&server.machine)
+        // What is carried out may bring about further events: their commands come after those that are there.
+        guard !server.isRunning else { return }
+        server.isRunning = true
+        defer { server.isRunning = false }
+        var count = 0
+        while let command = server.machine.nextCommand() {
+            note("  server \(server.index): \(command)")
+            perform(command, of: server)
+            count += 1
+            guard count < 10_000 else { return violate(.progress, "a listener never stops giving commands") }
+        }
+    }
+
+    private func perform(_ command: ListenerMachine.Command, of server: SimServer) {
+        let thread = server.plan.thread
+        switch command {
+        case .accept: accept(server)
+        case .admit(let id): admit(server, id)
+        case .turnAway:
+            coverage.count(.refusedConnection)
+            if server.accepted >= 0 { close(server.accepted) }
+            server.accepted = -1
+        case .setDeadline(let deadline):
+            if server.timer < 0 { server.timer = register(.server(server.index), socket: -1, on: thread) }
+            setDeadline(deadline, of: server.timer, on: thread)
+        case .yield: execute(.accept, for: .server(server.index), on: thread)
+        case .stopListening(let error):
+            if server.registration >= 0 { cancel(server.registration, on: thread) }
+            if server.timer >= 0 { cancel(server.timer, on: thread) }
+            (server.registration, server.timer) = (-1, -1)
+            stopListening(server)
+            for waiter in server.mailbox.end(error) where waiter == server.waiter { wakeConnectionConsumer(server) }
+        case .closeConnections:
+            for index in server.connections.values.sorted() { change(receivers[index]) { $0.close(nil, at: now) } }
+        case .drainConnections:
+            for index in server.connections.values.sorted() { change(receivers[index]) { $0.drain(at: now) } }
+        case .dropVisitor(let id): dropVisitor(server, id)
+        case .finished:
+            check(.toldOnce, !server.isFinished, "a server ends twice")
+            server.isFinished = true
+        }
+    }
+
+    private func accept(_ server: SimServer) {
+        guard server.socket >= 0 else { return server.machine.wouldBlock() }
+        turn.accepts += 1
+        switch accept(server.socket, isOurs: true) {
+        case .success(let socket):
+            server.accepted = socket
+            server.machine.accepted(isAdmitted: true)
+        case .failure(let failure):
+            switch failure.failure {
+            case .again: server.machine.wouldBlock()
+            case .aborted: server.machine.acceptAborted()
+            default: server.machine.acceptFailed(failure.failure.errno, isMisuse: false, at: now)
+            }
+        }
+    }
+
+    private func admit(_ server: SimServer, _ id: Int) {
+        let socket = server.accepted
+        server.accepted = -1
+        guard socket >= 0 else { return violate(.order, "a connection is admitted that was not accepted") }
+        let budget = server.plan.budget
+        let allowance = budgets[budget].machine.join(connections: server.limits.connections)
+        let receiver = SimReceiver(
+            server: server,
+            index: receivers.count,
+            id: id,
+            socket: socket,
+            allowance: allowance,
+            largestGrant: budgets[budget].machine.largestGrant,
+            pool: pool
+        )
+        receivers.append(receiver)
+        server.connections[id] = receiver.index
+        sockets[socket].capacity = receiver.requestCapacity
+        receiver.registration = register(.receiver(receiver.index), socket: socket, on: server.plan.thread)
+        change(receiver) { $0.start(at: now) }
+    }
+
+    /// A connection has ended.
+    func connectionEnded(_ receiver: SimReceiver) {
+        let server = servers[receiver.server]
+        server.connections[receiver.id] = nil
+        change(server) { $0.ended(receiver.id, wasReady: receiver.isPresented) }
+    }
+
+    private func dropVisitor(_ server: SimServer, _ id: Int) {
+        coverage.count(.visitorDropped)
+        guard let index = server.mailbox.removeFirst(where: { self.receivers[$0].id == id }) else { return }
+        letGo(receivers[index])
+    }
+
+    // MARK: The program takes connections
+
+    /// A connection is given to the program.
+    func present(_ receiver: SimReceiver) {
+        let server = servers[receiver.server]
+        check(.presentedOnce, !receiver.isPresented, "a connection is presented twice")
+        check(.presentedOnce, server.presented.last ?? 0 < receiver.id || server.tokens != nil, "out of order")
+        receiver.isPresented = true
+        server.presented.append(receiver.id)
+        if server.plan.usesDelegate {
+            server.current = receiver.index
+            receiver.isTaken = true
+            return
+        }
+        server.machine.queued(receiver.id)
+        let (isAccepted, woken) = server.mailbox.put(receiver.index)
+        if !isAccepted { server.machine.taken(receiver.id) }
+        let limit = 2 * server.limits.connections
+        check(.visitorsAreBounded, server.mailbox.count <= limit, "\(server.mailbox.count) connections wait to be taken")
+        if let woken, woken == server.waiter { wakeConnectionConsumer(server) }
+        change(server) { _ in }
+    }
+
+    private func wakeConnectionConsumer(_ server: SimServer) {
+        schedule(.connectionConsumer, .server(server.index), after: random.time(in: 1_000...40_000))
+    }
+
+    func step(_ timer: ProgramTimer, of server: SimServer) {
+        guard case .connectionConsumer = timer else { return }
+        if let waiter = server.waiter {
+            server.waiter = nil
+            switch server.mailbox.takeDelivery(for: waiter) {
+            case .element(let taken): take(receivers[taken.element], server)
+            case .end:
+                server.hasEnded = true
+                return
+            }
+        }
+        consumeConnections(server)
+    }
+
+    func consumeConnections(_ server: SimServer) {
+        guard server.takesConnections, !server.hasEnded, server.waiter == nil else { return }
+        while let taken = server.mailbox.take() { take(receivers[taken.element], server) }
+        let waiter = server.mailbox.makeWaiter()
+        server.waiter = waiter
+        if server.mailbox.wait(waiter) { wakeConnectionConsumer(server) }
+    }
+
+    private func take(_ receiver: SimReceiver, _ server: SimServer) {
+        execute(.taken(receiver.id), for: .server(server.index), on: server.plan.thread)
+        receiver.isTaken = true
+        server.current = receiver.index
+        startConsumers(receiver)
+    }
+}

@@ -1,0 +1,255 @@
+internal import FrameSocket
+internal import FrameTransport
+internal import FrameWire
+internal import TurboJPEG
+
+/// The shell of an uploader: its queue that encodes, its timer, and the program that offers, configures and finishes.
+extension World {
+    /// Makes the uploader of a sender, unless it is there.
+    private func makeUploader(_ sender: SimSender) {
+        guard sender.uploader == nil else { return }
+        let configuration = SampleUploader.Configuration(
+            pacing: Self.pacing(sender.plan.pacing),
+            maximumMemory: sender.plan.maximumMemory
+        )
+        sender.pacing = sender.plan.pacing
+        sender.uploader = UploaderMachine(configuration)
+        let terms = sender.terms
+        handle(sender) { $0.termsChanged(terms, at: now) }
+        execute(.open, for: .sender(sender.index), on: sender.plan.thread)
+        if sender.closeReason != nil { handle(sender) { $0.close(at: now) } }
+    }
+
+    private static func pacing(_ choice: Plan.PacingChoice) -> Pacing {
+        switch choice {
+        case .everyFrame: .everyFrame
+        case .every(let n): .every(n)
+        case .framesPerSecond(let rate): .framesPerSecond(rate)
+        case .adaptive(let still, let motion): .adaptive(still: still, motion: motion)
+        case .skippingUnchanged(let keepAlive):
+            Pacing.everyFrame.skippingUnchanged(keepAlive: keepAlive.map { .nanoseconds(Int64($0)) })
+        }
+    }
+
+    /// Reports something to the machine, and does what follows.
+    @discardableResult
+    private func handle<Result>(_ sender: SimSender, _ event: (inout UploaderMachine) -> Result) -> Result? {
+        // Taken out, so that it is not copied at its first change.
+        guard var uploader = sender.uploader.take() else { return nil }
+        let result = event(&uploader)
+        let effects = uploader.takeEffects()
+        let held = uploader.heldBytes
+        sender.uploader = uploader
+        if let limit = sender.plan.maximumMemory {
+            check(.memoryLimit, held <= limit, "uploader \(sender.index) holds \(held) bytes of \(limit)")
+        }
+        if let message = effects.message { submit(message, of: sender) }
+        if effects.startsTurn {
+            check(.oneFrameAtATime, !sender.hasTurn, "uploader \(sender.index) asks for two turns at once")
+            sender.hasTurn = true
+            schedule(.turn, of: sender, after: random.time(in: 1_000...100_000))
+        }
+        if effects.setsTimer { setTimer(sender) }
+        for id in effects.finished { finished(id, of: sender) }
+        return result
+    }
+
+    // MARK: Frames
+
+    func offerToUploader(_ sender: SimSender, _ number: UInt32) {
+        makeUploader(sender)
+        let offer = sender.offers[Int(number) - 1]
+        let message = message(sender, number, sequence: nil)
+        let frame = UploadFrame(
+            .jpeg(message.jpeg, message.bufferSize),
+            timestamp: offer.timestamp,
+            offeredAt: now
+        )
+        guard let admission = handle(sender, { $0.offer(frame, at: now) }) else { return }
+        switch admission {
+        case .decided(let outcome): decided(outcome, number, of: sender)
+        case .compare(var frame):
+            frame.digest = Self.digest(offer.content)
+            // Hashing takes its time on the program's thread; others may be faster.
+            if random.chance(70) { return admit(frame, number, of: sender) }
+            sender.comparing.append((frame, number))
+            schedule(.admit, of: sender, after: random.time(in: 1_000...40_000_000))
+        }
+    }
+
+    private func admit(_ frame: UploadFrame, _ number: UInt32, of sender: SimSender) {
+        guard let outcome = handle(sender, { $0.admit(frame, at: now) }) else { return }
+        decided(outcome, number, of: sender)
+    }
+
+    private static func digest(_ content: UInt32) -> UInt64 { UInt64(content) &* 0x9e37_79b9_7f4a_7c15 }
+
+    private func decided(_ outcome: SampleUploader.Outcome, _ number: UInt32, of sender: SimSender) {
+        note("  frame \(number): \(outcome)")
+        switch outcome {
+        case .taken: break
+        case .deferred(let cause):
+            coverage.count(cause == .paced ? .pacedFrame : .deferredFrame)
+            if sender.closeReason != nil { handle(sender) { $0.close(at: now) } }
+        case .dropped(.overMemoryBudget):
+            coverage.count(.overBudgetFrame)
+            sender.unsendable.insert(number)
+        case .dropped(.unchanged): coverage.count(.unchangedFrame)
+        case .dropped: break
+        }
+    }
+
+    private func submit(_ message: FrameMessage, of sender: SimSender) {
+        sender.ticket += 1
+        let ticket = sender.ticket
+        sender.submitted[ticket] = 0
+        do {
+            try submit(message, ticket: ticket, of: sender)
+        } catch {
+            sender.submitted[ticket] = nil
+            note("  refused: \(error.code)")
+            let cause = Self.cause(error)
+            handle(sender) { $0.sent(cause, at: now) }
+        }
+    }
+
+    func uploadSettled(_ settlement: SendLaneMachine.Settlement, of sender: SimSender) {
+        let isKnown = sender.submitted.removeValue(forKey: settlement.ticket) != nil
+        check(.toldOnce, isKnown, "uploader \(sender.index) is told twice what became of a frame")
+        let cause = settlement.error.map { Self.cause($0) }
+        handle(sender) { $0.sent(cause, at: now) }
+    }
+
+    private static func cause(_ error: TransportError) -> DropCause {
+        switch error.code {
+        case .closed: .notConnected
+        case .paused: .paused
+        case .notWanted: .notWanted
+        case .busy: .superseded
+        default: .connectionLost
+        }
+    }
+
+    // MARK: Encoding
+
+    func stepUploading(_ timer: ProgramTimer, of sender: SimSender) {
+        switch timer {
+        case .turn:
+            sender.hasTurn = false
+            // Its clock was read before the lock was had, as that of an offer is.
+            let before = now - random.time(in: 0...20_000)
+            guard let job = handle(sender, { $0.beginTurn(at: before) }) ?? nil else { return }
+            check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
+            sender.job = job
+            schedule(.encoded, of: sender, after: sender.plan.encodingTime)
+        case .encoded: encoded(sender)
+        case .admit:
+            guard !sender.comparing.isEmpty else { return }
+            let (frame, number) = sender.comparing.removeFirst()
+            admit(frame, number, of: sender)
+        case .cancelFinish(let id): cancelFinish(id, of: sender)
+        case .finishIsDue(let id):
+            check(.promptness, !sender.finishers.contains(id), "uploader \(sender.index): finish waits for too long")
+        default: break
+        }
+    }
+
+    private func encoded(_ sender: SimSender) {
+        guard let job = sender.job, let content = job.content, case .jpeg(let jpeg, let size) = content else { return }
+        sender.job = nil
+        let identity = jpeg.withBytes { Content.identify($0) }
+        let digest = Self.digest(identity?.content ?? 0)
+        let result: EncodingResult
+        if sender.encoderFails {
+            coverage.count(.encodingFailed)
+            sender.unsendable.insert(identity?.number ?? 0)
+            result = .failed(TurboJPEGError(.encodeFailed, "The simulated encoder fails."))
+        } else if case .against(digest) = job.comparison {
+            coverage.count(.unchangedFrame)
+            result = .unchanged(content, digest: digest)
+        } else {
+            let image = EncodedImage(jpeg: jpeg, bufferSize: size, orientation: job.orientation)
+            result = .encoded(image, digest: job.comparison == .none ? nil : digest)
+        }
+        handle(sender) { $0.encoded(result, at: now) }
+    }
+
+    // MARK: The program
+
+    func performUploading(_ action: Plan.Action, of sender: SimSender) {
+        guard sender.plan.usesUploader else { return }
+        makeUploader(sender)
+        switch action {
+        case .configure(let pacing):
+            sender.pacing = pacing
+            guard var configuration = sender.uploader?.ownConfiguration else { return }
+            configuration.pacing = Self.pacing(pacing)
+            handle(sender) { $0.update(configuration, at: now) }
+        case .requestFrame:
+            allowRepeat(sender)
+            handle(sender) { $0.requestFrame(at: now) }
+        case .encoderFails(let fails): sender.encoderFails = fails
+        case .finish(let cancelledAfter):
+            sender.lastWaiter += 1
+            let id = sender.lastWaiter
+            coverage.count(.finished)
+            sender.finishers.insert(id)
+            sender.finisherOffers[id] = sender.offers.count
+            handle(sender) { $0.finish(UInt64(id), at: now) }
+            schedule(.finishIsDue(id), of: sender, after: 60_000_000_000)
+            if let cancelledAfter { schedule(.cancelFinish(id), of: sender, after: cancelledAfter) }
+        default: break
+        }
+    }
+
+    private func finished(_ id: UInt64, of sender: SimSender) {
+        check(.toldOnce, sender.finishers.remove(Int(id)) != nil, "a caller of finish is told twice")
+    }
+
+    private func cancelFinish(_ id: Int, of sender: SimSender) {
+        guard sender.finishers.remove(id) != nil else { return }
+        coverage.count(.cancelled)
+        handle(sender) { $0.cancelFinish(UInt64(id)) }
+    }
+
+    /// A repeat has a reason on the connection that there is.
+    private func allowRepeat(_ sender: SimSender) {
+        guard sender.socket >= 0, sockets[sender.socket].monitor >= 0 else { return }
+        monitors[sockets[sender.socket].monitor].hasReasonToRepeat = true
+        monitors[sockets[sender.socket].monitor].reasonAt = now
+    }
+
+    // MARK: What the connection tells
+
+    func termsChanged(of sender: SimSender) {
+        let terms = sender.terms
+        handle(sender) { $0.termsChanged(terms, at: now) }
+        guard let uploader = sender.uploader else { return }
+        let isOwn = uploader.configuration.pacing == uploader.ownConfiguration.pacing
+            && uploader.configuration.quality == uploader.ownConfiguration.quality
+        check(
+            .preferencesEndWithReceiver,
+            isOwn || terms.preferences != .init(),
+            "uploader \(sender.index) does what a receiver preferred that has gone"
+        )
+    }
+
+    func uploaderConnectionEnded(_ sender: SimSender) {
+        handle(sender) { $0.close(at: now) }
+    }
+
+    // MARK: The timer
+
+    private func setTimer(_ sender: SimSender) {
+        let thread = sender.plan.thread
+        guard sender.uploadTimer != -2 else { return }
+        if sender.uploadTimer < 0 {
+            sender.uploadTimer = register(.uploader(sender.index), socket: -1, on: thread)
+        }
+        setDeadline(sender.uploader?.timer, of: sender.uploadTimer, on: thread)
+    }
+
+    func uploadDeadlinePassed(_ index: Int) {
+        handle(senders[index]) { $0.deadlinePassed(at: now) }
+    }
+}

@@ -1,0 +1,109 @@
+/// How a call on a simulated socket failed.
+enum SocketFailure {
+    case reset
+    case brokenPipe
+    case refused
+    case noEntry
+    case again
+    case inProgress
+    case aborted
+    case noDescriptors
+    case addressInUse
+}
+
+/// What a read or write came back with.
+enum SocketTransfer {
+    /// So many bytes; 0 from a read is the end. Short if the socket is empty or full now.
+    case bytes(Int, isShort: Bool)
+    case wouldBlock
+    case failed(SocketFailure)
+}
+
+/// What a socket is reported to be ready for.
+struct SocketReadiness: OptionSet {
+    let rawValue: UInt8
+
+    static let readable = SocketReadiness(rawValue: 1)
+    static let writable = SocketReadiness(rawValue: 2)
+    static let hangup = SocketReadiness(rawValue: 4)
+}
+
+/// Who hears of a change.
+enum SocketWatcher {
+    case nobody
+    /// An I/O thread, on behalf of one of its registrations.
+    case thread(Int, registration: Int)
+    /// A program that is not of this package.
+    case peer(Int)
+}
+
+/// One end of a stream, or a socket that listens.
+struct SimSocket {
+    enum Phase {
+        case fresh
+        case listening(place: Int)
+        case connecting(place: Int)
+        case connected
+        case failed(SocketFailure)
+    }
+
+    var isOpen = false
+    var isTCP = false
+    var phase = Phase.fresh
+    /// The other end; -1 if there is none any more. A TCP socket that has connected to itself is its own.
+    var peer = -1
+    /// Whether a process of this package holds it, so that it counts among the descriptors.
+    var isOurs = false
+    /// What this end may read.
+    var inbound = Pipe()
+    /// How many bytes of this end may be unread at the other.
+    var capacity = 0
+    var hasShutSending = false
+    var hasShutReceiving = false
+    var peerHasEnded = false
+    /// A reset, which is reported once what is visible has been read.
+    var failure: SocketFailure?
+    /// A write found it full: its room is a change.
+    var isBlocked = false
+    var hasArrivalScheduled = false
+    var watcher = SocketWatcher.nobody
+    var watchesRoom = false
+    /// Whether it is in its thread's list of changes already.
+    var isReported = false
+    /// Connections that wait to be accepted, if it listens.
+    var backlog: [Int] = []
+    var backlogLimit = 0
+    /// What follows the connection, if a sender of this package has it; -1 if nothing does.
+    var monitor = -1
+    /// The other end, also once that has gone.
+    var formerPeer = -1
+    /// Whether the connection was reset, so that its end says nothing of what the peer meant.
+    var wasBroken = false
+    var random = Random(seed: 0)
+
+    /// Whether the end of the stream can be read.
+    var isAtEnd: Bool { inbound.count == 0 && (peerHasEnded || hasShutReceiving) }
+
+    mutating func reuse(isTCP: Bool, isOurs: Bool, capacity: Int, random: Random) {
+        var (pipe, waiting) = (inbound, backlog)
+        pipe.removeAll()
+        waiting.removeAll(keepingCapacity: true)
+        // The memory of both stays from one history to the next.
+        inbound = Pipe()
+        self = SimSocket()
+        (inbound, backlog) = (pipe, waiting)
+        (self.isTCP, self.isOurs, self.capacity, self.random) = (isTCP, isOurs, capacity, random)
+        isOpen = true
+    }
+}
+
+/// A path or a port of the loopback address.
+struct Place {
+    var isPort = false
+    /// The socket that listens there; -1 for none.
+    var listener = -1
+    /// Whether connects hang, as to a firewalled port.
+    var hangs = false
+    /// Whether the port lies where the system takes local ports from, so that a connect may meet itself.
+    var isEphemeral = false
+}

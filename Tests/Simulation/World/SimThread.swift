@@ -1,0 +1,232 @@
+internal import FrameTransport
+
+/// Whom an I/O thread calls.
+enum Owner: Hashable {
+    case server(Int)
+    case receiver(Int)
+    case sender(Int)
+    case uploader(Int)
+}
+
+/// An I/O thread: what was submitted to it, which sockets have changed, which deadlines run.
+///
+/// A turn runs the work that was submitted before it, then the reports, then the deadlines, as `IOThread` does.
+struct SimThread {
+    /// Work that was submitted to the thread.
+    struct Work {
+        let owner: Owner
+        let task: Task
+    }
+
+    struct Registration {
+        let owner: Owner
+        /// -1 for deadlines alone.
+        let socket: Int
+        var deadline: UInt64?
+        /// The time of its entry among the deadlines.
+        var scheduled: UInt64?
+        var isCancelled = false
+    }
+
+    enum Phase {
+        case asleep
+        case tasks(Int)
+        case reports(Int)
+        case deadlines
+    }
+
+    var phase = Phase.asleep
+    var inbox: [Work] = []
+    var running: [Work] = []
+    var changed: [Int] = []
+    var reports: [(registration: Int, readiness: SocketReadiness)] = []
+    var registrations: [Registration] = []
+    /// The event that the thread waits for; `nil` if none is scheduled.
+    var wakesAt: UInt64?
+    var turns = 0
+    var deadlines = DeadlineHeap()
+    /// How many registrations there are.
+    var liveRegistrations = 0
+
+    mutating func reset() {
+        phase = .asleep
+        inbox.removeAll(keepingCapacity: true)
+        running.removeAll(keepingCapacity: true)
+        changed.removeAll(keepingCapacity: true)
+        reports.removeAll(keepingCapacity: true)
+        registrations.removeAll(keepingCapacity: true)
+        deadlines = DeadlineHeap()
+        wakesAt = nil
+        turns = 0
+        liveRegistrations = 0
+    }
+
+    /// Notes that a socket has changed.
+    mutating func sawChange(of socket: Int, at now: UInt64) {}
+
+    mutating func beginTurn() {
+        turns += 1
+        swap(&inbox, &running)
+        inbox.removeAll(keepingCapacity: true)
+        phase = .tasks(0)
+    }
+
+    mutating func schedule(_ deadline: UInt64, of registration: Int) {
+        if let scheduled = registrations[registration].scheduled, scheduled <= deadline { return }
+        registrations[registration].scheduled = deadline
+        deadlines.set(deadline, token: UInt64(registration))
+    }
+
+    /// Takes out a registration whose deadline has passed.
+    mutating func takeDeadline(upTo now: UInt64) -> Int? {
+        while let token = deadlines.popFirst(upTo: now) {
+            let registration = Int(token)
+            registrations[registration].scheduled = nil
+            guard let deadline = registrations[registration].deadline else { continue }
+            if deadline <= now {
+                registrations[registration].deadline = nil
+                return registration
+            }
+            schedule(deadline, of: registration)
+        }
+        return nil
+    }
+
+    var isAsleep: Bool { if case .asleep = phase { true } else { false } }
+}
+
+/// What the threads do.
+extension World {
+    /// The most reports that one call of the poller returns.
+    private static let reportsPerTurn = 64
+
+    func register(_ owner: Owner, socket: Int, on thread: Int) -> Int {
+        let registration = threads[thread].registrations.count
+        threads[thread].registrations.append(SimThread.Registration(owner: owner, socket: socket))
+        threads[thread].liveRegistrations += 1
+        if socket >= 0 { watch(socket, for: .thread(thread, registration: registration)) }
+        return registration
+    }
+
+    func cancel(_ registration: Int, on thread: Int) {
+        guard !threads[thread].registrations[registration].isCancelled else { return }
+        threads[thread].registrations[registration].isCancelled = true
+        threads[thread].registrations[registration].deadline = nil
+        threads[thread].deadlines.remove(UInt64(registration))
+        threads[thread].liveRegistrations -= 1
+        let socket = threads[thread].registrations[registration].socket
+        if socket >= 0 { unwatch(socket) }
+    }
+
+    /// Sets or clears a deadline; one that moves later leaves its entry among the deadlines, as `IOThread` does.
+    func setDeadline(_ deadline: UInt64?, of registration: Int, on thread: Int) {
+        guard !threads[thread].registrations[registration].isCancelled else { return }
+        threads[thread].registrations[registration].deadline = deadline
+        guard let deadline else { return }
+        threads[thread].schedule(deadline, of: registration)
+        let (entries, live) = (threads[thread].deadlines.count, threads[thread].liveRegistrations)
+        check(.oneDeadlineEach, entries <= live, "\(entries) deadlines of \(live) registrations")
+        if threads[thread].isAsleep { sleep(thread, until: deadline) }
+    }
+
+    /// Submits work to a thread, from whichever thread.
+    func execute(_ task: SimThread.Task, for owner: Owner, on thread: Int) {
+        threads[thread].inbox.append(SimThread.Work(owner: owner, task: task))
+        wake(thread)
+    }
+
+    /// Sees to it that a thread that sleeps begins a turn.
+    func wake(_ thread: Int) {
+        guard threads[thread].isAsleep else { return }
+        sleep(thread, until: soon(500...10_000))
+    }
+
+    private func sleep(_ thread: Int, until time: UInt64) {
+        let time = max(time, now)
+        if let next = threads[thread].wakesAt, next <= time { return }
+        threads[thread].wakesAt = time
+        events.schedule(.thread, thread, at: time)
+    }
+
+    /// A thread does its next piece of work; `time` is that of the event.
+    func stepThread(_ thread: Int) {
+        // An earlier event took this one's place.
+        guard threads[thread].wakesAt == now else { return }
+        threads[thread].wakesAt = nil
+        if threads[thread].isAsleep { beginTurn(thread) }
+        while true {
+            switch threads[thread].phase {
+            case .asleep:
+                return
+            case .tasks(let index) where index < threads[thread].running.count:
+                threads[thread].phase = .tasks(index + 1)
+                let work = threads[thread].running[index]
+                call(work.owner) { self.run(work.task, of: work.owner) }
+                return goOn(thread)
+            case .tasks:
+                collectReports(thread)
+            case .reports(let index) where index < threads[thread].reports.count:
+                threads[thread].phase = .reports(index + 1)
+                let report = threads[thread].reports[index]
+                let registration = threads[thread].registrations[report.registration]
+                guard !registration.isCancelled else { continue }
+                call(registration.owner) { self.becameReady(report.readiness, registration.owner) }
+                return goOn(thread)
+            case .reports:
+                threads[thread].phase = .deadlines
+            case .deadlines:
+                if let registration = threads[thread].takeDeadline(upTo: now) {
+                    let owner = threads[thread].registrations[registration].owner
+                    call(owner) { self.deadlinePassed(owner) }
+                    return goOn(thread)
+                }
+                endTurn(thread)
+            }
+        }
+    }
+
+    private func goOn(_ thread: Int) {
+        threads[thread].wakesAt = now + random.time(in: 200...8_000)
+        events.schedule(.thread, thread, at: threads[thread].wakesAt ?? now)
+    }
+
+    private func beginTurn(_ thread: Int) {
+        threads[thread].beginTurn()
+    }
+
+    private func collectReports(_ thread: Int) {
+        threads[thread].running.removeAll(keepingCapacity: true)
+        threads[thread].reports.removeAll(keepingCapacity: true)
+        let count = min(Self.reportsPerTurn, threads[thread].changed.count)
+        for index in 0..<count {
+            let socket = threads[thread].changed[index]
+            sockets[socket].isReported = false
+            guard sockets[socket].isOpen, case .thread(thread, let registration) = sockets[socket].watcher else {
+                continue
+            }
+            let readiness = readiness(of: socket)
+            if !readiness.isEmpty { threads[thread].reports.append((registration, readiness)) }
+        }
+        threads[thread].changed.removeFirst(count)
+        threads[thread].phase = .reports(0)
+    }
+
+    private func endTurn(_ thread: Int) {
+        if !threads[thread].inbox.isEmpty || !threads[thread].changed.isEmpty { return beginTurn(thread) }
+        threads[thread].phase = .asleep
+        // The poller counts whole milliseconds, and rounds up.
+        if let deadline = threads[thread].deadlines.first {
+            let wait = deadline > now ? (deadline - now + 999_999) / 1_000_000 * 1_000_000 : 0
+            sleep(thread, until: now + wait)
+        }
+    }
+
+    /// Calls a handler, and checks that it did not take more than its turn.
+    private func call(_ owner: Owner, _ body: () -> Void) {
+        turn = TurnCount()
+        if case .receiver(let index) = owner { turn.messages = -receivers[index].machine.messages }
+        body()
+        if case .receiver(let index) = owner { turn.messages += receivers[index].machine.messages }
+        checkTurn(of: owner)
+    }
+}

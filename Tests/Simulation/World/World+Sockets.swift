@@ -1,0 +1,219 @@
+/// Reads, writes and ends, as Linux does them.
+extension World {
+    /// Reads into two runs of memory, one behind the other.
+    func receive(
+        _ socket: Int,
+        into first: UnsafeMutableRawBufferPointer,
+        _ second: UnsafeMutableRawBufferPointer
+    ) -> SocketTransfer {
+        guard isUsable(socket) else { return .failed(.reset) }
+        turn.reads += 1
+        let wanted = first.count + second.count
+        guard sockets[socket].inbound.visible > 0 else { return receiveNothing(socket) }
+        var count = unsafe sockets[socket].inbound.read(into: first)
+        if count == first.count { count += unsafe sockets[socket].inbound.read(into: second) }
+        turn.bytes += count
+        if sockets[socket].monitor >= 0 { unsafe tapRead(sockets[socket].monitor, count, first, second) }
+        madeRoom(forPeerOf: socket)
+        return .bytes(count, isShort: count < wanted)
+    }
+
+    private func tapRead(
+        _ monitor: Int,
+        _ count: Int,
+        _ first: UnsafeMutableRawBufferPointer,
+        _ second: UnsafeMutableRawBufferPointer
+    ) {
+        let direct = min(count, first.count)
+        unsafe monitorRead(monitor, UnsafeRawBufferPointer(rebasing: first[..<direct]))
+        guard count > direct else { return }
+        unsafe monitorRead(monitor, UnsafeRawBufferPointer(rebasing: second[..<(count - direct)]))
+    }
+
+    private func receiveNothing(_ socket: Int) -> SocketTransfer {
+        if let failure = sockets[socket].failure {
+            sockets[socket].failure = nil
+            sockets[socket].peerHasEnded = true
+            return .failed(failure)
+        }
+        return sockets[socket].isAtEnd ? .bytes(0, isShort: true) : .wouldBlock
+    }
+
+    /// Writes as much of the runs as there is room for.
+    func send(
+        _ socket: Int,
+        _ first: UnsafeRawBufferPointer,
+        _ second: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),
+        _ third: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    ) -> SocketTransfer {
+        guard isUsable(socket) else { return .failed(.brokenPipe) }
+        turn.writes += 1
+        if let failure = sockets[socket].failure {
+            sockets[socket].failure = nil
+            sockets[socket].peerHasEnded = true
+            return .failed(failure)
+        }
+        guard !sockets[socket].hasShutSending, case .connected = sockets[socket].phase else {
+            return .failed(.brokenPipe)
+        }
+        let peer = sockets[socket].peer
+        let wanted = first.count + second.count + third.count
+        guard peer >= 0, sockets[peer].isOpen else { return sendToNobody(socket, wanted) }
+        if sockets[peer].hasShutReceiving {
+            return sockets[socket].isTCP ? .bytes(wanted, isShort: false) : .failed(.brokenPipe)
+        }
+        let room = sockets[socket].capacity - sockets[peer].inbound.count
+        guard room > 0 else {
+            sockets[socket].isBlocked = true
+            return .wouldBlock
+        }
+        var left = min(room, wanted)
+        left -= unsafe write(first, from: socket, to: peer, atMost: left)
+        left -= unsafe write(second, from: socket, to: peer, atMost: left)
+        left -= unsafe write(third, from: socket, to: peer, atMost: left)
+        let count = min(room, wanted)
+        if count < wanted { sockets[socket].isBlocked = true }
+        sent(to: peer)
+        return .bytes(count, isShort: count < wanted)
+    }
+
+    private func write(_ run: UnsafeRawBufferPointer, from socket: Int, to peer: Int, atMost limit: Int) -> Int {
+        let count = min(run.count, limit)
+        guard count > 0 else { return 0 }
+        let part = unsafe UnsafeRawBufferPointer(rebasing: run[..<count])
+        unsafe sockets[peer].inbound.write(part)
+        if sockets[socket].monitor >= 0 { unsafe monitorWrite(sockets[socket].monitor, part) }
+        return count
+    }
+
+    /// The other end is gone: a path says so at once, over TCP the first write is answered by a reset.
+    private func sendToNobody(_ socket: Int, _ wanted: Int) -> SocketTransfer {
+        guard sockets[socket].isTCP, !sockets[socket].isBlocked else { return .failed(.brokenPipe) }
+        sockets[socket].isBlocked = true
+        sockets[socket].failure = .reset
+        changed(socket)
+        return .bytes(wanted, isShort: false)
+    }
+
+    /// What was written becomes visible: at once, or in parts a little later.
+    private func sent(to peer: Int) {
+        let isTCP = sockets[peer].isTCP
+        guard sockets[peer].hasArrivalScheduled || isTCP || sockets[peer].random.chance(25) else {
+            sockets[peer].inbound.show(.max / 2)
+            if sockets[peer].peer >= 0, !sockets[sockets[peer].peer].isOpen { peerHasGone(peer) }
+            return changed(peer)
+        }
+        guard !sockets[peer].hasArrivalScheduled else { return }
+        sockets[peer].hasArrivalScheduled = true
+        let delay = sockets[peer].random.time(in: isTCP ? 5_000...150_000 : 500...30_000)
+        events.schedule(.arrival, peer, at: now + delay)
+    }
+
+    /// Some of what is on its way arrives.
+    func arrive(_ socket: Int) {
+        sockets[socket].hasArrivalScheduled = false
+        guard sockets[socket].isOpen else { return }
+        let hidden = sockets[socket].inbound.count - sockets[socket].inbound.visible
+        if hidden > 1, sockets[socket].random.chance(40) {
+            sockets[socket].inbound.show(sockets[socket].random.number(in: 1...hidden))
+            sockets[socket].hasArrivalScheduled = true
+            events.schedule(.arrival, socket, at: now + sockets[socket].random.time(in: 500...50_000))
+        } else {
+            sockets[socket].inbound.show(hidden)
+        }
+        if sockets[socket].peer >= 0, !sockets[sockets[socket].peer].isOpen { peerHasGone(socket) }
+        changed(socket)
+    }
+
+    /// The reader has taken bytes: a writer that found no room hears of it.
+    private func madeRoom(forPeerOf socket: Int) {
+        let peer = sockets[socket].peer
+        guard peer >= 0, sockets[peer].isOpen, sockets[peer].isBlocked, sockets[peer].peer == socket else { return }
+        sockets[peer].isBlocked = false
+        if sockets[peer].watchesRoom { changed(peer) }
+    }
+
+    // MARK: Ends
+
+    /// Says that nothing more will be written.
+    func shutdownSending(_ socket: Int) {
+        guard isUsable(socket), !sockets[socket].hasShutSending else { return }
+        sockets[socket].hasShutSending = true
+        let peer = sockets[socket].peer
+        guard peer >= 0, sockets[peer].isOpen else { return }
+        sockets[peer].peerHasEnded = true
+        sent(to: peer)
+    }
+
+    /// Takes nothing more than what has arrived.
+    func shutdownReceiving(_ socket: Int) {
+        guard isUsable(socket) else { return }
+        sockets[socket].hasShutReceiving = true
+        sockets[socket].inbound.dropInvisible()
+        changed(socket)
+    }
+
+    /// Closes a descriptor; the peer reads what was written and then the end, or a reset if something was left unread.
+    func close(_ socket: Int) {
+        guard isUsable(socket) else { return }
+        sockets[socket].isOpen = false
+        sockets[socket].watcher = .nobody
+        if sockets[socket].isOurs { descriptors -= 1 }
+        if case .listening(let place) = sockets[socket].phase {
+            if places[place].listener == socket { places[place].listener = -1 }
+            for index in sockets[socket].backlog.indices { reset(sockets[socket].backlog[index]) }
+            sockets[socket].backlog.removeAll(keepingCapacity: true)
+            return
+        }
+        let peer = sockets[socket].peer
+        let hasUnread = sockets[socket].inbound.count > 0
+        sockets[socket].inbound.removeAll()
+        guard peer >= 0, peer != socket, sockets[peer].isOpen, sockets[peer].peer == socket else { return }
+        sockets[peer].peerHasEnded = true
+        if hasUnread {
+            coverage.count(.reset)
+            if sockets[peer].isTCP { sockets[peer].wasBroken = true }
+            sockets[peer].failure = .reset
+            if sockets[peer].isTCP {
+                sockets[peer].inbound.dropInvisible()
+                // Linux keeps what had arrived; others lose that too.
+                if random.chance(50) { sockets[peer].inbound.removeAll() }
+            }
+            peerHasGone(peer)
+            changed(peer)
+        } else {
+            sent(to: peer)
+        }
+    }
+
+    /// Breaks a connection from below: both ends get a reset, and what is under way is lost.
+    func breakConnection(_ socket: Int) {
+        for end in [socket, sockets[socket].peer] where end >= 0 && sockets[end].isOpen {
+            sockets[end].wasBroken = true
+            sockets[end].failure = .reset
+            sockets[end].inbound.dropInvisible()
+            sockets[end].peer = -1
+            changed(end)
+        }
+        coverage.count(.reset)
+    }
+
+    /// Closes the server's end of a connection that was never accepted.
+    private func reset(_ socket: Int) {
+        guard sockets[socket].isOpen else { return }
+        sockets[socket].isOpen = false
+        let peer = sockets[socket].peer
+        guard peer >= 0, sockets[peer].isOpen else { return }
+        sockets[peer].failure = .reset
+        sockets[peer].peerHasEnded = true
+        sockets[peer].inbound.dropInvisible()
+        changed(peer)
+    }
+
+    /// Whether a call makes sense; one on a descriptor that is closed would hit somebody else's.
+    private func isUsable(_ socket: Int) -> Bool {
+        let isOpen = socket >= 0 && socket < socketCount && sockets[socket].isOpen
+        if !isOpen { violate(.descriptorUsedAfterClose, "a call on the closed socket \(socket)") }
+        return isOpen
+    }
+}

@@ -74,8 +74,9 @@ import Testing
         var audio = connection.audio.makeAsyncIterator()
         #expect(await audio.next()?.samples.array() == [1, 2, 3, 4])
         #expect(try await connection.closed() == .closedByPeer(.callEnded))
-        // This side's token and its hello, which nothing came between.
-        #expect(try await sender.read(tokens.expected.count + hello.count) == tokens.expected + hello)
+        // The server's token, and as much of its hello as went out before it saw the sender's end.
+        let answer = try await sender.read(tokens.expected.count + hello.count)
+        #expect(answer.starts(with: tokens.expected) && (tokens.expected + hello).starts(with: answer))
     }
 
     // MARK: Hosts that leave

@@ -33,7 +33,7 @@ import Testing
             $0.limits.head = .milliseconds(100)
             $0.limits.body = .milliseconds(100)
             $0.limits.bodyBytesPerSecond = 1 << 40
-            if part == .token { $0.tokens = HandshakeTokens(shared: [UInt8](repeating: UInt8(ascii: "x"), count: 1000)) }
+            if part == .token { $0.tokens = HandshakeTokens(shared: Array(repeating: UInt8(ascii: "x"), count: 1000)) }
         }
         let sender = try RawSocket.connected(to: directory.socket)
         let long = [UInt8](repeating: UInt8(ascii: "x"), count: 5000)

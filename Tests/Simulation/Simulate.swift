@@ -9,6 +9,7 @@ import Foundation
         var promise: String?
         var showsTable = false
         var showsTrace = true
+        var shrinks = true
     }
 
     static func main() {
@@ -37,6 +38,7 @@ import Foundation
             guard let violation, options.promise == nil || options.promise == "\(violation.promise)" else { continue }
             say("seed \(seed): \(violation)")
             say("histories until then: \(seed - options.first + 1)")
+            guard options.shrinks else { return false }
             let shrinker = Shrinker(world: world, seed: seed, plan: plan, promise: violation.promise)
             let omitted = shrinker.omissions()
             _ = replay(seed, omitted: omitted, in: world, showsTrace: options.showsTrace)
@@ -90,6 +92,7 @@ import Foundation
         while let name = rest.popFirst() {
             switch name {
             case "--no-trace": options.showsTrace = false
+            case "--no-shrink": options.shrinks = false
             case "--promises": options.showsTable = true
             default:
                 guard let value = rest.popFirst() else { return nil }
@@ -108,7 +111,7 @@ import Foundation
 
     private static func usage() -> Never {
         say(
-            "usage: FrameSocketSimulation [--seeds N] [--first N] [--replay SEED] [--only PROMISE] [--no-trace] [--promises]"
+            "usage: FrameSocketSimulation [--seeds N] [--first N] [--replay SEED] [--only PROMISE] [--no-trace] [--no-shrink] [--promises]"
         )
         exit(64)
     }

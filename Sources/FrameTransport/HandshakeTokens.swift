@@ -54,7 +54,7 @@ extension HandshakeTokens {
     }
 }
 
-/// Reads the other side's token, byte for byte, and compares it in a time that does not tell how much of it is right.
+/// Takes the other side's token, byte for byte, and compares it in a time that does not tell how much of it is right.
 package struct TokenReader: Sendable {
     private let expected: [UInt8]
     private var count = 0
@@ -87,24 +87,6 @@ package struct TokenReader: Sendable {
         for index in 0..<min(bytes.count, remaining) {
             difference |= bytes[index] ^ expected[count]
             count += 1
-        }
-    }
-
-    /// Reads from a socket what is there; false where there is no more for now.
-    ///
-    /// - Throws: `connectionLost` where the other side has closed.
-    mutating func read(from socket: Int32) throws(TransportError) -> Bool {
-        try unsafe withUnsafeTemporaryAllocation(byteCount: remaining, alignment: 1) { buffer throws(TransportError) in
-            let transfer: Transfer
-            do throws(Errno) {
-                transfer = try unsafe Syscalls.receive(from: socket, into: buffer, MemoryRun(start: nil, count: 0))
-            } catch {
-                throw .lost(error)
-            }
-            guard case .bytes(let count, _) = transfer else { return false }
-            guard count > 0 else { throw TransportError(.tokenRejected, "the other side closed in place of its token") }
-            unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            return true
         }
     }
 }

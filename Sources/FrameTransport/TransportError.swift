@@ -77,19 +77,19 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     /// The kind of failure.
-    public let code: Code
+    public var code: Code { storage.code }
 
-    /// The socket's path, where the failure has to do with one.
-    public let path: String?
+    /// The socket's path, if the failure has to do with one.
+    public var path: String? { storage.path }
 
-    /// What the system answered, where it was asked.
-    public let systemError: Errno?
+    /// What the system answered, if it was asked.
+    public var systemError: Errno? { storage.systemError }
 
-    /// What was wrong in the bytes received, where that was it.
-    public let wireError: WireError?
+    /// What was wrong in the bytes received, if that was it.
+    public var wireError: WireError? { storage.wireError }
 
     /// What happened and what to do, without the path.
-    public let message: String
+    public var message: String { storage.message }
 
     /// The sentence for a person, with the path and the system's words.
     public var description: String {
@@ -99,20 +99,47 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         return text
     }
 
+    /// The fields, by reference.
+    ///
+    /// An error of one word is returned in a register. For larger ones Swift 6.3 cannot compile every loop that throws
+    /// another error beside an `async throws(TransportError)` call.
+    private let storage: Storage
+
+    private final class Storage: Sendable {
+        let code: Code
+        let path: String?
+        let systemError: Errno?
+        let wireError: WireError?
+        let message: String
+
+        init(_ code: Code, _ path: String?, _ systemError: Errno?, _ wireError: WireError?, _ message: String) {
+            (self.code, self.path, self.systemError) = (code, path, systemError)
+            (self.wireError, self.message) = (wireError, message)
+        }
+    }
+
     package init(_ code: Code, path: String? = nil, systemError: Errno? = nil, _ message: String) {
-        self.code = code
-        self.path = path
-        self.systemError = systemError
-        self.wireError = nil
-        self.message = message
+        storage = Storage(code, path, systemError, nil, message)
     }
 
     package init(_ error: WireError) {
-        code = .malformedMessage
-        path = nil
-        systemError = nil
-        wireError = error
-        message = error.description
+        storage = Storage(.malformedMessage, nil, nil, error, error.description)
+    }
+
+    /// Whether two errors are of the same kind and say the same.
+    public static func == (first: TransportError, second: TransportError) -> Bool {
+        first.storage === second.storage
+            || (first.code == second.code && first.path == second.path && first.systemError == second.systemError
+                && first.wireError == second.wireError && first.message == second.message)
+    }
+
+    /// Hashes what ``==(_:_:)`` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(code)
+        hasher.combine(path)
+        hasher.combine(systemError)
+        hasher.combine(wireError)
+        hasher.combine(message)
     }
 
     /// The failure of a connection that was open.

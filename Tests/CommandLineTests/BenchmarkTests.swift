@@ -38,7 +38,7 @@ import Testing
         #expect(Set(ending.lines).count == ending.lines.count)
         let kinds = Set(ending.lines.compactMap { $0.split(separator: "/").first.map(String.init) })
         let wanted: Set = [
-            "transport", "60 a second", "senders", "idle", "head", "encode", "decode", "threads", "processes",
+            "transport", "60 a second", "senders", "flood", "idle", "head", "encode", "decode", "threads", "processes",
             "processes at 30 a second", "memory", "encode a whole screen", "decode a whole screen",
         ]
         #expect(kinds == wanted)

@@ -84,8 +84,9 @@ import Testing
             (ControlPreferences(size: BufferSize(width: 64, height: 64), quality: 100), 100),
         ] {
             rig.run(.prefer(preferences))
-            let frame = UploadFrame(.pixels(image), offeredAt: rig.now)
-            #expect(rig.machine.plan(for: frame)?.settings.quality == quality)
+            var frame = UploadFrame(.pixels(image), offeredAt: rig.now)
+            rig.machine.makePlan(for: &frame)
+            #expect(frame.plan?.settings.quality == quality)
         }
     }
 
@@ -107,7 +108,7 @@ import Testing
         }
         rig.run(.connect)
         let first = try #require(offer(&rig))
-        #expect(first.plan.output.canvas == BufferSize(width: 64, height: 48))
+        #expect(first.plan?.output.canvas == BufferSize(width: 64, height: 48))
         rig.machine.encoded(
             .encoded(try FrameEncoder().encode(.pixels(image), .up, first.plan), digest: nil),
             at: rig.now
@@ -118,7 +119,7 @@ import Testing
         rig.run(.pause)
         #expect(offer(&rig) == nil)
         rig.run([.encoding(false), .resume])
-        #expect(rig.machine.beginTurn(at: rig.now)?.plan.output.canvas == BufferSize(width: 32, height: 24))
+        #expect(rig.machine.beginTurn(at: rig.now)?.plan?.output.canvas == BufferSize(width: 32, height: 24))
     }
 
     @Test func `sizes far beyond what can be encoded do not overflow`() throws {

@@ -74,8 +74,8 @@ package struct EncodingJob: Sendable {
     package let orientation: FrameOrientation
     /// What hash is needed.
     package let comparison: Comparison
-    /// How it is encoded.
-    let plan: EncodingPlan
+    /// How it is encoded; nil if it stays as it is.
+    let plan: EncodingPlan?
 }
 
 /// What became of an ``EncodingJob``.

@@ -12,40 +12,45 @@ extension UploaderMachine {
         }
     }
 
-    /// The plan for a frame under the configuration that applies.
+    /// Gives a frame the plan for the configuration that applies.
     ///
     /// If what the receiver prefers would take too much memory, the program's own configuration applies.
-    func plan(for frame: borrowing UploadFrame) -> EncodingPlan? {
-        guard let content = frame.content else { return frame.plan }
-        if let plan = frame.plan, plan.edition == edition { return plan }
-        func plan(_ configuration: Configuration) -> EncodingPlan {
-            EncodingPlan(
-                content,
-                frame.orientation,
-                EncodingPlan.Settings(configuration),
-                edition: edition,
-                limit: memoryLimit
-            )
+    mutating func makePlan(for frame: inout UploadFrame) {
+        guard let content = frame.content else { return }
+        if let plan = frame.plan, plan.edition == edition { return }
+        if let lastPlan, lastPlan.applies(to: content, frame.orientation, edition: edition) {
+            frame.plan = lastPlan
+            return
         }
-        let preferred = plan(configuration)
-        guard preferred.need.total > memoryLimit, terms.preferences != .init() else { return preferred }
-        return plan(ownConfiguration)
+        frame.plan = plan(content, frame.orientation, configuration)
+        if frame.totalByteCount > memoryLimit, terms.preferences != .init() {
+            frame.plan = plan(content, frame.orientation, ownConfiguration)
+        }
+        if frame.plan?.shape != nil { lastPlan = frame.plan }
+    }
+
+    private func plan(
+        _ content: FrameContent,
+        _ orientation: FrameOrientation,
+        _ configuration: Configuration
+    ) -> EncodingPlan? {
+        EncodingPlan(content, orientation, .init(configuration), edition: edition, limit: memoryLimit)
     }
 
     /// Whether a frame can be encoded within the limit, and can wait beside the one under way.
     func hasRoom(for frame: borrowing UploadFrame) -> Bool {
-        (frame.plan?.need.total ?? 0) <= memoryLimit && frame.byteCount <= memoryLimit - turnBytes
+        frame.totalByteCount <= memoryLimit && frame.byteCount <= memoryLimit - turnBytes
     }
 
-    /// Whether a frame can be kept while an older one waits, and while that is encoded.
-    func fits(_ frame: borrowing UploadFrame, beside waiting: UploadFrame) -> Bool {
-        frame.byteCount <= memoryLimit - max(turnBytes + waiting.byteCount, waiting.plan?.need.total ?? 0)
+    /// Whether `byteCount` bytes can be kept while an older frame waits, and while that is encoded.
+    func fitsBesideWaiting(_ byteCount: Int) -> Bool {
+        guard let waiting else { return true }
+        return byteCount <= memoryLimit - max(turnBytes + waiting.byteCount, waiting.totalByteCount)
     }
 
     /// Gives up the frame that was sent if `byteCount` bytes beside the frame under way would not fit otherwise.
     mutating func makeRoom(for byteCount: Int) {
-        guard let frame = sentFrame, byteCount > memoryLimit - turnBytes - frame.byteCount else { return }
-        sentFrame = nil
-        discard(frame)
+        guard let sent = sentFrame?.byteCount, byteCount > memoryLimit - turnBytes - sent else { return }
+        if let frame = sentFrame.take() { discard(frame) }
     }
 }

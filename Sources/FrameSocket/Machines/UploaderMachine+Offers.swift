@@ -21,7 +21,7 @@ extension UploaderMachine {
         rhythm.add(frame.offeredAt)
         lastOffer = (frame.timestamp, frame.offeredAt)
         guard !isClosed else { return drop(.notConnected) }
-        frame.plan = plan(for: frame)
+        makePlan(for: &frame)
         defer { advance(at: now) }
         switch causeToHoldBack(frame) {
         case nil: return accept(frame)
@@ -83,7 +83,7 @@ extension UploaderMachine {
     /// Keeps a frame that may not be sent now.
     private mutating func postpone(_ frame: consuming UploadFrame, _ cause: DropCause) -> SampleUploader.Outcome {
         guard hasRoom(for: frame) else { return drop(.overMemoryBudget) }
-        if let waiting, !fits(frame, beside: waiting) {
+        if !fitsBesideWaiting(frame.byteCount) {
             // The newest frame wins: it is sent in the other's place.
             return accept(frame)
         }

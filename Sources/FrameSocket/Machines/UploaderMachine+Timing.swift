@@ -66,7 +66,7 @@ extension UploaderMachine {
     mutating func settleFinishers() {
         guard !finishers.isEmpty else { return }
         let pending = oldestPendingTicket ?? .max
-        effects.finished += finishers.lazy.filter { $0.ticket < pending }.map(\.id)
+        for finisher in finishers where finisher.ticket < pending { effects.finished.append(finisher.id) }
         finishers.removeAll { $0.ticket < pending }
     }
 
@@ -77,9 +77,8 @@ extension UploaderMachine {
         case .sending(let turn) where !turn.isRepeat: return turn.frame.ticket
         case .idle, .starting, .encoding, .sending: break
         }
-        if let waiting { return waiting.ticket }
-        guard let deferral, deferral.cause == .paced, barrier == nil else { return nil }
-        return deferral.frame.ticket
+        if let ticket = waiting?.ticket { return ticket }
+        return deferral?.cause == .paced && barrier == nil ? deferral?.frame.ticket : nil
     }
 
     /// How many frames wait for their turn or are under way, for the first time.

@@ -15,11 +15,10 @@ extension UploaderMachine {
         guard barrier == nil else { return nil }
         if let retry, retry.revision == terms.revision, now < retry.at { return nil }
         if waiting != nil { return .waiting }
-        if let deferral {
+        if let cause = deferral?.cause, let dueAt = deferral?.dueAt, let ticket = deferral?.frame.ticket {
             // Every other cause than the pacing is a barrier that is gone, or an attempt that failed.
-            if isOwed || deferral.cause != .paced { return .deferred(isForced: true) }
-            let isFlushed = deferral.frame.ticket <= flushedTicket
-            return isFlushed || deferral.dueAt <= now ? .deferred(isForced: false) : nil
+            if isOwed || cause != .paced { return .deferred(isForced: true) }
+            return ticket <= flushedTicket || dueAt <= now ? .deferred(isForced: false) : nil
         }
         guard sentFrame != nil else { return nil }
         return isOwed || repeatTime.map { $0 <= now } ?? false ? .sent : nil
@@ -82,8 +81,8 @@ extension UploaderMachine {
             submit(Turn(frame: frame, beganAt: now, byteCount: frame.byteCount), at: now)
             return nil
         }
-        frame.plan = plan(for: frame)
-        guard let plan = frame.plan, let content = frame.content, hasRoom(toEncode: plan.need) else {
+        makePlan(for: &frame)
+        guard let content = frame.content, hasRoom(toEncode: frame.totalByteCount) else {
             // The configuration has changed, or a newer frame needs the memory.
             if reference.ticket == frame.ticket { reference.digest = nil }
             statistics.drop(.overMemoryBudget)
@@ -91,24 +90,30 @@ extension UploaderMachine {
             return nil
         }
         let comparison = comparison(of: frame, isForced: isForced)
+        let byteCount = frame.totalByteCount
         // Until it is known what this one looks like, every newer frame counts as changed.
         reference = (frame.ticket, frame.digest)
         frame.content = nil
         // A frame that turns out to be unchanged leaves the older one the latest; every other takes its place, and its
         // memory.
         if case .against = comparison {} else if let older = sentFrame.take() { discard(older) }
-        let job = EncodingJob(content: content, orientation: frame.orientation, comparison: comparison, plan: plan)
-        var turn = Turn(frame: frame, beganAt: now, byteCount: plan.need.total)
+        let job = EncodingJob(
+            content: content,
+            orientation: frame.orientation,
+            comparison: comparison,
+            plan: frame.plan
+        )
+        var turn = Turn(frame: frame, beganAt: now, byteCount: byteCount)
         turn.isLate = !isForced
         activity = .encoding(turn)
         return job
     }
 
     /// Whether a frame can be encoded beside what is kept; the frame that was sent gives way to it.
-    private mutating func hasRoom(toEncode need: MemoryNeed) -> Bool {
+    private mutating func hasRoom(toEncode byteCount: Int) -> Bool {
         let others = deferral?.frame.byteCount ?? 0
-        makeRoom(for: need.total + others)
-        return need.total <= memoryLimit - others
+        makeRoom(for: byteCount + others)
+        return byteCount <= memoryLimit - others
     }
 
     /// What the encoder has made of a frame.

@@ -65,6 +65,9 @@ package struct UploaderMachine: Sendable {
     /// Counts the configurations; a frame's plan belongs to one of them.
     private(set) var edition: UInt64 = 0
 
+    /// The plan for the last pixels, which most likely is also that for the next.
+    var lastPlan: EncodingPlan?
+
     /// The most bytes to hold.
     let memoryLimit: Int
 

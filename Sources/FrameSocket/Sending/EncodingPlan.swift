@@ -2,8 +2,10 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// How one frame is encoded under one configuration, and the memory that takes; computed once, and kept with the frame.
-struct EncodingPlan: Sendable {
+/// How frames of one shape are encoded under one configuration, and the memory that takes.
+///
+/// Computed once, and shared by all of them: a steady stream needs one plan. A frame that is sent as it is needs none.
+final class EncodingPlan: Sendable {
     /// What the encoder needs to know of the configuration.
     struct Settings: Sendable, Hashable {
         let quality: Int
@@ -21,17 +23,34 @@ struct EncodingPlan: Sendable {
         }
     }
 
+    /// The pixels that a plan is for.
+    struct Shape: Sendable, Hashable {
+        let size: BufferSize
+        let format: PixelFormat
+        let byteCount: Int
+        let orientation: FrameOrientation
+
+        init(_ pixels: PixelBuffer, _ orientation: FrameOrientation) {
+            size = BufferSize(width: pixels.width, height: pixels.height)
+            format = pixels.format
+            byteCount = EncodingMemory.bytes(of: pixels)
+            self.orientation = orientation
+        }
+    }
+
     let settings: Settings
     /// The number of the configuration that it belongs to.
     let edition: UInt64
+    /// The pixels that it is for; nil if it is for one JPEG alone.
+    let shape: Shape?
     /// Which part of the image is sent, and in what size.
     let output: OutputPlan
     /// Whether the content is turned upright.
     let isTurning: Bool
     let need: MemoryNeed
 
-    /// The plan for a content; `limit` decides whether there is room to keep strips.
-    init(
+    /// The plan for a content, nil if that is sent as it is; `limit` decides whether there is room to keep strips.
+    init?(
         _ content: FrameContent,
         _ orientation: FrameOrientation,
         _ settings: Settings,
@@ -40,33 +59,35 @@ struct EncodingPlan: Sendable {
     ) {
         self.settings = settings
         self.edition = edition
+        isTurning = settings.appliesOrientation && orientation.isTurning
         switch content {
         case .pixels(let pixels):
-            isTurning = settings.appliesOrientation && orientation.isTurning
-            output = settings.output(for: BufferSize(width: pixels.width, height: pixels.height), orientation)
+            let shape = Shape(pixels, orientation)
+            self.shape = shape
+            output = settings.output(for: shape.size, orientation)
             let isPlanar = settings.subsampling == .yuv420 && pixels.canBecomePlanes(by: output)
             let format = isPlanar ? .i420 : pixels.format
-            need = settings.need(
-                content: content.byteCount,
-                besides: settings.buffers(for: output, format, isTurning: isTurning),
-                output,
-                limit
-            )
+            let buffers = settings.buffers(for: output, format, isTurning: isTurning)
+            need = settings.need(content: shape.byteCount, besides: buffers, output, limit)
         case .jpeg(let jpeg, let size):
-            isTurning = settings.appliesOrientation && orientation.isTurning
+            guard isTurning else { return nil }
+            shape = nil
             output = OutputPlan(size)
-            need = isTurning ? settings.need(decoding: jpeg, output, isTurning: true, limit) : .unchanged(jpeg)
+            need = settings.need(decoding: jpeg, output, isTurning: true, limit)
         case .resizableJPEG(let jpeg, let size):
-            isTurning = settings.appliesOrientation && orientation.isTurning
+            shape = nil
             output = settings.output(for: size, orientation)
-            need =
-                isTurning || !output.isIdentity
-                ? settings.need(decoding: jpeg, output, isTurning: isTurning, limit) : .unchanged(jpeg)
-        case .encoded(let jpeg, let size):
-            isTurning = false
-            output = OutputPlan(size)
-            need = .unchanged(jpeg)
+            guard isTurning || !output.isIdentity else { return nil }
+            need = settings.need(decoding: jpeg, output, isTurning: isTurning, limit)
+        case .encoded:
+            return nil
         }
+    }
+
+    /// Whether the plan is also that of another content.
+    func applies(to content: FrameContent, _ orientation: FrameOrientation, edition: UInt64) -> Bool {
+        guard let shape, edition == self.edition, case .pixels(let pixels) = content else { return false }
+        return shape == Shape(pixels, orientation)
     }
 }
 
@@ -86,10 +107,6 @@ struct MemoryNeed: Sendable, Hashable {
         (self.workspace, self.keepsStrips) = (workspace, keepsStrips)
     }
 
-    /// The need of a JPEG that is sent as it is.
-    static func unchanged(_ jpeg: FrameBytes) -> MemoryNeed {
-        MemoryNeed(content: jpeg.count, total: jpeg.count)
-    }
 }
 
 extension EncodingPlan.Settings {

@@ -7,24 +7,24 @@ internal import TurboJPEG
 final class FrameEncoder: Sendable {
     let workspace = Locked(EncodingWorkspace())
 
-    /// Encodes a content as its plan says.
+    /// Encodes a content as its plan says; one without a plan stays as it is.
     ///
     /// Lets go of the content as soon as it is no longer needed: nothing holds a large image while its JPEG is made.
     func encode(
         _ content: consuming FrameContent,
         _ orientation: FrameOrientation,
-        _ plan: EncodingPlan
+        _ plan: EncodingPlan?
     ) throws(TurboJPEGError) -> EncodedImage {
         switch consume content {
         case .pixels(let picture):
+            guard let plan else { throw TurboJPEGError(.encodeFailed, "There is no plan for these pixels.") }
             return try encode(picture, plan.output, orientation, plan)
-        case .jpeg(let jpeg, let bufferSize):
-            return try turn(jpeg, bufferSize, orientation, plan)
-        case .resizableJPEG(let jpeg, let bufferSize):
+        case .jpeg(let jpeg, let bufferSize), .resizableJPEG(let jpeg, let bufferSize), .encoded(let jpeg, let bufferSize):
+            guard let plan else {
+                return EncodedImage(jpeg: jpeg, bufferSize: bufferSize, orientation: orientation)
+            }
             guard plan.output.isIdentity else { return try encode(jpeg, plan.output, orientation, plan) }
-            return try turn(jpeg, bufferSize, orientation, plan)
-        case .encoded(let jpeg, let bufferSize):
-            return EncodedImage(jpeg: jpeg, bufferSize: bufferSize, orientation: orientation)
+            return try turn(jpeg, orientation, plan)
         }
     }
 
@@ -78,16 +78,12 @@ final class FrameEncoder: Sendable {
         return try encode(picture, output, orientation, plan)
     }
 
-    /// Turns a JPEG if it is to be upright: without loss if its size allows that, else by decoding it.
+    /// Turns a JPEG without loss if its size allows that, else by decoding it.
     private func turn(
         _ jpeg: FrameBytes,
-        _ bufferSize: BufferSize,
         _ orientation: FrameOrientation,
         _ plan: EncodingPlan
     ) throws(TurboJPEGError) -> EncodedImage {
-        guard plan.isTurning else {
-            return EncodedImage(jpeg: jpeg, bufferSize: bufferSize, orientation: orientation)
-        }
         do {
             let upright = try UprightJPEG(jpeg, orientation, edges: .perfect, limits: .ownFiles)
             return EncodedImage(jpeg: upright.jpeg, bufferSize: upright.size, orientation: .up)

@@ -24,7 +24,7 @@ package struct UploadFrame: Sendable {
     /// A hash of the content, if it has been computed.
     package var digest: UInt64?
 
-    /// How it is encoded, and what memory that takes.
+    /// How it is encoded; nil if it is sent as it is.
     var plan: EncodingPlan?
 
     /// A frame that is offered at `offeredAt`; that is its presentation time too unless one is given.
@@ -42,6 +42,9 @@ package struct UploadFrame: Sendable {
 
     /// The bytes that the frame keeps in memory.
     var byteCount: Int { content?.byteCount ?? 0 }
+
+    /// The bytes that it takes at most, while it is encoded.
+    var totalByteCount: Int { plan?.need.total ?? byteCount }
 
     /// Whether it can be sent without encoding.
     var isEncoded: Bool {

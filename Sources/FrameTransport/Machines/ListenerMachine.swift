@@ -47,11 +47,13 @@ package struct ListenerMachine: Sendable {
     /// Those who wait in the queue of connections to be taken by the program, and those among them that have gone, in order.
     private var queued: Set<Int> = []
     private var departed: [Int] = []
+    /// Those in the queue whose frames gave way for want of memory: they have been counted.
+    private var emptied: Set<Int> = []
 
     /// How many were turned away, for want of a place, of rights or of a token.
     package private(set) var refused = 0
 
-    /// How many departed senders were dropped before the program took them.
+    /// How many departed senders were dropped with what the program had not taken: they themselves, or their frames.
     package private(set) var dropped = 0
 
     package init(limits: TransportLimits) {
@@ -131,7 +133,14 @@ package struct ListenerMachine: Sendable {
     /// The program has taken a connection from the queue.
     package mutating func taken(_ id: Int) {
         queued.remove(id)
+        emptied.remove(id)
         departed.removeAll { $0 == id }
+    }
+
+    /// The frames that a departed sender left unread gave way for want of memory.
+    package mutating func framesDropped(_ id: Int) {
+        dropped += 1
+        if queued.contains(id) { emptied.insert(id) }
     }
 
     /// A connection has ended; one that was never ready had no right token.
@@ -183,7 +192,7 @@ package struct ListenerMachine: Sendable {
         guard departed.count > max(1, places) else { return }
         let oldest = departed.removeFirst()
         queued.remove(oldest)
-        dropped += 1
+        if emptied.remove(oldest) == nil { dropped += 1 }
         commands.append(.dropVisitor(oldest))
     }
 

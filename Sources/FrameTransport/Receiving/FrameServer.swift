@@ -167,9 +167,11 @@ public final class FrameServer: Sendable {
     /// How many senders were turned away: over the limit, of another user, or without the right token.
     public var refusedConnections: Int { driver.counts.withLock { $0.refused } }
 
-    /// How many senders had gone and were dropped before the program took them from ``connections``.
+    /// How many senders had gone and were dropped with what the program had not taken.
     ///
-    /// As many departed senders as ``TransportLimits/connections`` wait there; beyond that the oldest is dropped.
+    /// As many departed senders as ``TransportLimits/connections`` wait in ``connections``; beyond that the oldest is dropped. The
+    /// frames that a departed sender left unread give way to those who need their memory; whoever takes them gets
+    /// the error `visitorDropped`. A sender counts once.
     public var droppedVisitors: Int { driver.counts.withLock { $0.dropped } }
 
     /// Stops listening, removes the socket's file, and ends every connection in order.

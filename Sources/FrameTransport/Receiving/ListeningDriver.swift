@@ -206,11 +206,11 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
                 listener.machine.ended(id, wasReady: wasReady)
             }
         }
-        if reader.isCurrent {
-            driver.start(onReady: onReady, onClosed: onClosed)
-        } else {
-            reader.execute { driver.start(onReady: onReady, onClosed: onClosed) }
+        let onDropped = { @Sendable [weak self] () -> Void in
+            self?.onThread { $0.machine.framesDropped(id) }
         }
+        let start = { @Sendable in driver.start(onReady: onReady, onClosed: onClosed, onDropped: onDropped) }
+        if reader.isCurrent { start() } else { reader.execute(start) }
     }
 
     /// Reports what a connection did, which may be on a thread of its own.

@@ -35,6 +35,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private var onEnd: ((CloseReason) -> Void)?
     private var onReady: (() -> Void)?
     private var onClosed: ((_ wasReady: Bool) -> Void)?
+    private var onDropped: (@Sendable () -> Void)?
 
     private enum Inline {
         case asked
@@ -92,9 +93,13 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// - Parameters:
     ///   - onReady: called when frames may come.
     ///   - onClosed: called once, when the descriptor has been closed.
-    func start(onReady: @escaping () -> Void, onClosed: @escaping (_ wasReady: Bool) -> Void) {
-        self.onReady = onReady
-        self.onClosed = onClosed
+    ///   - onDropped: called at most once, from any thread, when what the sender left unread gives way.
+    func start(
+        onReady: @escaping () -> Void,
+        onClosed: @escaping (_ wasReady: Bool) -> Void,
+        onDropped: @escaping @Sendable () -> Void
+    ) {
+        (self.onReady, self.onClosed, self.onDropped) = (onReady, onClosed, onDropped)
         guard let socket = descriptor?.rawValue else { return }
         do {
             registration = try thread.register(socket, self)
@@ -342,7 +347,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// Gives back the grants of what nobody has consumed, and keeps it as long as its memory is not needed.
     private func keepUnread() {
         mailbox.changeEach { $0.grant = nil }
-        let (mailbox, audio) = (mailbox, audio)
+        let (mailbox, audio, onDropped) = (mailbox, audio, onDropped)
+        self.onDropped = nil
         unread.keep(mailbox.weight + audio.weight) {
             mailbox.count + audio.count == 0
         } drop: { [id] in
@@ -352,6 +358,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             )
             mailbox.discard(error)
             audio.discard()
+            onDropped?()
         }
     }
 }

@@ -11,8 +11,10 @@ final class SendLane: Sendable {
     fileprivate struct State: ~Copyable {
         var machine: SendLaneMachine
         var socket: OwnedDescriptor?
-        /// Of the one frame that is next or under way.
+        /// Whom the settlement of the one frame that is next or under way is for; nil if that is not known yet.
         var completion: Completion?
+        /// Settlements that their senders have not asked for yet.
+        var unclaimed: [SendLaneMachine.Settlement] = []
     }
 
     /// What is called once the lock is released: it may use the lane.
@@ -49,20 +51,42 @@ final class SendLane: Sendable {
 
     // MARK: From any thread
 
-    /// Makes a ticket, by which a frame can be cancelled.
+    /// Makes a ticket, by which a frame can be cancelled and its settlement claimed.
     func makeTicket() -> Int { tickets.next() }
 
     /// Accepts a frame, and writes what the socket takes.
-    func send(
-        _ message: FrameMessage,
-        ticket: Int,
-        completion: @escaping Completion
-    ) throws(TransportError) -> Progress {
-        try advance { state throws(TransportError) in
+    func send(_ message: FrameMessage, completion: @escaping Completion) throws(TransportError) -> Progress {
+        let ticket = makeTicket()
+        return try advance { state throws(TransportError) in
             try state.machine.submit(message, ticket: ticket)
             state.completion = completion
             return nil
         }
+    }
+
+    /// Accepts a frame, and writes what the socket takes.
+    ///
+    /// The caller claims the settlement afterwards, by ``claim(_:)`` or ``claim(_:completion:)``.
+    func send(_ message: FrameMessage, ticket: Int) throws(TransportError) -> Progress {
+        try advance { state throws(TransportError) in
+            try state.machine.submit(message, ticket: ticket)
+            return nil
+        }
+    }
+
+    /// Returns the settlement of a frame if it is there; most frames are out when they have been accepted.
+    func claim(_ ticket: Int) -> SendLaneMachine.Settlement? {
+        state.withLock { $0.claim(ticket) }
+    }
+
+    /// Calls `completion` with the settlement of a frame, at once or when it is there.
+    func claim(_ ticket: Int, completion: @escaping Completion) {
+        let settlement = state.withLock { state -> SendLaneMachine.Settlement? in
+            if let settlement = state.claim(ticket) { return settlement }
+            state.completion = completion
+            return nil
+        }
+        if let settlement { Settled(completion: completion, settlement: settlement).call() }
     }
 
     /// Accepts audio, and writes what the socket takes.
@@ -143,8 +167,17 @@ final class SendLane: Sendable {
 
 extension SendLane.State {
     fileprivate mutating func take(_ settlement: SendLaneMachine.Settlement?) -> SendLane.Settled? {
-        guard let settlement, let completion = completion.take() else { return nil }
+        guard let settlement else { return nil }
+        guard let completion = completion.take() else {
+            unclaimed.append(settlement)
+            return nil
+        }
         return SendLane.Settled(completion: completion, settlement: settlement)
+    }
+
+    fileprivate mutating func claim(_ ticket: Int) -> SendLaneMachine.Settlement? {
+        guard let index = unclaimed.firstIndex(where: { $0.ticket == ticket }) else { return nil }
+        return unclaimed.remove(at: index)
     }
 
     /// Writes until nothing is left or the socket is full.

@@ -171,30 +171,24 @@ public final class SocketConnection: Sendable {
     ///   the receiver wants no frame, `cancelled`, or how the connection was lost meanwhile. A frame that was cut short is
     ///   not sent again.
     public func send(_ message: FrameMessage) async throws(TransportError) {
-        try await sendCancellably(message, isolation: #isolation).get()
-    }
-
-    /// Sends one frame on behalf of the caller's actor, so that a frame which fits costs no change of thread.
-    private func sendCancellably(
-        _ message: FrameMessage,
-        isolation: isolated (any Actor)?
-    ) async -> Result<Void, TransportError> {
+        guard !Task.isCancelled else { throw TransportError(.cancelled, "sending was cancelled") }
         let lane = driver.lane
         let ticket = lane.makeTicket()
+        followUp(try lane.send(message, ticket: ticket))
+        if let settlement = lane.claim(ticket) {
+            if let error = settlement.error { throw error }
+            return
+        }
+        try await outcome(of: ticket, isolation: #isolation).get()
+    }
+
+    /// Waits for what becomes of a frame that was accepted.
+    private func outcome(of ticket: Int, isolation: isolated (any Actor)?) async -> Result<Void, TransportError> {
+        let lane = driver.lane
         return await withTaskCancellationHandler {
             // A closure runs where its caller does only if it uses the actor.
             await withCheckedContinuation(isolation: isolation) { continuation in
-                guard !Task.isCancelled else {
-                    let error = TransportError(.cancelled, "sending was cancelled")
-                    return continuation.resume(returning: .failure(error))
-                }
-                do throws(TransportError) {
-                    followUp(try lane.send(message, ticket: ticket) { continuation.resume(returning: $0) })
-                } catch {
-                    return continuation.resume(returning: .failure(error))
-                }
-                // Cancelled since the task was asked, when there was nothing to withdraw yet.
-                if Task.isCancelled { lane.cancel(ticket) }
+                lane.claim(ticket) { continuation.resume(returning: $0) }
             }
         } onCancel: {
             lane.cancel(ticket)
@@ -212,7 +206,7 @@ public final class SocketConnection: Sendable {
         _ message: FrameMessage,
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
     ) throws(TransportError) {
-        followUp(try driver.lane.send(message, ticket: 0, completion: completion))
+        followUp(try driver.lane.send(message, completion: completion))
     }
 
     /// What happens to the connection, from its making on; a sequence for one consumer.

@@ -17,14 +17,15 @@ extension FrameEncoder {
         _ orientation: FrameOrientation,
         _ configuration: SampleUploader.Configuration
     ) -> MemoryNeed {
-        plan(content, orientation, configuration).need
+        plan(content, orientation, configuration)?.need
+            ?? MemoryNeed(content: content.byteCount, total: content.byteCount)
     }
 
     private func plan(
         _ content: FrameContent,
         _ orientation: FrameOrientation,
         _ configuration: SampleUploader.Configuration
-    ) -> EncodingPlan {
+    ) -> EncodingPlan? {
         let settings = EncodingPlan.Settings(configuration)
         return EncodingPlan(content, orientation, settings, limit: configuration.maximumMemory ?? .max)
     }

@@ -29,6 +29,13 @@
         }
     }
 
+    /// How much of this process's memory is in use, in bytes.
+    func residentBytes() -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return pages * Int(getpagesize())
+    }
+
     /// The descriptors that a program started by this one would have too.
     func inheritedDescriptors() throws -> Set<String> {
         let folder = "/proc/self/fdinfo"

@@ -18,6 +18,11 @@
         /// How often something connected, or tried to.
         static var connects: Int { connecting.load(ordering: .acquiring) }
 
+        /// Gives every socket that connects from now on this port of the loopback address, as the system might.
+        static func useLocalPort(_ port: UInt16) {
+            localPort.store(port, ordering: .releasing)
+        }
+
         /// Does something once, the next time that the moment comes.
         static func once(_ moment: Moment, _ action: @escaping @Sendable () -> Void) {
             lock.withLock { unsafe actions[moment] = action }
@@ -25,6 +30,7 @@
 
         fileprivate static let accepting = Atomic(0)
         fileprivate static let connecting = Atomic(0)
+        fileprivate static let localPort = Atomic<UInt16>(0)
         // Not a Mutex, of which the thread sanitizer reports what is no race.
         private static let lock = NSLock()
         private nonisolated(unsafe) static var actions: [Moment: @Sendable () -> Void] = [:]
@@ -61,9 +67,23 @@
         return result
     }
 
+    /// Binds a socket that is about to connect, if ``SyscallHooks/useLocalPort(_:)`` was called.
+    private func bindToLocalPort(_ socket: Int32) {
+        let port = SyscallHooks.localPort.load(ordering: .acquiring)
+        guard port != 0 else { return }
+        var reuses: Int32 = 1
+        _ = unsafe setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        _ = unsafe systemBind?(socket, &address, UInt32(MemoryLayout<sockaddr_in>.size))
+    }
+
     @_cdecl("connect")
     func hookConnect(_ socket: Int32, _ address: UnsafeRawPointer?, _ length: UInt32) -> Int32 {
         SyscallHooks.connecting.add(1, ordering: .acquiringAndReleasing)
+        bindToLocalPort(socket)
         let result = unsafe systemConnect?(socket, address, length) ?? -1
         SyscallHooks.comes(.afterConnect)
         return result

@@ -1,0 +1,62 @@
+import Foundation
+import FrameSocket
+import Testing
+
+/// Receivers that ask without end: their own uploader obeys, and others do not notice.
+@Suite(.timeLimit(.minutes(5))) struct RequestFloodTests {
+    /// Requests that a receiver repeats as fast as it can.
+    struct Flood: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let requests: [ControlRequest]
+    }
+
+    private static let floods = [
+        Flood(testDescription: "refresh", requests: [.refresh]),
+        Flood(testDescription: "pause and resume", requests: [.pause, .resume]),
+        Flood(
+            testDescription: "prefer",
+            requests: [.prefer(ControlPreferences(quality: 1)), .prefer(ControlPreferences(quality: 99))]
+        ),
+        Flood(
+            testDescription: "hello",
+            requests: [.hello(ControlHello(wants: [])), .hello(ControlHello(wants: .pictures))]
+        ),
+    ]
+
+    @Test(arguments: floods, [false, true])
+    func `another uploader sends all its frames beside it, and this one ends in order`(flood: Flood, reads: Bool)
+        async throws
+    {
+        let hostile = try RawReceiver()
+        let visit = try await hostile.accept()
+        try await visit.ask(.helloForPictures)
+        hostile.uploader.offer(1)
+        let isOver = Flag()
+        let (socket, reader) = (visit.socket, visit.reader)
+        let bytes = Array(repeatElement(flood.requests.flatMap { $0.encoded() }, count: 500).joined())
+        let writing = Task { while !isOver.isSet { try await socket.write(bytes) } }
+        let reading = reads ? Task { while try await reader.next() != nil {} } : nil
+
+        let innocent = try RawReceiver()
+        let innocentVisit = try await innocent.accept()
+        #expect(await becomesTrue { innocent.uploader.connection.isOpen })
+        let received = try await soon {
+            for round in 0..<30 {
+                innocent.uploader.offer(round)
+                guard try await innocentVisit.reader.nextFrame()?.body == body(round, count: 12_000) else {
+                    return round
+                }
+            }
+            return 30
+        }
+        #expect(received == 30)
+        isOver.set()
+        hostile.uploader.connection.close()
+        socket.finishWriting()
+        if !reads { _ = try await soon { try? await reader.rest() } }
+        _ = await writing.result
+        socket.close()
+        _ = await reading?.result
+        #expect(try await soon { try await hostile.uploader.connection.closed() } == .closedLocally(.stoppedByUser))
+    }
+}

@@ -1,0 +1,88 @@
+import FrameSocket
+import Testing
+
+/// A receiver of plain sockets, and an uploader that sends to it.
+struct RawReceiver {
+    let directory: TemporaryDirectory
+    let listener: RawSocket
+    let uploader: SampleUploader
+
+    /// Listens, and connects an uploader, which reopens its connection whenever it ends.
+    init(
+        _ configuration: SampleUploader.Configuration = .init(),
+        _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
+    ) throws {
+        directory = try TemporaryDirectory()
+        listener = try RawSocket.bound(to: directory.socket)
+        uploader = SampleUploader(connection: directory.connection(change), configuration: configuration)
+    }
+
+    /// Takes the uploader's next connection.
+    func accept() async throws -> Visit {
+        let listener = listener
+        let socket = try #require(try await soon { try await listener.accepted() }, "the uploader does not connect")
+        return Visit(socket: socket, reader: WireReader(socket))
+    }
+
+    /// One connection of the uploader.
+    struct Visit: Sendable {
+        let socket: RawSocket
+        let reader: WireReader
+
+        /// Writes requests, all at once.
+        func ask(_ requests: ControlRequest...) async throws {
+            try await socket.write(requests.flatMap { $0.encoded() })
+        }
+
+        /// The next frame; nil if none comes, or the uploader ends.
+        func frame() async throws -> WireReader.Message? {
+            try await soon { try await reader.nextFrame() } ?? nil
+        }
+
+        /// The frames that come before the answer to a ping that is sent now.
+        func framesBeforePong(_ number: UInt64) async throws -> [WireReader.Message] {
+            try await ask(.ping(number))
+            let messages = try #require(
+                try await soon { try await reader.messages(beforePong: number) },
+                "the ping is not answered"
+            )
+            return messages.filter(\.isFrame)
+        }
+    }
+}
+
+extension ControlRequest {
+    /// A hello that asks for pictures.
+    static let helloForPictures = ControlRequest.hello(ControlHello(wants: .pictures))
+}
+
+extension SampleUploader {
+    /// Waits, within the usual limit, until what was offered has been dealt with.
+    func settle(_ location: SourceLocation = #_sourceLocation) async throws {
+        let isDone: Void? = try await soon { _ = try await self.finish() }
+        #expect(isDone != nil, "the uploader does not finish", sourceLocation: location)
+    }
+}
+
+/// A JPEG's place is taken by any bytes: what is sent as a JPEG is not looked at.
+func content(_ seed: Int, count: Int = 12_000) -> FrameBytes {
+    FrameBytes(body(seed, count: count))
+}
+
+extension SampleUploader {
+    /// Offers bytes in place of a JPEG.
+    @discardableResult
+    func offer(
+        _ seed: Int,
+        count: Int = 12_000,
+        orientation: FrameOrientation = .up,
+        timestamp: UInt64? = nil
+    ) -> Outcome {
+        send(
+            jpeg: content(seed, count: count),
+            bufferSize: BufferSize(width: 562, height: 1218),
+            orientation: orientation,
+            timestamp: timestamp
+        )
+    }
+}

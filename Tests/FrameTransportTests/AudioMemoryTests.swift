@@ -1,0 +1,116 @@
+import FrameTransport
+import FrameWire
+import Testing
+
+/// Audio is received by those who asked for it alone, counts against the memory budget, and needs no frame to be consumed.
+@Suite(.timeLimit(.minutes(5))) struct AudioMemoryTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func audio(_ seed: Int, count: Int = 1024) -> [UInt8] {
+        AudioHead(contentLength: count, kind: .app, sampleRate: 44_100, channels: 1, sequence: UInt64(seed)).encoded()
+            + body(seed, count: count)
+    }
+
+    @Test(arguments: [nil, ControlHello(wants: .pictures), ControlHello(wants: [])])
+    func `audio that nobody asked for is skipped by its length, and takes no memory`(hello: ControlHello?)
+        async throws
+    {
+        let pool = BytePool(maximumIdleBytes: 1 << 20)
+        let server = try directory.server {
+            $0.hello = hello
+            $0.pool = pool
+        }
+        let sender = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        let wantsFrames = hello?.wants.contains(.pictures) ?? true
+        for seed in 0..<40 { try await sender.write(audio(seed, count: 200_000)) }
+        try await sender.write(message(body(1, count: 300)))
+        sender.finishWriting()
+        var frames = connection.frames.makeAsyncIterator()
+        if wantsFrames { #expect(try await frames.next()?.jpeg.array() == body(1, count: 300)) }
+        #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
+        connection.close()
+        var count = 0
+        for await _ in connection.audio { count += 1 }
+        #expect(count == 0 && connection.supersededAudio == 0)
+        // One piece for the frame, and one into which what is skipped is read.
+        #expect(pool.allocations <= 2, "memory was taken \(pool.allocations) times")
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `audio that waits for its consumers stays within the budget of all connections`() async throws {
+        // Enough that each connection may keep one of the largest messages, and not all of them together.
+        let budget = MemoryBudget(bytes: 16 << 20)
+        let server = try directory.server {
+            $0.hello = ControlHello(wants: .audio)
+            $0.memory = budget
+            $0.limits.connections = 4
+        }
+        var connections: [FrameConnection] = []
+        for _ in 0..<4 {
+            let sender = try RawSocket.connected(to: directory.socket)
+            connections.append(try #require(try await firstConnection(of: server)))
+            let isWritten: Void? = try await soon {
+                for seed in 0..<64 { try await sender.write(audio(seed, count: 256 << 10)) }
+            }
+            #expect(isWritten != nil, "a sender whose audio nobody consumes is held up")
+            sender.close()
+            await server.settle()
+        }
+        // Nobody has consumed anything: what there is now was held all the time.
+        var held = 0
+        for connection in connections {
+            connection.close()
+            var last: UInt64?
+            for await message in connection.audio {
+                held += message.samples.count
+                #expect(message.samples.array() == body(Int(message.sequence ?? 0), count: 256 << 10))
+                #expect(last ?? 0 <= message.sequence ?? 0)
+                last = message.sequence
+            }
+            // The oldest give way.
+            #expect(last == 63)
+        }
+        #expect(held <= budget.bytes, "\(held) bytes of audio were held")
+    }
+
+    @Test(arguments: [1, 2, 10])
+    func `a host that takes audio alone is not held up by frames`(frames: Int) async throws {
+        let server = try directory.server { $0.hello = ControlHello(wants: .audio) }
+        let sender = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        // A sender may not have read the hello yet, or heed none.
+        async let writing: Void = sender.write(
+            (0..<frames).flatMap { message(body($0, count: 30_000)) } + (0..<5).flatMap { audio($0) }
+        )
+        let received = try await soon {
+            var received: [[UInt8]] = []
+            for await message in connection.audio {
+                received.append(message.samples.array())
+                if received.count == 5 { break }
+            }
+            return received
+        }
+        #expect(received == (0..<5).map { body($0, count: 1024) })
+        connection.close()
+        server.close()
+        try? await writing
+    }
+
+    @Test func `a host that asked for audio alone is told of an end behind frames that nobody takes`() async throws {
+        let server = try directory.server { $0.hello = ControlHello(wants: .audio) }
+        let sender = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        try await sender.write((0..<5).flatMap { message(body($0, count: 3000)) } + audio(1))
+        sender.finishWriting()
+        #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
+        connection.close()
+        var audio = connection.audio.makeAsyncIterator()
+        #expect(await audio.next()?.samples.array() == body(1, count: 1024))
+        withExtendedLifetime(server) {}
+    }
+}

@@ -1,0 +1,83 @@
+import FrameTransport
+import FrameWire
+import Testing
+
+/// What departed senders left is bounded: beyond that the oldest is dropped and counted, and whoever asks for it is told.
+@Suite(.timeLimit(.minutes(5))) struct DroppedVisitorTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Connects, sends a frame, and leaves.
+    private func visit(_ number: Int, size: Int = 500) async throws {
+        let visitor = try RawSocket.connected(to: directory.socket)
+        try await visitor.write(message(body(number, count: size)))
+        visitor.close()
+    }
+
+    @Test func `of those whom nobody takes the latest are kept, and the others are counted`() async throws {
+        let server = try directory.server { $0.limits.connections = 4 }
+        for number in 0..<10 {
+            try await visit(number)
+            // Its end is noticed before the next one comes.
+            let expected = max(0, number - 3)
+            #expect(await becomesTrue { server.droppedVisitors == expected }, "\(server.droppedVisitors) were dropped")
+            await server.settle()
+        }
+        #expect(server.refusedConnections == 0)
+        server.close()
+        var numbers: [Int] = []
+        for try await connection in server.connections {
+            var frames = connection.frames.makeAsyncIterator()
+            let bytes = try await frames.next()?.jpeg.array()
+            numbers.append((0..<10).first { bytes == body($0, count: 500) } ?? -1)
+        }
+        #expect(numbers == [6, 7, 8, 9])
+    }
+
+    @Test func `a visitor's frames that gave way to others are told of by an error, and its end stays orderly`()
+        async throws
+    {
+        // 256 KiB for what departed senders leave, and for large frames.
+        let server = try directory.server {
+            $0.memory = MemoryBudget(bytes: 512 << 10)
+            $0.limits.connections = 8
+        }
+        var connections: [FrameConnection] = []
+        for number in 0..<6 {
+            try await visit(number, size: 100 << 10)
+            connections.append(try #require(try await soon { try await firstConnection(of: server) } ?? nil))
+        }
+        var kept: [Int] = []
+        for (number, connection) in connections.enumerated() {
+            #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
+            var frames = connection.frames.makeAsyncIterator()
+            do throws(TransportError) {
+                let bytes = try await frames.next()?.jpeg.array()
+                #expect(bytes == body(number, count: 100 << 10))
+                kept.append(number)
+                #expect(try await frames.next() == nil)
+            } catch {
+                #expect(error.code == .visitorDropped)
+            }
+        }
+        // The latest are kept, and no more than there is room for.
+        #expect(!kept.isEmpty && kept.count <= 2 && kept == Array(6 - kept.count..<6), "\(kept) were kept")
+        #expect(server.droppedVisitors == 6 - kept.count, "\(server.droppedVisitors) were counted")
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `a visitor's frames that were taken in time are no drop`() async throws {
+        let server = try directory.server { $0.limits.connections = 2 }
+        for number in 0..<20 {
+            try await visit(number)
+            let connection = try #require(try await soon { try await firstConnection(of: server) } ?? nil)
+            var frames = connection.frames.makeAsyncIterator()
+            #expect(try await frames.next()?.jpeg.array() == body(number, count: 500))
+            #expect(try await frames.next() == nil)
+        }
+        #expect(server.droppedVisitors == 0 && server.refusedConnections == 0)
+    }
+}

@@ -1,0 +1,134 @@
+import FrameTransport
+import FrameWire
+import Synchronization
+import Testing
+
+/// When a server has been closed, its path or port can be listened on again at once.
+@Suite(.timeLimit(.minutes(5))) struct ReuseTests {
+    private let tokens = HandshakeTokens(shared: [1, 2, 3])
+
+    private func server(at port: UInt16) throws -> FrameServer {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = tokens
+        configuration.limits.linger = .seconds(600)
+        return try FrameServer(at: .loopback(port: port), configuration: configuration)
+    }
+
+    private func port(of server: FrameServer) throws -> UInt16 {
+        guard case .loopback(let port) = server.endpoint else {
+            Issue.record("the server is not at a port")
+            return 0
+        }
+        return port
+    }
+
+    /// Opens a connection to a server at a port, and sends a frame over it.
+    private func visit(_ server: FrameServer) async throws -> (SocketConnection, FrameConnection) {
+        var configuration = SocketConnection.Configuration()
+        configuration.tokens = tokens
+        configuration.reopens = false
+        configuration.linger = .seconds(600)
+        let sender = SocketConnection(to: server.endpoint, configuration: configuration)
+        try await sender.open(within: nil)
+        let receiver = try #require(try await firstConnection(of: server))
+        try await sender.send(FrameMessage(body(1, count: 20_000)))
+        var frames = receiver.frames.makeAsyncIterator()
+        #expect(try await frames.next() != nil)
+        return (sender, receiver)
+    }
+
+    @Test(arguments: [false, true])
+    func `a server comes back at the path that one has just given up`(hasSenders: Bool) async throws {
+        let directory = try TemporaryDirectory()
+        for round in 0..<50 {
+            var senders: [RawSocket] = []
+            let server = try directory.server()
+            if hasSenders { senders = try (0..<3).map { _ in try RawSocket.connected(to: directory.socket) } }
+            server.close()
+            do {
+                let next = try directory.server()
+                let sender = try RawSocket.connected(to: directory.socket)
+                try await sender.write(message(body(round, count: 300)))
+                var frames = try #require(try await firstConnection(of: next)).frames.makeAsyncIterator()
+                #expect(try await frames.next()?.jpeg.array() == body(round, count: 300))
+                next.close()
+            } catch {
+                Issue.record("round \(round): \(error)")
+                return
+            }
+            withExtendedLifetime(senders) {}
+        }
+        #expect(directory.names.isEmpty)
+    }
+
+    @Test func `a server comes back at the port that one has just given up, its connections still open`()
+        async throws
+    {
+        let first = try server(at: 0)
+        let port = try port(of: first)
+        let (sender, receiver) = try await visit(first)
+        first.close()
+        do {
+            let second = try server(at: port)
+            let (next, _) = try await visit(second)
+            next.close()
+            second.close()
+        } catch {
+            Issue.record("\(error)")
+        }
+        withExtendedLifetime((sender, receiver)) {}
+    }
+
+    @Test func `a server comes back at the port whose connections it has ended itself`() async throws {
+        let first = try server(at: 0)
+        let port = try port(of: first)
+        let (sender, receiver) = try await visit(first)
+        // This side's end comes first, so that the system keeps the port's connection for a minute.
+        receiver.close()
+        #expect(try await soon { try await sender.closed() } == .closedByPeer(.stoppedByUser))
+        first.close()
+        #expect(try await soon { try await first.closed() } != nil)
+        let second = try server(at: port)
+        _ = try await visit(second)
+        second.close()
+    }
+
+    @Test func `two servers at one port are refused all the same`() async throws {
+        let first = try server(at: 0)
+        let port = try port(of: first)
+        let error = #expect(throws: TransportError.self) { try server(at: port) }
+        #expect(error?.code == .addressInUse)
+        first.close()
+    }
+
+    @Test func `a delegate may close its server, and start the next one at the same path`() async throws {
+        let directory = try TemporaryDirectory()
+        let successor = Successor(directory)
+        successor.server.withLock { $0 = try? directory.server(delegate: successor) }
+        let sender = try RawSocket.connected(to: directory.socket)
+        try await sender.write(message([1]))
+        #expect(await becomesTrue { successor.outcome.withLock { $0 } != nil }, "closing never returns")
+        #expect(throws: Never.self) { try successor.outcome.withLock { $0 }?.get().close() }
+    }
+
+    /// Closes its server at the first frame, and starts another one in its place.
+    private final class Successor: FrameServerDelegate {
+        let server = Mutex<FrameServer?>(nil)
+        let outcome = Mutex<Result<FrameServer, any Error>?>(nil)
+        private let directory: TemporaryDirectory
+
+        init(_ directory: TemporaryDirectory) {
+            self.directory = directory
+        }
+
+        func connectionDidOpen(_ connection: FrameConnection) {}
+
+        func connection(_ connection: FrameConnection, didReceive frame: Frame) {
+            server.withLock { $0.take() }?.close()
+            let next = Result { try directory.server() }
+            outcome.withLock { $0 = next }
+        }
+
+        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
+    }
+}

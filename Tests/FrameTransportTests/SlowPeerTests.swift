@@ -1,0 +1,105 @@
+import FrameTransport
+import FrameWire
+import Testing
+
+/// Peers that go on, but only just: each limit ends them in time, and nobody else waits for them.
+@Suite(.timeLimit(.minutes(5)), .besideBystander) struct SlowPeerTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Writes one byte now and then, forever or until the peer has gone.
+    private func dribble(_ bytes: [UInt8], into socket: RawSocket) -> Task<Void, Never> {
+        Task {
+            for byte in bytes {
+                guard (try? await socket.write([byte])) != nil else { return }
+                try? await Task.sleep(for: .milliseconds(10))
+                if Task.isCancelled { return }
+            }
+        }
+    }
+
+    /// What a peer is slow about.
+    enum Part: CaseIterable {
+        case token, header, body, unknownBody
+    }
+
+    @Test(arguments: Part.allCases)
+    func `a sender of one byte now and then is ended by the limit`(part: Part) async throws {
+        let server = try directory.server {
+            $0.limits.handshake = .milliseconds(100)
+            $0.limits.head = .milliseconds(100)
+            $0.limits.body = .milliseconds(100)
+            $0.limits.bodyBytesPerSecond = 1 << 40
+            if part == .token { $0.tokens = HandshakeTokens(shared: Array(repeating: UInt8(ascii: "x"), count: 1000)) }
+        }
+        let sender = try RawSocket.connected(to: directory.socket)
+        let long = [UInt8](repeating: UInt8(ascii: "x"), count: 5000)
+        let start =
+            switch part {
+            case .token: [] as [UInt8]
+            case .header: Array("HTTP/1.1 200 OK\r\nX: ".utf8)
+            case .body: Array(message(long).prefix(200))
+            case .unknownBody: Array("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\nMessage-Type: later\r\n\r\n".utf8)
+            }
+        try await sender.write(start)
+        let writing = dribble(long, into: sender)
+        defer { writing.cancel() }
+        if part == .token {
+            #expect(await becomesTrue { server.refusedConnections == 1 })
+        } else {
+            let connection = try #require(try await firstConnection(of: server))
+            #expect(await becomesTrue { connection.closeReason?.error?.code == .receiveTimedOut })
+        }
+        _ = await writing.value
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `a host that shows one byte of its token now and then is given up, and tried again`() async throws {
+        let listener = try RawSocket.bound(to: directory.socket)
+        let token = [UInt8](repeating: 7, count: 1000)
+        let sender = directory.connection {
+            $0.tokens = HandshakeTokens(shared: token)
+            $0.handshakeTimeout = .milliseconds(100)
+        }
+        sender.open()
+        for _ in 0..<2 {
+            let host = try #require(try await soon { try await listener.accepted() })
+            let writing = dribble(token, into: host)
+            #expect(try await soon { try await host.read(.max) } == token)
+            writing.cancel()
+            _ = await writing.value
+        }
+        #expect(sender.closeReason == nil && !sender.isOpen)
+        sender.close()
+    }
+
+    @Test func `a receiver that reads one byte now and then is given up by the send timeout`() async throws {
+        let listener = try RawSocket.bound(to: directory.socket)
+        let sender = directory.connection {
+            $0.sendTimeout = .milliseconds(200)
+            $0.reopens = false
+        }
+        try await sender.open(within: nil)
+        let host = try await listener.accepted()
+        let sending = Task { try await sender.send(FrameMessage(body(1, count: 30_000_000))) }
+        let reading = Task {
+            while !Task.isCancelled, (try? await host.read(1))?.isEmpty == false {
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+        }
+        defer { reading.cancel() }
+        let error = try await soon { () async -> TransportError? in
+            do {
+                try await sending.value
+                return nil
+            } catch {
+                return error as? TransportError
+            }
+        }
+        #expect(error??.code == .sendTimedOut)
+        #expect(await becomesTrue { sender.closeReason?.error?.code == .sendTimedOut })
+    }
+}

@@ -1,0 +1,43 @@
+/// How long a test waits for something that must happen soon.
+///
+/// It is no condition for passing: a test that passes waits for an event, and one that would wait forever ends here.
+let patience = Duration.seconds(30)
+
+/// Returns what `body` returns, or nil if it has not returned within the limit.
+///
+/// It is left behind then, because what is tested may ignore a cancellation.
+func soon<Value: Sendable>(
+    within limit: Duration = patience,
+    _ body: @escaping @Sendable () async throws -> Value
+) async throws -> Value? {
+    let (outcomes, continuation) = AsyncStream<Result<Value, any Error>?>.makeStream()
+    let work = Task {
+        let outcome: Result<Value, any Error>
+        do {
+            outcome = .success(try await body())
+        } catch {
+            outcome = .failure(error)
+        }
+        continuation.yield(outcome)
+    }
+    let timer = Task {
+        try await Task.sleep(for: limit)
+        continuation.yield(nil)
+    }
+    defer {
+        work.cancel()
+        timer.cancel()
+    }
+    for await outcome in outcomes { return try outcome?.get() }
+    return nil
+}
+
+/// Waits until something comes true that nothing reports, and returns whether it has within the limit.
+func becomesTrue(within limit: Duration = patience, _ condition: () -> Bool) async -> Bool {
+    let start = ContinuousClock.now
+    while !condition() {
+        guard ContinuousClock.now - start < limit else { return false }
+        try? await Task.sleep(for: .milliseconds(1))
+    }
+    return true
+}

@@ -114,6 +114,8 @@ extension World {
         // A sender of this package keeps to the format: only what breaks the connection may fail it.
         guard receiver.isPresented, peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
         let monitor = monitors[sockets[peer].monitor]
+        // A sender that left before it saw the server's token has not ended the connection, for it never had one.
+        guard monitor.serverTokenRemaining == 0 else { return }
         let isCut = sockets[socket].wasBroken || !monitor.isBetweenMessages
         switch error.code {
         case .connectionLost:

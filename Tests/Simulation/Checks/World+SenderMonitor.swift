@@ -4,7 +4,7 @@ internal import FrameWire
 extension World {
     /// Begins to follow a connection.
     func monitor(_ socket: Int, sender: Int, tokenCount: Int) {
-        var monitor = SenderMonitor(sender: sender, tokenCount: tokenCount)
+        let monitor = SenderMonitor(sender: sender, tokenCount: tokenCount)
         monitor.socket = socket
         monitor.changedAt = now
         sockets[socket].monitor = monitors.count

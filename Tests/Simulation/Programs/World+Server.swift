@@ -34,7 +34,7 @@ extension World {
     private func startServer(_ program: Int) {
         if let server = server(of: program), !server.isClosed { return }
         let (plan, usesTokens, _) = serverPlans[program]
-        guard let socket = listen(at: plan.place, isOurs: true, backlog: 8) else { return }
+        guard let socket = listen(at: plan.place, isOurs: true, backlog: 128) else { return }
         if serverPlans[program].current >= 0 { coverage.count(.restart) }
         let tokens = usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
         let server = SimServer(plan, index: servers.count, socket: socket, tokens: tokens)

@@ -3,7 +3,7 @@ internal import FrameWire
 /// Follows both directions of one connection of a sender of this package, byte for byte, and knows what may come next.
 ///
 /// It looks at the bytes alone, and knows nothing of the machines that wrote and read them.
-struct SenderMonitor {
+final class SenderMonitor {
     /// A frame or audio message that has begun.
     private(set) var identityBytes: [UInt8] = []
 
@@ -70,18 +70,18 @@ struct SenderMonitor {
     var isBetweenMessages: Bool { !decoder.isInHead && decoder.bodyRemaining == 0 }
 
     /// The message that has begun is no frame: the next one may repeat instead.
-    mutating func keepReasonToRepeat() {
+    func keepReasonToRepeat() {
         if mayRepeat { hasReasonToRepeat = true }
         mayRepeat = false
     }
 
-    mutating func beginBody(_ kind: Kind) {
+    func beginBody(_ kind: Kind) {
         self.kind = kind
         identityBytes.removeAll(keepingCapacity: true)
     }
 
     /// Takes in the beginning of a body; true once it says whose it is.
-    mutating func takeBody(_ bytes: Span<UInt8>) -> Bool {
+    func takeBody(_ bytes: Span<UInt8>) -> Bool {
         guard identityBytes.count < Content.headerByteCount else { return false }
         for index in 0..<min(bytes.count, Content.headerByteCount - identityBytes.count) {
             identityBytes.append(bytes[index])

@@ -74,6 +74,8 @@ struct Plan {
         case shortage(UInt64)
         case breakConnection(Int)
         case hang(place: Int, UInt64)
+        /// So many connect at once, and most leave at once.
+        case storm(place: Int, Int)
     }
 
     /// Frames that a producer offers.

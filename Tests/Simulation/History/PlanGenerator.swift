@@ -35,7 +35,7 @@ struct PlanGenerator {
         let senders = theme == .crowd ? random.number(in: 6...28) : random.number(in: 1...5)
         for _ in 0..<senders { addSender() }
         for actor in plan.actors.indices { addFirstStep(of: actor) }
-        let stepCount = random.number(in: 20...45) + (theme == .crowd ? 20 : 0)
+        let stepCount = random.number(in: 30...60) + (theme == .crowd ? 20 : 0)
         for _ in 0..<stepCount { addStep() }
         plan.end = time + 1_000_000
         return plan
@@ -155,6 +155,8 @@ struct PlanGenerator {
     // MARK: Steps
 
     private mutating func addFirstStep(of actor: Int) {
+        // Some senders are opened only for those who wait for them.
+        if case .sender(let sender) = plan.actors[actor], !sender.usesUploader, random.chance(50) { return }
         let delay =
             switch plan.actors[actor] {
             case .server: random.chance(75) ? random.time(in: 0...10_000) : random.time(in: 0...300_000_000)
@@ -190,15 +192,19 @@ struct PlanGenerator {
 
     private mutating func addFault() {
         let action: Plan.Action
-        switch random.below(3) {
-        case 0: action = .shortage(random.pick(1_000_000, 50_000_000, 700_000_000))
-        case 1: action = .hang(place: random.below(plan.places.count), random.pick(10_000_000, 3_000_000_000))
+        switch random.below(theme == .hostility ? 12 : 60) {
+        case 0: action = .storm(place: random.below(plan.places.count), random.number(in: 20...120))
+        case ..<20: action = .shortage(random.pick(1_000_000, 50_000_000, 700_000_000))
+        case ..<40: action = .hang(place: random.below(plan.places.count), random.pick(10_000_000, 3_000_000_000))
         default: action = .breakConnection(random.below(1_000))
         }
         plan.steps.append(Plan.Step(time: time, actor: -1, action: action))
     }
 
     private mutating func senderAction(_ sender: SenderPlan) -> Plan.Action {
+        if !sender.usesUploader, random.chance(25) {
+            return .openWithin(random.pick(1_000_000, 300_000_000), cancelledAfter: random.time(in: 0...3_000_000))
+        }
         switch random.below(100) {
         case ..<70: return .offer(offering())
         case ..<78: return .audio(count: random.number(in: 1...5), length: 4 * random.number(in: 4...500))

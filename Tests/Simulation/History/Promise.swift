@@ -97,6 +97,8 @@ enum Promise: Int, CaseIterable {
     case finishIgnoresLater
     /// P191: a connection has at most one entry among the deadlines.
     case oneDeadlineEach
+    /// P202, P246: attempts that were made for somebody who gave up end.
+    case cancelledAttemptsEnd
     case progress
 }
 

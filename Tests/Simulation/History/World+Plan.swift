@@ -41,6 +41,13 @@ extension World {
         case .hang(let place, let duration):
             places[place].hangs = true
             events.schedule(.recovery, place, at: now + duration)
+        case .storm(let place, let count):
+            coverage.count(.storm)
+            for _ in 0..<count {
+                guard let socket = makeSocket(at: place, isOurs: false, capacity: 2_000) else { return }
+                let isConnected = connect(socket, to: place) == nil
+                if !isConnected || random.chance(80) { close(socket) } else { strays.append(socket) }
+            }
         case .breakConnection(let number):
             guard socketCount > 0 else { return }
             let socket = number % socketCount
@@ -73,6 +80,8 @@ extension World {
 
     /// Stops the faults: hostile peers leave, the system has descriptors, places answer, programs consume.
     func stopFaults() {
+        for socket in strays where sockets[socket].isOpen { close(socket) }
+        strays.removeAll(keepingCapacity: true)
         descriptorLimit = .max
         for place in places.indices { places[place].hangs = false }
         for peer in 0..<peerCount {

@@ -41,9 +41,9 @@ extension World {
         guard peers[peer].floodRemaining == 0 else { return }
         switch kind {
         case .unknownMessagesWithoutBody, .unknownMessagesOfOneByte, .statusFlood, .audioFlood, .emptyFrames:
-            peers[peer].floodRemaining = peers[peer].random.pick(2_000, 20_000, 200_000)
+            peers[peer].floodRemaining = peers[peer].random.chance(5) ? 200_000 : peers[peer].random.pick(2_000, 6_000)
         case .smallFrames, .garbage, .endlessHead:
-            peers[peer].floodRemaining = 20_000
+            peers[peer].floodRemaining = 5_000
         case .oneByteAtATime:
             peers[peer].floodRemaining = 100
         case .oversizeClaim:
@@ -106,10 +106,10 @@ extension World {
         switch kind {
         case .pingFlood, .pingFloodUnread:
             peers[peer].outgoing += hello
-            peers[peer].floodRemaining = peers[peer].random.pick(2_000, 30_000)
+            peers[peer].floodRemaining = peers[peer].random.chance(15) ? 60_000 : 3_000
             peers[peer].readsNothing = kind == .pingFloodUnread
         case .helloFlood, .unknownRequests:
-            peers[peer].floodRemaining = peers[peer].random.pick(2_000, 30_000)
+            peers[peer].floodRemaining = peers[peer].random.chance(15) ? 60_000 : 3_000
         case .garbage:
             peers[peer].outgoing += peers[peer].random.chance(50) ? hello : []
             peers[peer].outgoing += WireBytes.garbage

@@ -31,6 +31,8 @@ final class SimSender {
     // What is known of it.
     var hasReadStop = false
     var hasClosed = false
+    /// Whether it is to be connected even if nobody waits for that.
+    var isWanted = false
     /// Whether the program, or its pacing, may repeat a frame by itself.
     ///
     /// A pacing that did stays in force for what it has begun.

@@ -79,13 +79,17 @@ extension World {
         case .sender(let index):
             let sender = senders[index]
             switch task {
-            case .open: change(sender) { $0.open(at: now) }
+            case .open:
+                sender.isWanted = true
+                change(sender) { $0.open(at: now) }
             case .openWithin(let id, let limit):
                 let deadline = sender.waiters.first { $0.id == id }?.deadline
                 change(sender) {
                     $0.open(waiter: id, limit: .nanoseconds(Int64(clamping: limit)), deadline: deadline, at: now)
                 }
-            case .abandonOpening(let id): change(sender) { $0.abandon(waiter: id, at: now) }
+            case .abandonOpening(let id):
+                change(sender) { $0.abandon(waiter: id, at: now) }
+                checkWanted(sender)
             case .close(let reason): change(sender) { $0.close(reason ?? .stoppedByUser, at: now) }
             case .laneProgressed:
                 let progress = sender.lane.progress

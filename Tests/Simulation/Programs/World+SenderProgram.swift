@@ -149,7 +149,15 @@ extension World {
             coverage.count(.openTimeout)
             let deadline = sender.waiters[index].deadline ?? 0
             check(.promptness, now >= deadline, "an opening timed out before its limit")
+            checkWanted(sender)
         }
+    }
+
+    /// Nobody waits for the connection any more: attempts that were made for those who did have ended.
+    func checkWanted(_ sender: SimSender) {
+        guard !sender.isWanted, sender.machine.waitingCount == 0, sender.closeReason == nil else { return }
+        let state = sender.machine.publishedState
+        check(.cancelledAttemptsEnd, state == .idle, "sender \(sender.index) goes on for nobody: \(state)")
     }
 
     /// A time of the program has come.
@@ -177,6 +185,7 @@ extension World {
             check(.toldOnce, sender.states.last != state, "a state is told twice")
             if state == .connected, sender.states.contains(.connected) { coverage.count(.reconnect) }
             sender.states.append(state)
+            if state == .connected { sender.isWanted = true }
         case .terms(let terms):
             check(.order, terms.revision > sender.terms.revision, "terms are told out of order")
             if terms.connection != sender.terms.connection {

@@ -34,7 +34,7 @@ extension World {
     private func startServer(_ program: Int) {
         if let server = server(of: program), !server.isClosed { return }
         let (plan, usesTokens, _) = serverPlans[program]
-        guard let socket = listen(at: plan.place, isOurs: true, backlog: 8) else { return }
+        guard let socket = listen(at: plan.place, isOurs: true, backlog: 128) else { return }
         if serverPlans[program].current >= 0 { coverage.count(.restart) }
         let tokens = usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
         let server = SimServer(plan, index: servers.count, socket: socket, tokens: tokens)
@@ -197,7 +197,11 @@ extension World {
         let (isAccepted, woken) = server.mailbox.put(receiver.index)
         if !isAccepted { server.machine.taken(receiver.id) }
         let limit = 2 * server.limits.connections
-        check(.visitorsAreBounded, server.mailbox.count <= limit, "\(server.mailbox.count) connections wait to be taken")
+        check(
+            .visitorsAreBounded,
+            server.mailbox.count <= limit,
+            "\(server.mailbox.count) connections wait to be taken"
+        )
         if let woken, woken == server.waiter { wakeConnectionConsumer(server) }
         change(server) { _ in }
     }

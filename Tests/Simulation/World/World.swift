@@ -19,6 +19,8 @@ internal import FrameTransport
     var descriptorLimit = Int.max
 
     var actors: [ActorIndex] = []
+    /// Sockets that have connected and do nothing more.
+    var strays: [Int] = []
     var peers: [ScriptedPeer] = []
     var peerCount = 0
 
@@ -56,6 +58,7 @@ internal import FrameTransport
         while threads.count < threadCount { threads.append(SimThread()) }
         for index in threads.indices { threads[index].reset() }
         peerCount = 0
+        strays.removeAll(keepingCapacity: true)
         senders.removeAll(keepingCapacity: true)
         servers.removeAll(keepingCapacity: true)
         serverPlans.removeAll(keepingCapacity: true)

@@ -125,7 +125,7 @@ import Testing
         let opened = Counter()
         await withTaskGroup { group in
             for _ in 0..<4 {
-                group.addTask {
+                group.addTask { [directory] in
                     for _ in 0..<50 {
                         // Another one may be there: that is refused, and nothing else.
                         do {

@@ -121,7 +121,8 @@ extension World {
         let index = sockets[sender.socket].monitor
         guard index >= 0, !monitors[index].isBetweenMessages, sender.sawEndAt == eventCount else { return }
         let peer = sockets[sender.socket].peer
-        let isReading = peer >= 0 && sockets[peer].isOpen && !sockets[peer].hasShutReceiving && !sockets[sender.socket].wasBroken
+        let isReading =
+            peer >= 0 && sockets[peer].isOpen && !sockets[peer].hasShutReceiving && !sockets[sender.socket].wasBroken
         check(.halfCloseEndsFrame, !isReading, "sender \(sender.index) cuts a frame whose receiver still reads")
     }
 }

@@ -57,7 +57,11 @@ extension World {
             return violate(.integrity, "sender \(index) writes a frame that was never offered")
         }
         let offer = sender.offers[number - 1]
-        check(.integrity, Int(identity.length) == offer.length, "sender \(index) writes another length than was offered")
+        check(
+            .integrity,
+            Int(identity.length) == offer.length,
+            "sender \(index) writes another length than was offered"
+        )
         if let before = sender.sentHeads[identity.number] {
             check(.repeatsAreTheSame, before == head, "a repeat differs from the frame: \(before), \(head)")
         } else {
@@ -90,10 +94,12 @@ extension World {
         let socket = receiver.socket
         switch reason {
         case .closedLocally:
-            let isOurs = receiver.isClosed || receiver.isLetGo || servers[receiver.server].isClosed || receiver.isDraining
+            let isOurs =
+                receiver.isClosed || receiver.isLetGo || servers[receiver.server].isClosed || receiver.isDraining
             check(.reasons, isOurs, "connection \(receiver.index) was closed by nobody: \(reason)")
         case .closedByPeer:
-            let isOver = sockets[socket].peerHasEnded || sockets[socket].failure != nil || sockets[socket].hasShutReceiving
+            let isOver =
+                sockets[socket].peerHasEnded || sockets[socket].failure != nil || sockets[socket].hasShutReceiving
             check(.reasons, isOver, "connection \(receiver.index) ends in order, but its peer goes on")
             checkOrderlyEnd(of: receiver)
         case .failed(let error):

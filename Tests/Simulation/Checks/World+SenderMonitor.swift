@@ -26,7 +26,11 @@ extension World {
             monitors[index].tokenRemaining -= offset
         }
         guard offset < bytes.count else { return }
-        check(.tokenComesFirst, monitors[index].serverTokenRemaining == 0, "a sender wrote before the handshake was done")
+        check(
+            .tokenComesFirst,
+            monitors[index].serverTokenRemaining == 0,
+            "a sender wrote before the handshake was done"
+        )
         while offset < bytes.count, violation == nil {
             let rest = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[offset...]))
             let wasBetween = monitors[index].isBetweenMessages
@@ -146,7 +150,11 @@ extension World {
         case .stopped(let reason):
             monitors[index].stoppedOnWire = reason
             if let asked = monitor.stopRead {
-                check(.stopIsAnswered, senders[monitor.sender].hasClosed || asked == reason, "another reason than asked")
+                check(
+                    .stopIsAnswered,
+                    senders[monitor.sender].hasClosed || asked == reason,
+                    "another reason than asked"
+                )
             }
         }
         let limit = monitor.questions + (monitors[index].stoppedOnWire == nil ? 0 : 1)

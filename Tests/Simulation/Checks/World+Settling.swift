@@ -52,7 +52,11 @@ extension World {
         else { return }
         let isPaused = monitor.lastState == .paused
         check(.oneAnswerEach, monitor.statuses > 0, "a hello is not answered")
-        check(.lastAnswerIsTrue, isPaused == monitor.isPauseAsked, "the last status does not tell how the sender stands")
+        check(
+            .lastAnswerIsTrue,
+            isPaused == monitor.isPauseAsked,
+            "the last status does not tell how the sender stands"
+        )
         check(.pongsAnswerPings, monitor.lastPongWritten == monitor.lastPing, "the last ping is not answered")
     }
 
@@ -112,7 +116,11 @@ extension World {
 
     func checkProgramsReleased() {
         for sender in senders {
-            check(.noResidue, sender.closeReason != nil, "sender \(sender.index) has not ended: \(sender.machine.publishedState)")
+            check(
+                .noResidue,
+                sender.closeReason != nil,
+                "sender \(sender.index) has not ended: \(sender.machine.publishedState)"
+            )
             check(.noResidue, sender.submitted.isEmpty, "sender \(sender.index): a caller still waits for its frame")
             check(.noResidue, sender.machine.waitingCount == 0, "sender \(sender.index): a caller waits for an opening")
             check(.noResidue, !sender.lane.hasFrame && sender.lane.queueCount == 0, "a lane still holds messages")
@@ -120,7 +128,11 @@ extension World {
         for server in servers {
             check(.noResidue, server.isFinished, "server \(server.index) has not ended")
             check(.noResidue, server.machine.connectionCount == 0, "server \(server.index) has connections")
-            check(.noResidue, server.machine.queuedCount == 0, "server \(server.index): \(server.machine.queuedCount) wait")
+            check(
+                .noResidue,
+                server.machine.queuedCount == 0,
+                "server \(server.index): \(server.machine.queuedCount) wait"
+            )
             check(.noResidue, server.mailbox.waiterCount == 0, "server \(server.index): somebody waits for connections")
         }
         for receiver in receivers {
@@ -134,7 +146,11 @@ extension World {
             check(.noResidue, machine.requestCount == 0, "\(machine.requestCount) requests for memory wait")
             check(.noResidue, machine.departedCount == 0, "\(machine.departedCount) departed senders are remembered")
             check(.noResidue, budget.granted == 0, "\(budget.granted) bytes are granted")
-            check(.noResidue, machine.free == machine.bytes / 2, "\(machine.free) of \(machine.bytes / 2) bytes are free")
+            check(
+                .noResidue,
+                machine.free == machine.bytes / 2,
+                "\(machine.free) of \(machine.bytes / 2) bytes are free"
+            )
             check(.noResidue, machine.freeForAllowances == machine.bytes / 2, "allowances are not given back")
         }
         checkUploadersReleased()

@@ -10,7 +10,9 @@ extension World {
 
     /// Which frame a receiver lacks; nil for none.
     func missingFrame(_ sender: SimSender, _ monitor: SenderMonitor) -> String? {
-        guard !sender.offers.isEmpty, sender.uploader != nil, sender.runs.allSatisfy({ $0.left == 0 }) else { return nil }
+        guard !sender.offers.isEmpty, sender.uploader != nil, sender.runs.allSatisfy({ $0.left == 0 }) else {
+            return nil
+        }
         let latest = UInt32(sender.offers.count)
         // One that equals a frame which could not be encoded is not tried either.
         let content = sender.offers[sender.offers.count - 1].content

@@ -9,7 +9,11 @@ extension World {
         while peers[peer].socket >= 0, !peers[peer].isWaitingToRead {
             let socket = peers[peer].socket
             let size = peers[peer].tokenRemaining > 0 ? peers[peer].tokenRemaining : peers[peer].readSize
-            let transfer = unsafe receive(socket, into: scratch(size), UnsafeMutableRawBufferPointer(start: nil, count: 0))
+            let transfer = unsafe receive(
+                socket,
+                into: scratch(size),
+                UnsafeMutableRawBufferPointer(start: nil, count: 0)
+            )
             switch transfer {
             case .bytes(0, _): return peerSawEnd(peer)
             case .bytes(let count, _): take(count, for: peer)

@@ -130,7 +130,8 @@ extension World {
     /// A consumer that runs on the connection's thread goes on: it takes what is there, and reads the socket itself.
     func consumeInline(_ receiver: SimReceiver) {
         if receiver.frames.hasBeenWoken { return frameConsumerGoesOn(receiver) }
-        guard !receiver.frames.isBusy, receiver.frames.waiter == nil, !receiver.frames.hasEnded, !receiver.isLetGo else {
+        guard !receiver.frames.isBusy, receiver.frames.waiter == nil, !receiver.frames.hasEnded, !receiver.isLetGo
+        else {
             return
         }
         if case .silent = servers[receiver.server].pace { return }
@@ -155,7 +156,9 @@ extension World {
 
     private func consumed(_ frame: Frame, by receiver: SimReceiver) {
         if let bytes = receiver.grants.removeValue(forKey: frame.index) { giveBack(bytes, budget: receiver.budget) }
-        if receiver.closeReason != nil, receiver.mailbox.count == 0, receiver.audio.count == 0 { forgetUnread(receiver) }
+        if receiver.closeReason != nil, receiver.mailbox.count == 0, receiver.audio.count == 0 {
+            forgetUnread(receiver)
+        }
         received(frame, by: receiver)
         publish(frame, of: receiver)
         receiver.frames.isBusy = true

@@ -35,7 +35,8 @@ extension World {
     }
 
     func leaveFanOut(_ receiver: SimReceiver) {
-        guard receiver.fanOut >= 0, let index = readers.firstIndex(where: { $0.fanOut == receiver.fanOut && !$0.hasLeft })
+        guard receiver.fanOut >= 0,
+            let index = readers.firstIndex(where: { $0.fanOut == receiver.fanOut && !$0.hasLeft })
         else { return }
         coverage.count(.fanOutLeft)
         leave(index)

@@ -89,10 +89,15 @@ extension World {
         _ capacity: Int,
         _ take: (inout ReceiverMachine, Span<UInt8>) -> Void
     ) {
-        let transfer = unsafe receive(receiver.socket, into: scratch(capacity), UnsafeMutableRawBufferPointer(start: nil, count: 0))
+        let transfer = unsafe receive(
+            receiver.socket,
+            into: scratch(capacity),
+            UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        )
         switch transfer {
         case .bytes(0, _): receiver.machine.endOfStream()
-        case .bytes(let count, _): unsafe take(&receiver.machine, Span(_unsafeBytes: UnsafeRawBufferPointer(scratch(count))))
+        case .bytes(let count, _):
+            unsafe take(&receiver.machine, Span(_unsafeBytes: UnsafeRawBufferPointer(scratch(count))))
         case .wouldBlock: receiver.machine.wouldBlock(at: now)
         case .failed(let failure): receiver.machine.readFailed(failure.errno)
         }
@@ -260,7 +265,9 @@ extension World {
         receiver.isLetGo = true
         for bytes in receiver.grants.values { giveBack(bytes, budget: receiver.budget) }
         receiver.grants.removeAll()
-        for waiter in receiver.mailbox.discard(nil).woken where waiter == receiver.frames.waiter { wakeFrames(receiver) }
+        for waiter in receiver.mailbox.discard(nil).woken where waiter == receiver.frames.waiter {
+            wakeFrames(receiver)
+        }
         for waiter in receiver.audio.discard(nil).woken where waiter == receiver.audioConsumer.waiter {
             wakeAudio(receiver)
         }

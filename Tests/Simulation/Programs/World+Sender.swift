@@ -94,12 +94,17 @@ extension World {
     }
 
     private func read(_ sender: SimSender, _ limit: Int) {
-        let transfer = unsafe receive(sender.socket, into: scratch(limit), UnsafeMutableRawBufferPointer(start: nil, count: 0))
+        let transfer = unsafe receive(
+            sender.socket,
+            into: scratch(limit),
+            UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        )
         switch transfer {
         case .bytes(0, _):
             sender.sawEndAt = eventCount
             sender.machine.reachedEndOfStream(at: now)
-        case .bytes(let count, _): let bytes = unsafe UnsafeRawBufferPointer(scratch(count))
+        case .bytes(let count, _):
+            let bytes = unsafe UnsafeRawBufferPointer(scratch(count))
             unsafe sender.machine.didRead(Span(_unsafeBytes: bytes), at: now)
         case .wouldBlock: sender.machine.readWouldBlock(at: now)
         case .failed(let failure): sender.machine.readFailed(failure.errno, at: now)

@@ -197,7 +197,11 @@ extension World {
         let (isAccepted, woken) = server.mailbox.put(receiver.index)
         if !isAccepted { server.machine.taken(receiver.id) }
         let limit = 2 * server.limits.connections
-        check(.visitorsAreBounded, server.mailbox.count <= limit, "\(server.mailbox.count) connections wait to be taken")
+        check(
+            .visitorsAreBounded,
+            server.mailbox.count <= limit,
+            "\(server.mailbox.count) connections wait to be taken"
+        )
         if let woken, woken == server.waiter { wakeConnectionConsumer(server) }
         change(server) { _ in }
     }

@@ -225,7 +225,8 @@ extension World {
         let terms = sender.terms
         handle(sender) { $0.termsChanged(terms, at: now) }
         guard let uploader = sender.uploader else { return }
-        let isOwn = uploader.configuration.pacing == uploader.ownConfiguration.pacing
+        let isOwn =
+            uploader.configuration.pacing == uploader.ownConfiguration.pacing
             && uploader.configuration.quality == uploader.ownConfiguration.quality
         check(
             .preferencesEndWithReceiver,

@@ -164,11 +164,10 @@ static size_t limit_under(size_t length, uint64_t amount) {
     return 1 + (size_t)(amount >> 1) % (most - 1);
 }
 
-// Whether all has been read and the peer has closed, as a write that failed may have told already.
-static bool is_at_end(int descriptor) {
-    int there = 0;
+// Whether the peer has closed, as a write that failed may have told already: then a read finds data or the end, and never
+// that there is nothing yet.
+static bool has_peer_closed(int descriptor) {
     struct pollfd state = {.fd = descriptor, .events = POLLRDHUP};
-    if (ioctl(descriptor, FIONREAD, &there) != 0 || there != 0) return false;
     return poll(&state, 1, 0) == 1 && state.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
@@ -180,7 +179,7 @@ ssize_t recvmsg(int descriptor, struct msghdr *message, int flags) {
     case INTERRUPT: return fail(INTERRUPT, EINTR);
     case RESET: return fail(RESET, ECONNRESET);
     case AGAIN:
-        if (is_at_end(descriptor)) break;
+        if (has_peer_closed(descriptor)) break;
         report_again(descriptor, socket);
         return fail(AGAIN, EAGAIN);
     case SHORT: {

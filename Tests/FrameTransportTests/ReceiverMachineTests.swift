@@ -68,6 +68,15 @@ import Testing
         #expect(held == 0)
     }
 
+    @Test func `audio that was asked for and is longer than its memory is counted`() {
+        var rig = ReceiverRig {
+            $0.hello = ControlHello(wants: [.pictures, .audio])
+            $0.allowance = 8000
+        }
+        rig.arrive(otherMessage(audioFields, body: 1000) + otherMessage(audioFields, body: 1002))
+        #expect(rig.audio.count == 1 && rig.droppedAudio == 1)
+    }
+
     @Test func `a host that wants audio alone is not held up by a frame`() {
         var rig = ReceiverRig { $0.hello = ControlHello(wants: .audio) }
         rig.room = 0

@@ -93,6 +93,59 @@ import Testing
         second.close()
     }
 
+    @Test func `a server comes back at the path of one that drains, whose frames are delivered all the same`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        for round in 0..<20 {
+            let first = try directory.server()
+            let sender = try RawSocket.connected(to: directory.socket)
+            let connection = try #require(try await firstConnection(of: first))
+            try await sender.write((0..<5).flatMap { message(body(round + $0, count: 300)) })
+            first.drain()
+            let second = try directory.server()
+            let next = try RawSocket.connected(to: directory.socket)
+            try await next.write(message(body(round, count: 300)))
+            var frames = try #require(try await firstConnection(of: second)).frames.makeAsyncIterator()
+            #expect(try await frames.next()?.jpeg.array() == body(round, count: 300))
+
+            sender.finishWriting()
+            var received: [[UInt8]] = []
+            for try await frame in connection.frames { received.append(frame.jpeg.array()) }
+            #expect(received == (0..<5).map { body(round + $0, count: 300) })
+            #expect(try await soon { try await first.closed() } != nil)
+            #expect(!directory.names.isEmpty, "the first server's end leaves the second one's files alone")
+            second.close()
+        }
+        #expect(directory.names.isEmpty)
+    }
+
+    @Test func `servers that many tasks open and close at one path leave it free`() async throws {
+        let directory = try TemporaryDirectory()
+        let opened = Mutex(0)
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        // Another one may be there: that is refused, and nothing else.
+                        do {
+                            let server = try directory.server()
+                            opened.withLock { $0 += 1 }
+                            server.close()
+                        } catch {
+                            #expect((error as? TransportError)?.code == .addressInUse, "\(error)")
+                        }
+                        await Task.yield()
+                    }
+                }
+            }
+        }
+        #expect(opened.withLock { $0 } > 0)
+        #expect(directory.names.isEmpty)
+        let last = try directory.server()
+        last.close()
+    }
+
     @Test func `two servers at one port are refused all the same`() async throws {
         let first = try server(at: 0)
         let port = try port(of: first)

@@ -5,6 +5,7 @@ extension UploaderMachine {
         turnBytes + (waiting?.byteCount ?? 0) + (deferral?.frame.byteCount ?? 0) + (sentFrame?.byteCount ?? 0)
     }
 
+    @inline(__always)
     var turnBytes: Int {
         switch activity {
         case .idle, .starting: 0
@@ -29,6 +30,7 @@ extension UploaderMachine {
         if frame.plan?.shape != nil { lastPlan = frame.plan }
     }
 
+    @inline(__always)
     private func plan(
         _ content: FrameContent,
         _ orientation: FrameOrientation,
@@ -38,11 +40,13 @@ extension UploaderMachine {
     }
 
     /// Whether a frame can be encoded within the limit, and can wait beside the one under way.
+    @inline(__always)
     func hasRoom(for frame: borrowing UploadFrame) -> Bool {
         frame.totalByteCount <= memoryLimit && frame.byteCount <= memoryLimit - turnBytes
     }
 
     /// Whether `byteCount` bytes can be kept while an older frame waits, and while that is encoded.
+    @inline(__always)
     func fitsBesideWaiting(_ byteCount: Int) -> Bool {
         guard let waiting else { return true }
         return byteCount <= memoryLimit - max(turnBytes + waiting.byteCount, waiting.totalByteCount)

@@ -1,6 +1,7 @@
 /// What happens when time passes, and who waits for it.
 extension UploaderMachine {
     /// When the pacing lets a frame go that it has held back.
+    @inline(__always)
     func dueTime(of frame: borrowing UploadFrame) -> UInt64 {
         pacer.deadline(
             for: frame.timestamp,
@@ -11,12 +12,14 @@ extension UploaderMachine {
     }
 
     /// The time by the source's clock, which may be another than ours: only the distance to its last frame counts.
+    @inline(__always)
     func sourceTime(at now: UInt64) -> UInt64 {
         guard let lastOffer else { return now }
         return lastOffer.timestamp.addingClamping(now.subtractingClamping(lastOffer.at))
     }
 
     /// When the frame that was sent is sent again because the source is silent.
+    @inline(__always)
     var repeatTime: UInt64? {
         guard let interval = pacer.repeatInterval, let lastOffer, sentFrame != nil else { return nil }
         // As long as the source goes on, its own frames show that it lives.
@@ -25,6 +28,7 @@ extension UploaderMachine {
     }
 
     /// When the machine has to be called again; nil if nothing depends on time.
+    @inline(__always)
     private func nextDeadline(at now: UInt64) -> UInt64? {
         // When a frame under way is done, what is due then follows at once.
         guard case .idle = activity, barrier == nil else { return nil }
@@ -71,6 +75,7 @@ extension UploaderMachine {
     }
 
     /// The oldest frame that is neither sent nor dropped.
+    @inline(__always)
     private var oldestPendingTicket: UInt64? {
         switch activity {
         case .encoding(let turn) where !turn.isRepeat: return turn.frame.ticket

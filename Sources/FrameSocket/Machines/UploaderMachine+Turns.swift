@@ -11,6 +11,9 @@ extension UploaderMachine {
     }
 
     /// The frame that can be sent now; nil if there is none.
+    ///
+    /// Inlined as everything is that each frame asks for: a call would copy the whole machine.
+    @inline(__always)
     func nextSource(at now: UInt64) -> Source? {
         guard barrier == nil else { return nil }
         if let retry, retry.revision == terms.revision, now < retry.at { return nil }
@@ -199,6 +202,7 @@ extension UploaderMachine {
 /// Frames whose content the receiver has.
 extension UploaderMachine {
     /// What hash is needed of a frame that is about to be encoded.
+    @inline(__always)
     private func comparison(of frame: borrowing UploadFrame, isForced: Bool) -> EncodingJob.Comparison {
         guard pacer.pacing.comparesPictures, frame.digest == nil else { return .none }
         guard !isForced, let digest = reference.digest else { return .compute }
@@ -219,6 +223,7 @@ extension UploaderMachine {
     }
 
     /// Whether a frame is known to equal what the receiver has, or gets next.
+    @inline(__always)
     func isKnownUnchanged(_ frame: borrowing UploadFrame) -> Bool {
         guard pacer.pacing.comparesPictures, let digest = frame.digest else { return false }
         return digest == reference.digest

@@ -202,6 +202,7 @@ package struct UploaderMachine: Sendable {
     // MARK: What follows from the state
 
     /// Why no frame may be sent now; nil if one may.
+    @inline(__always)
     var barrier: DropCause? {
         guard terms.isConnected else { return .notConnected }
         if terms.isPaused { return .paused }

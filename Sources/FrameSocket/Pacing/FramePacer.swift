@@ -1,12 +1,12 @@
-/// Says of each picture whether it is sent, from its presentation time and whether it changed.
+/// Says of each frame whether it is sent, from its presentation time and whether it changed.
 ///
 ///     var pacer = FramePacer(.framesPerSecond(15))
 ///     if pacer.decide(at: timestamp) == .take { … }
 ///
-/// A pure state machine without a clock. Times are nanoseconds and may jitter by half the distance of two pictures; where
-/// they jump back, or a second or more ahead, it begins anew with that picture.
+/// A pure state machine without a clock. Times are nanoseconds and may jitter by half the distance of two frames; where
+/// they jump back, or a second or more ahead, it begins again with that frame.
 public struct FramePacer: Sendable {
-    /// What is to become of a picture.
+    /// What is to become of a frame.
     public enum Decision: Sendable, Hashable {
         /// It is sent.
         case take
@@ -14,44 +14,44 @@ public struct FramePacer: Sendable {
         case drop(DropCause)
     }
 
-    /// Which pictures are sent; a new rate counts from the last one that was.
+    /// Which frames are sent; a new rate counts from the last one that was.
     public var pacing: Pacing {
         didSet { if pacing.rate != oldValue.rate { makeSchedules() } }
     }
 
     private var schedule = RateSchedule(framesPerSecond: 0)
-    /// When unchanged pictures are due, where they have a rate of their own.
+    /// When unchanged frames are due, where they have a rate of their own.
     private var stillSchedule = RateSchedule(framesPerSecond: 0)
-    /// Pictures since the last one that was taken, for taking every n-th.
+    /// Frames since the last one that was taken, for taking every n-th.
     private var passedOver = 0
 
     private var lastSeen: UInt64?
     private var lastTaken: UInt64?
-    /// The smoothed distance of two pictures in nanoseconds; 0 before it is known.
+    /// The smoothed distance of two frames in nanoseconds; 0 before it is known.
     private var sourceInterval = 0.0
     private var takesNext = true
 
     /// The least step ahead that is taken for a jump of the clock, in nanoseconds.
     private static let jump = 1e9
 
-    /// A pacer that takes the next picture.
+    /// A pacer that takes the next frame.
     public init(_ pacing: Pacing) {
         self.pacing = pacing
         makeSchedules()
     }
 
-    /// Sees to it that the next picture is taken, whatever the rate and whether it changed or not.
+    /// Sees to it that the next frame is taken, whatever the rate and whether it changed or not.
     public mutating func refresh() {
         takesNext = true
     }
 
-    /// Decides on the next picture.
+    /// Decides on the next frame.
     ///
     /// - Parameters:
     ///   - timestamp: its presentation time in nanoseconds.
-    ///   - isChanged: whether it differs from the last picture that was taken. Evaluated once or not at all: never where
-    ///     the rate alone drops the picture, always where the picture is taken and ``Pacing/comparesPictures``.
-    /// - Returns: whether the picture is taken or, where not, why.
+    ///   - isChanged: whether it differs from the last frame that was taken. Evaluated once or not at all: never where
+    ///     the rate alone drops the frame, always where the frame is taken and ``Pacing/comparesPictures``.
+    /// - Returns: whether the frame is taken or, where not, why.
     public mutating func decide(at timestamp: UInt64, isChanged: @autoclosure () -> Bool = true) -> Decision {
         observe(timestamp)
         if takesNext {
@@ -78,7 +78,7 @@ public struct FramePacer: Sendable {
         }
     }
 
-    /// Why an unchanged picture that is due for a changed one is dropped; nil where it is not.
+    /// Why an unchanged frame that is due for a changed one is dropped; nil where it is not.
     private func causeToDropUnchanged(at timestamp: UInt64) -> DropCause? {
         if pacing.skipsUnchanged {
             return isKeepAliveDue(at: timestamp) ? nil : .unchanged
@@ -165,7 +165,7 @@ public struct FramePacer: Sendable {
 
     // MARK: The source
 
-    /// Learns how far pictures lie apart, and notices where their clock has jumped.
+    /// Learns how far frames lie apart, and notices where their clock has jumped.
     private mutating func observe(_ timestamp: UInt64) {
         defer { lastSeen = timestamp }
         guard let lastSeen else { return }

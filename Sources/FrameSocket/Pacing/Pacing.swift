@@ -1,70 +1,77 @@
-/// Which of the pictures that are handed in are sent.
+/// Which of the frames that are offered are sent.
+///
+/// The last frame of a burst is never lost: one that is passed over is sent when its time comes, unless a newer one has
+/// been offered by then.
 ///
 ///     .everyFrame
 ///     .every(3)
 ///     .framesPerSecond(15).skippingUnchanged()
 ///     .adaptive(still: 15, motion: 30)
 public struct Pacing: Sendable, Hashable {
-    /// How often a picture is sent.
+    /// How often a frame is sent.
     public enum Rate: Sendable, Hashable {
-        /// Every picture.
+        /// Every frame.
         case everyFrame
-        /// The first picture and every `n`-th after it; below 2 that is every picture.
-        case every(_ n: Int)
-        /// So many pictures a second of presentation time, on average, and never in bursts.
+        /// The first frame and every `n`-th after it; below 2 that is every frame.
         ///
-        /// The picture nearest to its due time is taken. A rate that is not above 0 is no limit.
+        /// If the source falls silent, its last frame is sent after `n` intervals of the source, and a tenth of a second
+        /// at least.
+        case every(_ n: Int)
+        /// So many frames a second of presentation time, on average, and never in bursts.
+        ///
+        /// The frame nearest to its due time is taken. A rate that is not above 0 is no limit.
         case framesPerSecond(Double)
-        /// Pictures that differ from the one sent before at the rate `motion`, others at the rate `still`.
+        /// Frames that differ from the one sent before at the rate `motion`, others at the rate `still`.
         case adaptive(still: Double, motion: Double)
     }
 
-    /// How often a picture is sent.
+    /// How often a frame is sent.
     public var rate: Rate
 
-    /// Whether a picture that equals the one sent before is left out.
+    /// Whether a frame that equals the one sent before is left out.
     ///
-    /// Comparing costs one pass over the bytes of the pictures that are due, on the thread that hands them in; see
+    /// Comparing costs one pass over the bytes of the frames that are due, on the thread that offers them; see
     /// ``ChangeDetector``.
     public var skipsUnchanged: Bool
 
-    /// After how long an unchanged picture is sent nevertheless; nil for never.
+    /// After how long an unchanged frame is sent nevertheless; nil for never.
     ///
-    /// It tells a receiver that the sender lives, and repairs what a receiver missed.
+    /// It tells a receiver that the sender lives, and repairs what a receiver missed. If the source offers nothing, its
+    /// latest frame is sent again, but no more often than the rate allows, nor than ten times a second.
     public var keepAlive: Duration?
 
-    /// A pacing with the given rate that sends unchanged pictures too, unless told otherwise.
+    /// A pacing with the given rate that sends unchanged frames too, unless told otherwise.
     public init(_ rate: Rate, skipsUnchanged: Bool = false, keepAlive: Duration? = .seconds(1)) {
         self.rate = rate
         self.skipsUnchanged = skipsUnchanged
         self.keepAlive = keepAlive
     }
 
-    /// Every picture.
+    /// Every frame.
     public static let everyFrame = Pacing(.everyFrame)
 
-    /// The first picture and every `n`-th after it; Jitsi sends every third.
+    /// The first frame and every `n`-th after it; Jitsi sends every third.
     public static func every(_ n: Int) -> Pacing { Pacing(.every(n)) }
 
-    /// So many pictures a second of presentation time.
+    /// So many frames a second of presentation time.
     public static func framesPerSecond(_ rate: Double) -> Pacing { Pacing(.framesPerSecond(rate)) }
 
-    /// Pictures at one rate while nothing changes, and at another while something does.
+    /// Frames at one rate while nothing changes, and at another while something does.
     ///
     /// The defaults are those of NetEase.
     public static func adaptive(still: Double = 15, motion: Double = 30) -> Pacing {
         Pacing(.adaptive(still: still, motion: motion))
     }
 
-    /// The same, without pictures that equal the one sent before.
+    /// The same, without frames that equal the one sent before.
     ///
-    /// - Parameter keepAlive: after how long an unchanged picture is sent nevertheless; nil for never.
+    /// - Parameter keepAlive: after how long an unchanged frame is sent nevertheless; nil for never.
     /// - Returns: a pacing at the same rate.
     public func skippingUnchanged(keepAlive: Duration? = .seconds(1)) -> Pacing {
         Pacing(rate, skipsUnchanged: true, keepAlive: keepAlive)
     }
 
-    /// Whether it matters if a picture differs from the one sent before.
+    /// Whether it matters if a frame differs from the one sent before.
     public var comparesPictures: Bool {
         if case .adaptive = rate { true } else { skipsUnchanged }
     }

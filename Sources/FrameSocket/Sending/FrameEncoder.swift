@@ -19,7 +19,8 @@ final class FrameEncoder: Sendable {
         case .pixels(let picture):
             guard let plan else { throw TurboJPEGError(.encodeFailed, "There is no plan for these pixels.") }
             return try encode(picture, plan.output, orientation, plan)
-        case .jpeg(let jpeg, let bufferSize), .resizableJPEG(let jpeg, let bufferSize), .encoded(let jpeg, let bufferSize):
+        case .jpeg(let jpeg, let bufferSize), .resizableJPEG(let jpeg, let bufferSize),
+            .encoded(let jpeg, let bufferSize):
             guard let plan else {
                 return EncodedImage(jpeg: jpeg, bufferSize: bufferSize, orientation: orientation)
             }

@@ -45,10 +45,13 @@ extension SampleUploader {
         ///
         /// Default: nil.
         ///
-        /// Counted are the pictures that wait or are under way, with what they become: scaled, turned, and compressed at
-        /// the worst, and the strips that are kept; where there is no room for these, pictures are encoded as a whole. A
-        /// picture that would go over is dropped with ``DropCause/overMemoryBudget``; one that would not even alone is
-        /// never sent. A process needs about 10 MB besides.
+        /// Counted are the frames that are deferred, wait or are under way, with what they become: scaled, turned, and
+        /// compressed at the worst; the strips that are kept, unless there is no room for these; and the JPEG of the latest
+        /// frame. If a newer frame needs the memory, that JPEG is given up first, and then the frame that waits. A frame
+        /// that does not fit beside the one under way is dropped with ``DropCause/overMemoryBudget``, and one that would
+        /// not fit even alone is never sent. A process needs about 10 MB besides.
+        ///
+        /// A size or quality that a receiver prefers applies only if there is memory for it.
         public let maximumMemory: Int?
 
         /// A configuration with the defaults, but for what is given.

@@ -210,9 +210,15 @@ public final class SampleUploader: Sendable {
     ///
     /// - Throws: `cancelled` if the caller's task is cancelled first.
     public func finish() async throws(TransportError) {
-        let id = waiters.withLock { $0.nextID() }
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+        try await finish(waiters.withLock { $0.nextID() }, isolation: #isolation).get()
+    }
+
+    /// Waits under a number, without leaving the caller's actor: that would cost a change of thread for each frame.
+    private func finish(_ id: UInt64, isolation: isolated (any Actor)?) async -> Result<Void, TransportError> {
+        await withTaskCancellationHandler {
+            // Named, so that this closure belongs to the actor.
+            _ = isolation
+            return await withCheckedContinuation { continuation in
                 waiters.withLock { $0.add(continuation, id) }
                 handle { $0.finish(id, at: MonotonicClock.now()) }
                 if Task.isCancelled { cancelFinish(id) }
@@ -220,7 +226,6 @@ public final class SampleUploader: Sendable {
         } onCancel: {
             cancelFinish(id)
         }
-        try result.get()
     }
 
     private func cancelFinish(_ id: UInt64) {

@@ -83,8 +83,7 @@ actor Reception {
             report(.failed(connection: connection.id, code: code, message: error.description))
         }
         if result != nil { connection.close() }
-        // Nobody cancels this task, so that the reason is there.
-        let reason = (try? await connection.closed()) ?? .closedLocally(.stoppedByUser)
+        let reason = await connection.ended()
         _ = await (statuses, sound)
         statistics = statistics.adding(received[connection.id], connection.supersededFrames)
         connections[connection.id] = nil

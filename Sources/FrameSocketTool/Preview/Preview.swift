@@ -52,8 +52,7 @@ struct Preview: Sendable {
             let code = error.wireError?.code.rawValue ?? error.code.rawValue
             report(.failed(connection: connection.id, code: code, message: error.description))
         }
-        // Nobody cancels this task, so that the reason is there.
-        let reason = (try? await connection.closed()) ?? .closedLocally(.stoppedByUser)
+        let reason = await connection.ended()
         await statuses
         stage.end(connection, reason: reason)
         report(.closed(connection: connection.id, reason: reason))

@@ -79,8 +79,7 @@ actor Recording {
         } else {
             connection.close(.superseded)
         }
-        // Nobody cancels this task, so that the reason is there.
-        let reason = (try? await connection.closed()) ?? .closedLocally(.stoppedByUser)
+        let reason = await connection.ended()
         report(.closed(connection: connection.id, reason: reason))
     }
 

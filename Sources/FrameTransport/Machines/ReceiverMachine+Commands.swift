@@ -50,8 +50,9 @@ extension ReceiverMachine {
                 turn.messagesLeft -= 1
                 if case .stopped(let reason) = status.state { stopReason = reason }
                 return .deliverStatus(status)
-            case .skipped:
+            case .skipped(let what):
                 turn.messagesLeft -= 1
+                if what == .audio, wants.contains(.audio) { return .countDroppedAudio }
             case .body(let byteCount):
                 pendingBody = byteCount
             case .incomplete:

@@ -21,6 +21,8 @@ package struct ReceiverMachine: ~Copyable {
         case deliver(Frame)
         case deliverAudio(AudioMessage)
         case deliverStatus(SenderStatus)
+        /// Count an audio message that was asked for, and is longer than the memory that audio may take.
+        case countDroppedAudio
         /// Ask for a part of the memory budget; report with ``memoryGranted(_:at:)``, now or later.
         case askForMemory(byteCount: Int)
         /// Take back the request for memory.

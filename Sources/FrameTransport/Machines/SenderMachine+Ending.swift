@@ -6,6 +6,15 @@ extension SenderMachine {
     /// Closes the connection in order and for good.
     package mutating func close(_ reason: FinishReason, at now: UInt64) {
         switch state {
+        case .handshaking(let handshake) where handshake.unsentOffset == nil:
+            // The server may take the token for the beginning of a session, and its own is still to come: to be told of an
+            // orderly end it must be read to its end.
+            let until = now &+ settings.linger
+            enter(
+                .ending(Ending(.closedLocally(reason), until: until, awaiting: .peersEnd, next: .close, wasOpen: false))
+            )
+            settleWaiters(Self.closedError)
+            commands.append(.shutdownSending)
         case .idle, .waiting, .connecting, .handshaking:
             finish(.closedLocally(reason))
         case .open(let session):
@@ -36,7 +45,7 @@ extension SenderMachine {
         next: Afterwards,
         at now: UInt64
     ) {
-        enter(.ending(Ending(reason: reason, until: now &+ settings.linger, awaiting: awaiting, next: next)))
+        enter(.ending(Ending(reason, until: now &+ settings.linger, awaiting: awaiting, next: next)))
         let error: TransportError? = if case .closedLocally = reason { nil } else { loss(for: reason) }
         commands.append(.lane(.end(last: last, withdrawing: error)))
     }
@@ -44,7 +53,7 @@ extension SenderMachine {
     /// Ends a connection that is open, at once.
     mutating func end(_ reason: CloseReason, at now: UInt64) {
         let next = settings.reopens ? Afterwards.reopen : .close
-        conclude(Ending(reason: reason, until: now, awaiting: .peersEnd, next: next), at: now)
+        conclude(Ending(reason, until: now, awaiting: .peersEnd, next: next), at: now)
     }
 
     /// Leaves the socket, and goes on as it was decided.

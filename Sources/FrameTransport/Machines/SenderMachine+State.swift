@@ -96,6 +96,19 @@ extension SenderMachine {
         let until: UInt64
         var awaiting: Awaiting
         var next: Afterwards
+        /// Whether frames could be sent before.
+        let wasOpen: Bool
+
+        init(
+            _ reason: CloseReason,
+            until: UInt64,
+            awaiting: Awaiting,
+            next: Afterwards,
+            wasOpen: Bool = true
+        ) {
+            (self.reason, self.until, self.awaiting, self.next) = (reason, until, awaiting, next)
+            self.wasOpen = wasOpen
+        }
     }
 
     /// What an orderly end still waits for.
@@ -145,7 +158,8 @@ extension SenderMachine.State {
         case .idle: .idle
         case .waiting, .connecting: .started
         case .handshaking: .handshaking
-        case .open, .ending: .connected
+        case .open: .connected
+        case .ending(let ending): ending.wasOpen ? .connected : .handshaking
         case .closed(.failed(let error)): .failed(error)
         case .closed: .closed
         }

@@ -31,9 +31,10 @@ public final class FrameConnection: Sendable, Identifiable {
 
     /// The sound that the sender sends, once it was asked for with a `ControlHello`; a sequence for one consumer.
     ///
-    /// It ends with the connection. At most 64 messages wait; the oldest give way, see ``supersededAudio``. Sound and
-    /// pictures share the socket: a host that takes both should not let frames wait, see
-    /// ``FrameServer/Delivery/newest``.
+    /// It ends with the connection. At most 64 messages wait, and at most an eighth of what the connection may take of the
+    /// memory budget (by default 512 KiB); the oldest give way, see ``supersededAudio``. Audio and
+    /// frames share the socket: a host that takes both should not let frames wait, see
+    /// ``FrameServer/Delivery/newest``. One that asks for audio alone is not held up by frames.
     public var audio: Updates<AudioMessage> { Updates(mailbox: driver.audio, connection: self) }
 
     /// What the sender says of itself, in answer to a `ControlHello`; a sequence for one consumer.
@@ -41,8 +42,8 @@ public final class FrameConnection: Sendable, Identifiable {
     /// It ends with the connection. The latest 16 are kept for a consumer that comes late.
     public var statuses: Updates<SenderStatus> { Updates(mailbox: driver.statuses, connection: self) }
 
-    /// How many messages of sound gave way to newer ones.
-    public var supersededAudio: Int { driver.audio.replaced }
+    /// How many audio messages gave way to newer ones, or were longer than all the memory that audio may take.
+    public var supersededAudio: Int { driver.audio.replaced + driver.droppedAudio.value }
 
     /// The thread that reads this connection: a consumer that runs on it receives without a change of thread.
     public var thread: IOThread { driver.thread }

@@ -15,6 +15,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let audio: Mailbox<AudioMessage>
     let statuses = Mailbox<SenderStatus>(capacity: 16, overflow: .replacesOldest)
     let closed = Latch<CloseReason>()
+    /// Audio that there was no memory for.
+    let droppedAudio = Counter()
 
     private let memory: MemoryBudget
     private let allowance: Int
@@ -185,6 +187,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         case .deliver(let frame): deliver(frame)
         case .deliverAudio(let message): audio.put(message, weight: message.samples.capacity)
         case .deliverStatus(let status): statuses.put(status)
+        case .countDroppedAudio: droppedAudio.increment()
         case .reserveRoom: machine.reserved(sink == nil ? mailbox.reserve() : .max)
         case .askForMemory(let byteCount): ask(for: byteCount)
         case .withdrawRequestForMemory: withdrawRequest()

@@ -103,9 +103,15 @@ final class Program: Sendable {
     }
 
     #if os(Linux)
-        /// The most memory that the process has had so far, in bytes.
+        /// The most memory of its own that the process has had so far, in bytes.
+        ///
+        /// Pages of the program's file do not count: the system can drop them at any time, and of a debug build they are many.
         func peakMemory() throws -> Int {
-            1024 * (Int(try status("VmHWM").prefix { $0.isNumber }) ?? 0)
+            try 1024 * (kilobytes("VmHWM") - kilobytes("RssFile"))
+        }
+
+        private func kilobytes(_ name: String) throws -> Int {
+            Int(try status(name).prefix { $0.isNumber }) ?? 0
         }
 
         /// What the kernel tells of the process under that name.

@@ -18,6 +18,7 @@ struct ReceiverRig: ~Copyable {
     private(set) var frames: [Frame] = []
     private(set) var audio: [AudioMessage] = []
     private(set) var statuses: [SenderStatus] = []
+    private(set) var droppedAudio = 0
     private(set) var yields = 0
     private(set) var reads = 0
     private(set) var bytesRead = 0
@@ -83,6 +84,7 @@ struct ReceiverRig: ~Copyable {
         case .yield: yields += 1
         case .shutDownSending: hasShutDownSending = true
         case .close(let reason): self.reason = reason
+        case .countDroppedAudio: droppedAudio += 1
         case .watchRoom, .shutDownReceiving, .endDelivery: break
         }
     }

@@ -44,6 +44,7 @@ extension World {
         case .deliver(let frame): deliver(frame, to: receiver)
         case .deliverAudio(let message): deliver(message, to: receiver)
         case .deliverStatus(let status): deliver(status, to: receiver)
+        case .countDroppedAudio: break
         case .reserveRoom:
             receiver.machine.reserved(servers[receiver.server].plan.usesDelegate ? .max : receiver.mailbox.reserve())
         case .askForMemory(let byteCount): ask(receiver, for: byteCount)

@@ -17,7 +17,7 @@ import Foundation
         if options.showsTable { return printPromises() }
         let world = World()
         if let seed = options.replay {
-            exit(replay(seed, omitted: [], in: world, showsTrace: options.showsTrace) == nil ? 0 : 1)
+            exit(replay(seed, omitted: [], rounds: nil, in: world, showsTrace: options.showsTrace) == nil ? 0 : 1)
         }
         exit(run(options, in: world) ? 0 : 1)
     }
@@ -40,8 +40,9 @@ import Foundation
             say("histories until then: \(seed - options.first + 1)")
             guard options.shrinks else { return false }
             let shrinker = Shrinker(world: world, seed: seed, plan: plan, promise: violation.promise)
-            let omitted = shrinker.omissions()
-            _ = replay(seed, omitted: omitted, in: world, showsTrace: options.showsTrace)
+            let rounds = world.rounds
+            let (omitted, fewer) = shrinker.shrink(rounds: rounds)
+            _ = replay(seed, omitted: omitted, rounds: fewer, in: world, showsTrace: options.showsTrace)
             return false
         }
         let seconds =
@@ -60,15 +61,19 @@ import Foundation
     }
 
     /// Runs one history again and tells it.
-    private static func replay(_ seed: UInt64, omitted: [Bool], in world: World, showsTrace: Bool) -> Violation? {
+    private static func replay(_ seed: UInt64, omitted: [Bool], rounds: Int?, in world: World, showsTrace: Bool)
+        -> Violation?
+    {
         let plan = PlanGenerator.plan(seed: seed)
         world.trace.isOn = true
-        let violation = History(world: world, plan: plan).run(seed: seed, omitted: omitted)
+        let violation = History(world: world, plan: plan).run(seed: seed, omitted: omitted, rounds: rounds)
         world.trace.isOn = false
         say("actors:")
         let used = Set(plan.steps.indices.filter { omitted.isEmpty || !omitted[$0] }.map { plan.steps[$0].actor })
         for (index, actor) in plan.actors.enumerated() where used.contains(index) { say("  \(index): \(actor)") }
-        say("steps\(omitted.contains(true) ? " that are needed" : ""):")
+        say(
+            "steps\(omitted.contains(true) ? " that are needed" : "")\(world.rounds > 1 ? ", taken \(world.rounds) times" : ""):"
+        )
         for (index, step) in plan.steps.enumerated() where omitted.isEmpty || !omitted[index] {
             say("  \(index): at \((step.time - 1_000_000_000) / 1_000) us, actor \(step.actor): \(step.action)")
         }

@@ -6,13 +6,26 @@ struct History {
     /// More events than any plan needs: what goes on for so long goes on for ever.
     private static let maximumEvents = 60_000
 
+    /// A history of fewer events takes its steps once more.
+    private static let fewestEvents = 200
+    private static let maximumRounds = 12
+
     /// Runs the plan without the steps whose place in `omitted` is true.
-    func run(seed: UInt64, omitted: [Bool] = []) -> Violation? {
+    ///
+    /// - Parameter rounds: how often the steps are taken; if nil, until enough has happened.
+    func run(seed: UInt64, omitted: [Bool] = [], rounds: Int? = nil) -> Violation? {
         world.begin(plan, seed: seed)
-        for index in plan.steps.indices where omitted.isEmpty || !omitted[index] {
-            world.events.schedule(.step, index, at: plan.steps[index].time)
-        }
-        run(until: plan.end)
+        let duration = plan.end - world.now
+        repeat {
+            let offset = UInt64(world.rounds) * duration
+            for index in plan.steps.indices where omitted.isEmpty || !omitted[index] {
+                world.events.schedule(.step, index, at: plan.steps[index].time + offset)
+            }
+            run(until: plan.end + offset)
+            world.rounds += 1
+        } while world.violation == nil
+            && (rounds.map { world.rounds < $0 }
+                ?? (world.eventCount < Self.fewestEvents && world.rounds < Self.maximumRounds))
         settle()
         release()
         world.coverage.endHistory()

@@ -35,7 +35,10 @@ struct PlanGenerator {
         let senders = theme == .crowd ? random.number(in: 6...28) : random.number(in: 1...5)
         for _ in 0..<senders { addSender() }
         for actor in plan.actors.indices { addFirstStep(of: actor) }
-        let stepCount = random.number(in: 30...60) + (theme == .crowd ? 20 : 0)
+        // Few actors take more steps each, so that no history is short.
+        let actors = plan.actors.count
+        let stepCount =
+            random.number(in: 30...45) + (actors < 4 ? 50 : actors < 6 ? 15 : 0) + (theme == .crowd ? 10 : 0)
         for _ in 0..<stepCount { addStep() }
         plan.end = time + 1_000_000
         return plan
@@ -118,7 +121,7 @@ struct PlanGenerator {
             socketCapacity: capacity(),
             maximumMemory: random.chance(theme == .memory ? 50 : 10) ? random.pick(9_000, 30_000) : nil,
             encodingTime: random.pick(5_000, 200_000, 8_000_000),
-            retryInterval: random.pick(100_000_000, 1_000_000_000, 3_000_000_000)
+            retryInterval: random.chance(25) ? 100_000_000 : random.pick(1_000_000_000, 3_000_000_000)
         )
     }
 
@@ -171,7 +174,7 @@ struct PlanGenerator {
     private mutating func advance() {
         switch random.below(100) {
         case ..<70: time += random.time(in: 10_000...4_000_000)
-        case ..<96: time += random.time(in: 4_000_000...250_000_000)
+        case ..<97: time += random.time(in: 4_000_000...250_000_000)
         default: time += random.time(in: 500_000_000...12_000_000_000)
         }
     }
@@ -225,7 +228,7 @@ struct PlanGenerator {
         return Plan.Offering(
             count: random.pick(1, 1, 2, 3, random.number(in: 4...12)),
             interval: random.pick(0, 1_000_000, 16_000_000, 33_000_000, 200_000_000),
-            length: isLong ? random.number(in: 3_000...60_000) : random.number(in: 64...2_500),
+            length: isLong ? random.number(in: 3_000...40_000) : random.number(in: 64...1_500),
             isStatic: random.chance(35)
         )
     }

@@ -5,8 +5,16 @@ struct Shrinker {
     let plan: Plan
     let promise: Promise
 
-    /// Returns which steps can be left out.
-    func omissions(maximumRuns: Int = 3_000) -> [Bool] {
+    /// Returns which steps can be left out, and how often the others have to be taken.
+    func shrink(rounds: Int, maximumRuns: Int = 3_000) -> (omitted: [Bool], rounds: Int) {
+        let all = [Bool](repeating: false, count: plan.steps.count)
+        for fewer in 1..<max(2, rounds) where stillFails(all, rounds: fewer) {
+            return (omissions(rounds: fewer, maximumRuns), fewer)
+        }
+        return (omissions(rounds: rounds, maximumRuns), rounds)
+    }
+
+    private func omissions(rounds: Int, _ maximumRuns: Int) -> [Bool] {
         var omitted = [Bool](repeating: false, count: plan.steps.count)
         var runs = 0
         var part = max(1, plan.steps.count / 2)
@@ -20,7 +28,7 @@ struct Shrinker {
                 var attempt = omitted
                 for index in range { attempt[index] = true }
                 runs += 1
-                if stillFails(attempt) {
+                if stillFails(attempt, rounds: rounds) {
                     omitted = attempt
                     hasShrunk = true
                 }
@@ -30,7 +38,7 @@ struct Shrinker {
         }
     }
 
-    private func stillFails(_ omitted: [Bool]) -> Bool {
-        History(world: world, plan: plan).run(seed: seed, omitted: omitted)?.promise == promise
+    private func stillFails(_ omitted: [Bool], rounds: Int) -> Bool {
+        History(world: world, plan: plan).run(seed: seed, omitted: omitted, rounds: rounds)?.promise == promise
     }
 }

@@ -36,6 +36,8 @@ internal import FrameTransport
     let pool = BytePool(maximumIdleBytes: 16 << 20)
 
     var eventCount = 0
+    /// How often the steps of the plan were taken.
+    var rounds = 0
     var coverage = Coverage()
     var trace = Trace()
     var violation: Violation?
@@ -70,6 +72,7 @@ internal import FrameTransport
         timers.removeAll(keepingCapacity: true)
         (descriptors, descriptorLimit) = (0, .max)
         eventCount = 0
+        rounds = 0
         coverage.beginHistory()
         trace.removeAll()
         violation = nil

@@ -50,7 +50,9 @@ struct SimSocket {
     var isOpen = false
     var isTCP = false
     var phase = Phase.fresh
-    /// The other end; -1 if there is none any more. A TCP socket that has connected to itself is its own.
+    /// The other end; -1 if there is none any more.
+    ///
+    /// A TCP socket that has connected to itself is its own.
     var peer = -1
     /// Whether a process of this package holds it, so that it counts among the descriptors.
     var isOurs = false

@@ -165,7 +165,7 @@ import Testing
             ([.end, .close], "closedByPeer"),
             ([.garbage, .close], "peer.malformed"), ([.reset, .close], "connection.lost"),
             ([.writeFailure, .close], "connection.lost"), ([.writeFailure, .end], "closedByPeer"),
-        ([.writeFailure, .reset], "connection.lost"), ([.writeFailure, .stop, .close], "closedByPeer"),
+            ([.writeFailure, .reset], "connection.lost"), ([.writeFailure, .stop, .close], "closedByPeer"),
         ] as [([Cause], String)]
     )
     func `the first cause of an end is the reason, and is told once`(causes: [Cause], name: String) {

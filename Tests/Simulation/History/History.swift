@@ -12,7 +12,7 @@ struct History {
 
     /// Runs the plan without the steps whose place in `omitted` is true.
     ///
-    /// - Parameter rounds: how often the steps are taken; if nil, until enough has happened.
+    /// The steps are taken `rounds` times; if that is nil, until enough has happened.
     func run(seed: UInt64, omitted: [Bool] = [], rounds: Int? = nil) -> Violation? {
         world.begin(plan, seed: seed)
         let duration = plan.end - world.now

@@ -50,7 +50,9 @@ struct SimSocket {
     var isOpen = false
     var isTCP = false
     var phase = Phase.fresh
-    /// The other end; -1 if there is none any more. A TCP socket that has connected to itself is its own.
+    /// The other end; -1 if there is none any more.
+    ///
+    /// A TCP socket that has connected to itself is its own.
     var peer = -1
     /// Whether a process of this package holds it, so that it counts among the descriptors.
     var isOurs = false
@@ -63,6 +65,8 @@ struct SimSocket {
     var peerHasEnded = false
     /// A reset, which is reported once what is visible has been read.
     var failure: SocketFailure?
+    /// When the other end last read something of this one's.
+    var takenAt: UInt64 = 0
     /// A write found it full: its room is a change.
     var isBlocked = false
     var hasArrivalScheduled = false

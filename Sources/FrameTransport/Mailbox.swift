@@ -74,10 +74,12 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// False once the mailbox has ended.
     @discardableResult
     func put(_ element: Element, weight: Int = 0) -> Bool {
-        let (isAccepted, wake) = state.withLock { state in
+        // What gives way is released after the lock: an element's end may come back here.
+        let (isAccepted, wake, givenWay) = state.withLock { state in
             let (isAccepted, woken) = state.machine.put(element, weight: weight)
-            return (isAccepted, woken.flatMap { state.takeWake(of: $0) })
+            return (isAccepted, woken.flatMap { state.takeWake(of: $0) }, state.machine.takeGivenWay())
         }
+        withExtendedLifetime(givenWay) {}
         wake?()
         return isAccepted
     }

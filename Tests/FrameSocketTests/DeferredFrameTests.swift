@@ -60,7 +60,7 @@ import Testing
             let socket = try #require(try await soon { try await next.accepted() })
             visit = RawReceiver.Visit(socket: socket, reader: WireReader(socket))
         }
-        // Of those that were deferred the newest alone.
+        // Of those that were deferred, only the newest.
         #expect(try await visit.frame()?.body == body(3, count: 12_000))
         try await uploader.settle()
         #expect(await becomesTrue { uploader.statistics.underWay == 0 })
@@ -106,7 +106,7 @@ import Testing
         #expect(receiver.uploader.offer(1) == .dropped(.unchanged))
     }
 
-    @Test func `where not both can be held, the newest frame is sent, and not the one that waits`() async throws {
+    @Test func `the newest frame is sent, and not the one that waits, if only one can be held`() async throws {
         let receiver = try RawReceiver(.init(pacing: .every(2), maximumMemory: 38 << 20))
         let uploader = receiver.uploader
         let visit = try await receiver.accept()

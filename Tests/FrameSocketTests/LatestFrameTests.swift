@@ -119,7 +119,7 @@ import Testing
         #expect(try await visit.frame()?.body == body(isOfferedPaused ? 2 : 1, count: 12_000))
     }
 
-    @Test func `a silent source is kept alive where unchanged frames are skipped`() async throws {
+    @Test func `a silent source is kept alive if unchanged frames are skipped`() async throws {
         let pacing = Pacing.everyFrame.skippingUnchanged(keepAlive: .milliseconds(30))
         let receiver = try RawReceiver(.init(pacing: pacing))
         let visit = try await receiver.accept()

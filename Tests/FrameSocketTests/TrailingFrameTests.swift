@@ -70,7 +70,7 @@ import Testing
         let last = start + 41 * Self.step
         let timestamps = try await timestamps(of: visit, to: last)
         #expect(timestamps.last == last)
-        // Every fourth of 42, and the last one; fewer where newer ones came before their turn.
+        // Every fourth of 42, and the last one; fewer if newer ones came before their turn.
         #expect(timestamps.count <= 12)
     }
 }

@@ -78,6 +78,25 @@ import Testing
         #expect(held <= budget.bytes, "\(held) bytes of audio were held")
     }
 
+    @Test func `audio that there is no memory for is counted`() async throws {
+        // An eighth of a connection's allowance is less than a message needs.
+        let server = try directory.server {
+            $0.hello = ControlHello(wants: .audio)
+            $0.memory = MemoryBudget(bytes: 2 << 20)
+            $0.limits.connections = 4
+        }
+        let sender = try RawSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        for seed in 0..<10 { try await sender.write(audio(seed, count: 100_000)) }
+        sender.finishWriting()
+        #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
+        connection.close()
+        var count = 0
+        for await _ in connection.audio { count += 1 }
+        #expect(count + connection.supersededAudio == 10)
+        withExtendedLifetime(server) {}
+    }
+
     @Test(arguments: [1, 2, 10])
     func `a host that takes audio alone is not held up by frames`(frames: Int) async throws {
         let server = try directory.server { $0.hello = ControlHello(wants: .audio) }

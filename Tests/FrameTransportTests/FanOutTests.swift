@@ -45,6 +45,30 @@ import Testing
         #expect(try await late.next()?.jpeg.array() == body(19, count: 12_000))
     }
 
+    @Test func `readers agree on the last frame, whichever thread published it`() async throws {
+        var source = connection.frames.makeAsyncIterator()
+        var frames: [Frame] = []
+        for seed in 0..<2 {
+            try await send(seed)
+            frames.append(try #require(try await source.next()))
+        }
+        for _ in 0..<50 {
+            let fanOut = FrameFanOut()
+            let readers = (0..<4).map { _ in fanOut.reader() }
+            await withTaskGroup { group in
+                for frame in frames {
+                    group.addTask { for _ in 0..<100 { fanOut.publish(frame) } }
+                }
+            }
+            var last: Set<Int> = []
+            for reader in readers + [fanOut.reader()] {
+                var iterator = reader.makeAsyncIterator()
+                last.insert(try #require(try await iterator.next()).index)
+            }
+            #expect(last.count == 1)
+        }
+    }
+
     @Test func `a reader that joins late gets the last frame at once`() async throws {
         let fanOut = FrameFanOut(of: connection)
         var first = fanOut.reader().makeAsyncIterator()

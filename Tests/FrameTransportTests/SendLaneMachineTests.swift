@@ -174,7 +174,7 @@ import Testing
             ([.frame(1), .fail, .close], [.connectionLost]),
             ([.frame(1), .take(1), .cancel(1), .fail, .close], [.cancelled]),
             ([.frame(1), .take(0), .fail], [.connectionLost]),
-        ([.frame(1), .close], [.connectionLost]),
+            ([.frame(1), .close], [.connectionLost]),
             ([.frame(1), .take(1), .close, .drain], [.connectionLost]),
             ([.audio(1), .take(1), .frame(1), .end(withdraws: true), .drain], [.connectionLost]),
             ([.audio(1), .take(1), .frame(1), .end(withdraws: false), .drain], [nil]),

@@ -164,7 +164,8 @@ import Testing
             ([.stop, .close, .end], "closedByPeer"), ([.stop, .reset], "closedByPeer"),
             ([.end, .close], "closedByPeer"),
             ([.garbage, .close], "peer.malformed"), ([.reset, .close], "connection.lost"),
-            ([.writeFailure, .close], "connection.lost"), ([.writeFailure, .end], "connection.lost"),
+            ([.writeFailure, .close], "connection.lost"), ([.writeFailure, .end], "closedByPeer"),
+            ([.writeFailure, .reset], "connection.lost"), ([.writeFailure, .stop, .close], "closedByPeer"),
         ] as [([Cause], String)]
     )
     func `the first cause of an end is the reason, and is told once`(causes: [Cause], name: String) {
@@ -190,14 +191,19 @@ import Testing
     }
 
     @Test func `a write that fails is explained by what is there to read, or stands for itself`() throws {
-        let explanations: [(SenderBench.Input?, String)] = [
-            (.end, "closedByPeer"), (.failure(.reset), "connection.lost"), (nil, "connection.lost"),
+        // What there is to read, how the write fails, what it comes to, and whether that is known at once.
+        let explanations: [(SenderBench.Input?, Errno, String, Bool)] = [
+            (.end, .brokenPipe, "closedByPeer", true), (.failure(.reset), .brokenPipe, "connection.lost", true),
+            (nil, .brokenPipe, "connection.lost", false), (nil, .reset, "connection.lost", false),
+            (nil, .accessDenied, "connection.lost", true),
         ]
-        for (input, name) in explanations {
+        for (input, failure, name, isKnownAtOnce) in explanations {
             let bench = SenderBench.open { $0.reopens = false }
             bench.input = input.map { [$0] } ?? []
-            bench.makeFail(.brokenPipe)
+            bench.makeFail(failure)
             try bench.submit(frame(1), ticket: 1)
+            #expect(bench.ends.isEmpty != isKnownAtOnce && !bench.lane.isAccepting)
+            bench.pass(seconds: 1)
             #expect(bench.ends.map(\.name) == [name])
         }
     }

@@ -59,15 +59,7 @@ extension SampleUploader {
     func send(_ pictures: PictureSequence, frames: Int) async throws {
         for index in 0..<frames {
             guard send(pictures[index]) == .taken else { throw BaselineFailure() }
-            try await finishFrame()
+            try await finish()
         }
-    }
-
-    /// Waits until the frame is out.
-    ///
-    /// In a function of its own, since Swift 6.3.1 crashes on a loop that throws a typed error beside another one.
-    @inline(never)
-    private func finishFrame() async throws {
-        try await finish()
     }
 }

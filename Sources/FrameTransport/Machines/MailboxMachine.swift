@@ -64,6 +64,9 @@ package struct MailboxMachine<Element> {
     /// Whether a consumer came back after that and found nothing.
     private var hasStarved = false
 
+    /// The elements that the last ``put(_:weight:)`` made give way, for the shell to release behind its lock.
+    private var givenWay: [Element] = []
+
     /// How many elements gave way to newer ones, or were discarded.
     package private(set) var replaced = 0
 
@@ -118,13 +121,22 @@ package struct MailboxMachine<Element> {
         }
         if overflow == .replacesOldest {
             while !entries.isEmpty, entries.count >= capacity.count || self.weight > capacity.weight - weight {
-                self.weight -= entries.removeFirst().weight
+                let entry = entries.removeFirst()
+                self.weight -= entry.weight
+                givenWay.append(entry.element)
                 replaced += 1
             }
         }
         entries.append(Entry(element: element, weight: weight))
         self.weight += weight
         return (true, nil)
+    }
+
+    /// Takes out what gave way.
+    package mutating func takeGivenWay() -> [Element] {
+        if givenWay.isEmpty { return [] }
+        defer { givenWay = [] }
+        return givenWay
     }
 
     /// Ends the mailbox; the first end counts.

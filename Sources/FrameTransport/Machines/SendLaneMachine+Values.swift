@@ -10,28 +10,16 @@ extension SendLaneMachine {
     }
 
     /// What became of a frame; each accepted frame has at most one.
-    package struct Settlement: Sendable {
+    package struct Settlement: Sendable, Hashable {
         /// The frame's ticket, as it was submitted.
         package let ticket: Int
 
-        /// Boxed, since errors are large and every frame that is sent has a settlement without one.
-        private let failure: Failure?
-
-        private final class Failure: Sendable {
-            let error: TransportError
-
-            init(_ error: TransportError) {
-                self.error = error
-            }
-        }
+        /// Why the frame was not sent; nil if the system has taken all of it.
+        package let error: TransportError?
 
         init(ticket: Int, error: TransportError? = nil) {
-            self.ticket = ticket
-            failure = error.map { Failure($0) }
+            (self.ticket, self.error) = (ticket, error)
         }
-
-        /// Why the frame was not sent; nil if the system has taken all of it.
-        package var error: TransportError? { failure?.error }
     }
 
     /// Bytes to write in one call.

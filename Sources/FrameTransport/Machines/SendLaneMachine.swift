@@ -132,6 +132,9 @@ package struct SendLaneMachine: ~Copyable {
     package mutating func close(_ error: TransportError) -> Settlement? {
         phase = .closed
         isBlocked = false
+        // What the receiver stated ends with it.
+        wants = .pictures
+        isPaused = false
         answer = nil
         dropAudio()
         writer.abandon()

@@ -24,6 +24,8 @@ extension SenderMachine {
     package mutating func readWouldBlock(at now: UInt64) {
         isReadable = false
         guard case .open(let session) = state, case .broken(let error, _) = session.sending else { return }
+        // If the server has gone, its end is still to come, and requests may come before.
+        if error == .brokenPipe || error == .reset { return }
         end(.failed(.lost(error)), at: now)
     }
 

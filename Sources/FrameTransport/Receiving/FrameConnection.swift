@@ -71,7 +71,7 @@ public final class FrameConnection: Sendable, Identifiable {
     /// Ends the connection in order, and asks the sender to stop for good.
     ///
     /// Without a reason, as ``close()`` does it, the sender is only told that the connection has ended, and may come
-    /// back.
+    /// back. After ``FrameServer/drain()`` nothing can be told any more: the reason is this side's alone.
     public func close(_ reason: FinishReason) {
         driver.thread.execute { [driver] in driver.close(reason) }
     }

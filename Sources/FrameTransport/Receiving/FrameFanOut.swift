@@ -9,9 +9,34 @@ internal import Locking
 ///     let fanOut = FrameFanOut(of: connection)
 ///     for try await frame in fanOut.reader() { … }
 public final class FrameFanOut: Sendable {
+    private enum News {
+        case frame(Frame)
+        case end(CloseReason)
+    }
+
     private struct State {
         var machine = FanOutMachine<Frame>()
         var mailboxes: [UInt64: Mailbox<Frame>] = [:]
+        /// What the readers have not been given yet, and whether somebody is giving it to them.
+        var news: [News] = []
+        var isTelling = false
+
+        /// Takes out the next piece of news with those whom it is for; nil, for the one who tells, when there is none.
+        mutating func takeNews() -> (news: News, mailboxes: [Mailbox<Frame>])? {
+            guard !news.isEmpty else {
+                isTelling = false
+                return nil
+            }
+            let next = news.removeFirst()
+            switch next {
+            case .frame(let frame):
+                let readers = machine.publish(frame)
+                return (next, readers.compactMap { mailboxes[$0] })
+            case .end(let reason):
+                let readers = machine.end(reason)
+                return (next, readers.compactMap { mailboxes.removeValue(forKey: $0) })
+            }
+        }
     }
 
     private let state = Locked(State())
@@ -49,22 +74,32 @@ public final class FrameFanOut: Sendable {
 
     /// Gives a frame to every reader, and keeps it for those who join before the next one.
     public func publish(_ frame: Frame) {
-        let mailboxes = state.withLock { state in
-            let readers = state.machine.publish(frame)
-            return readers.compactMap { state.mailboxes[$0] }
-        }
-        for mailbox in mailboxes { mailbox.put(frame) }
+        tell(.frame(frame))
     }
 
     /// Ends every reader, once it has had its last frame.
     ///
     /// - Parameter reason: why; a reader throws its error, if it has one.
     public func end(_ reason: CloseReason) {
-        let mailboxes = state.withLock { state in
-            let readers = state.machine.end(reason)
-            return readers.compactMap { state.mailboxes.removeValue(forKey: $0) }
+        tell(.end(reason))
+    }
+
+    /// Tells the readers, in the order of the calls: if another thread is telling them already, it goes on with this.
+    private func tell(_ news: News) {
+        let mustTell = state.withLock { state in
+            state.news.append(news)
+            defer { state.isTelling = true }
+            return !state.isTelling
         }
-        for mailbox in mailboxes { mailbox.end(reason.error) }
+        guard mustTell else { return }
+        while let (news, mailboxes) = state.withLock({ $0.takeNews() }) {
+            for mailbox in mailboxes {
+                switch news {
+                case .frame(let frame): mailbox.put(frame)
+                case .end(let reason): mailbox.end(reason.error)
+                }
+            }
+        }
     }
 
     /// Another reader, which begins with the last frame, if there was one.

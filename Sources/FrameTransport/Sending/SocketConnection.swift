@@ -23,6 +23,8 @@ public final class SocketConnection: Sendable {
 
         /// How long the server may take nothing of a message before the connection counts as broken.
         ///
+        /// Looked at once in that time: a server that stops reading in between is given up after up to twice as long.
+        ///
         /// Default: 10 s.
         public var sendTimeout: Duration = .seconds(10)
 

@@ -1,6 +1,6 @@
 /// How long a test waits for something that must happen soon.
 ///
-/// It is no condition for passing: a test that passes waits for an event, and one that would wait forever ends here.
+/// It is never a condition for passing: a test waits for an event, and one that would wait forever fails here.
 let patience = Duration.seconds(30)
 
 /// Returns what `body` returns, or nil if it has not returned within the limit.

@@ -83,7 +83,10 @@ extension UploaderMachine {
         case .idle, .starting, .encoding, .sending: break
         }
         if let ticket = waiting?.ticket { return ticket }
-        return deferral?.cause == .paced && barrier == nil ? deferral?.frame.ticket : nil
+        guard let deferral, barrier == nil else { return nil }
+        // What was held back for another cause follows at once, unless an attempt under these terms has failed.
+        let hasFailed = retry.map { $0.revision == terms.revision } ?? false
+        return deferral.cause == .paced || !hasFailed ? deferral.frame.ticket : nil
     }
 
     /// How many frames wait for their turn or are under way, for the first time.

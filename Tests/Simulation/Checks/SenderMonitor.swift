@@ -39,6 +39,8 @@ final class SenderMonitor {
 
     // What it has written.
     var kind = Kind.none
+    /// Whether a hello had been read when the sender began to end.
+    var mustTell = false
     var statuses = 0
     var lastState: SenderStatus.State?
     var lastPongWritten: UInt64?

@@ -90,6 +90,28 @@ extension World {
         }
     }
 
+    // MARK: What a sender writes
+
+    /// A frame begins: no audio that was accepted before waits.
+    func checkAudioIsOut(_ sender: SimSender, _ index: Int) {
+        let dropped = sender.lane.droppedAudio - sender.audioDroppedBefore - sender.audioRefused
+        let waiting = sender.audioAccepted - sender.audioBegun - dropped
+        // What came while the header was being written waits for the end of the frame.
+        guard monitors[index].beganAt == now else { return }
+        check(.audioGoesFirst, waiting <= 0, "a frame begins before \(waiting) audio messages")
+    }
+
+    /// A sender has written all that it will: a receiver that said hello knows why.
+    func checkEndIsTold(_ sender: SimSender) {
+        guard sender.socket >= 0, sockets[sender.socket].monitor >= 0 else { return }
+        let monitor = monitors[sockets[sender.socket].monitor]
+        let peer = sockets[sender.socket].peer
+        guard peer >= 0, sockets[peer].isOpen, monitor.mustTell, sender.hasClosed || monitor.stopRead != nil else {
+            return
+        }
+        check(.endIsTold, monitor.stoppedOnWire != nil, "sender \(sender.index) ends without a word")
+    }
+
     // MARK: What a sender leaves unread
 
     /// A sender gives up its socket: a stop that it could have read counts.

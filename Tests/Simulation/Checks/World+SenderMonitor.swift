@@ -63,10 +63,12 @@ extension World {
             monitors[index].frameTime = now
             monitors[index].framesBegun += 1
             monitors[index].beginBody(.frame)
+            checkAudioIsOut(senders[monitors[index].sender], index)
             messageBegins(index, wants: .pictures)
         case .audio:
             monitors[index].keepReasonToRepeat()
             monitors[index].beginBody(.audio)
+            senders[monitors[index].sender].audioBegun += 1
             check(.onlyFramesBeforeHello, monitors[index].hasReadHello, "audio without a hello")
             messageBegins(index, wants: .audio)
         case .status(let status):
@@ -170,11 +172,17 @@ extension World {
             let rest = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[offset...]))
             guard let step = try? monitors[index].requests.decode(rest) else {
                 monitors[index].understandsRequests = false
-                return
+                return check(.requestsAreWhole, !hasOurReceiver(index), "a server of this package writes no request")
             }
             offset += step.consumed
             if case .request(let request) = step.event { requestRead(request, index) }
         }
+    }
+
+    /// Whether a server of this package is at the other end.
+    private func hasOurReceiver(_ index: Int) -> Bool {
+        let peer = sockets[monitors[index].socket].formerPeer
+        return peer >= 0 && sockets[peer].isOurs
     }
 
     private func requestRead(_ request: ControlRequest, _ index: Int) {
@@ -191,6 +199,11 @@ extension World {
             monitors[index].questions += 1
             return
         }
+        check(
+            .helloComesFirst,
+            monitors[index].hasReadHello || !hasOurReceiver(index),
+            "\(request) comes before a hello"
+        )
         guard monitors[index].hasReadHello, monitors[index].stopRead == nil else { return }
         switch request {
         case .hello: break

@@ -14,10 +14,9 @@ extension World {
             return nil
         }
         let latest = UInt32(sender.offers.count)
-        // One that equals a frame which could not be encoded is not tried either.
-        let content = sender.offers[sender.offers.count - 1].content
-        let isUnsendable = sender.unsendable.contains { $0 > 0 && sender.offers[Int($0) - 1].content == content }
-        guard !isUnsendable, sender.comparing.isEmpty, fits(sender, latest) else { return nil }
+        guard !isUnsendable(sender, sender.offers.count), sender.comparing.isEmpty, fits(sender, latest) else {
+            return nil
+        }
         if monitor.refreshUnanswered { return "a refresh or a resume is not answered by a frame" }
         guard let last = monitor.frames.last else { return "a receiver that wants frames has none" }
         if last == latest { return nil }
@@ -37,6 +36,24 @@ extension World {
     private func fits(_ sender: SimSender, _ number: UInt32) -> Bool {
         guard let limit = sender.plan.maximumMemory else { return true }
         return sender.offers[Int(number) - 1].length * 4 <= limit
+    }
+
+    /// A caller has waited for so many frames: the latest of them has been sent, if somebody is there to take it.
+    func checkFinished(_ sender: SimSender, offers count: Int) {
+        guard count > 0, count == sender.offers.count, sender.comparing.isEmpty, sender.lane.isAccepting,
+            sender.terms.isConnected,
+            !sender.terms.isPaused, sender.terms.wants.contains(.pictures), fits(sender, UInt32(count)),
+            !isUnsendable(sender, count)
+        else { return }
+        let last = sender.lastWritten
+        let isSent = last == count || (last > 0 && isEqual(sender, last, UInt32(count)))
+        check(.finishSendsWhatIsHeldBack, isSent, "uploader \(sender.index): frame \(count) is not sent after a finish")
+    }
+
+    /// Whether a frame could not be encoded, or equals one that could not: it is not tried either.
+    private func isUnsendable(_ sender: SimSender, _ number: Int) -> Bool {
+        let content = sender.offers[number - 1].content
+        return sender.unsendable.contains { $0 > 0 && sender.offers[Int($0) - 1].content == content }
     }
 
     func checkUploadersSettled() {

@@ -10,7 +10,9 @@ struct History {
     private static let fewestEvents = 200
     private static let maximumRounds = 12
 
-    /// Runs the plan without the steps whose place in `omitted` is true, so many times, or until enough has happened.
+    /// Runs the plan without the steps whose place in `omitted` is true.
+    ///
+    /// The steps are taken `rounds` times; if that is nil, until enough has happened.
     func run(seed: UInt64, omitted: [Bool] = [], rounds: Int? = nil) -> Violation? {
         world.begin(plan, seed: seed)
         let duration = plan.end - world.now

@@ -99,6 +99,24 @@ enum Promise: Int, CaseIterable {
     case oneDeadlineEach
     /// P202, P246: attempts that were made for somebody who gave up end.
     case cancelledAttemptsEnd
+    /// P128, P130: a drain leaves senders their time.
+    case drainLasts
+    /// P125: an orderly end takes no longer than `linger`.
+    case lingerIsBounded
+    /// P135: at most one attempt to connect in `retryInterval`.
+    case retriesArePaced
+    /// P158: a receiver that takes something is not given up.
+    case slowIsNotBroken
+    /// P13: requests are never cut.
+    case requestsAreWhole
+    /// P12: the first request is a hello.
+    case helloComesFirst
+    /// P7, P8: statuses and audio go before a frame that waits.
+    case audioGoesFirst
+    /// P26, P126: a receiver that said hello is told why the sender ends.
+    case endIsTold
+    /// P207: what the pacing holds back is sent when somebody waits for it.
+    case finishSendsWhatIsHeldBack
     case progress
 }
 

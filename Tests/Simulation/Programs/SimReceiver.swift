@@ -55,7 +55,8 @@ final class SimReceiver {
     /// What the machine was last told that is wanted, and all that was ever asked for.
     var stated: ControlWants?
     var asked: ControlWants = []
-    var messagesBefore = 0
+    /// When it began to drain.
+    var drainedAt: UInt64?
     /// Whether frames were dropped or skipped, so that their places have gaps.
     var hasSkippedFrames = false
     var wasDropped = false

@@ -68,10 +68,19 @@ final class SimSender {
     var finishers: Set<Int> = []
     var settled = 0
     var submittedAt: UInt64 = 0
+    /// When it last tried to connect.
+    var connectedAt: UInt64?
+    var audioAccepted = 0
+    var audioRefused = 0
+    var audioBegun = 0
+    var audioDroppedBefore = 0
     /// The event in which the receiver's end was read.
     var sawEndAt = -1
     /// How many frames had been offered when somebody began to wait for them.
     var finisherOffers: [Int: Int] = [:]
+    var finisherTimes: [Int: UInt64] = [:]
+    /// When a frame last could not be sent.
+    var failedAt: UInt64 = 0
     var lastSequence: UInt64?
     var lastWritten: UInt32 = 0
     var hasTurn = false

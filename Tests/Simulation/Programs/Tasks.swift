@@ -44,6 +44,7 @@ enum ProgramTimer {
     case connectionConsumer
     case reader(Int)
     case departureIsDue
+    case lingerIsOver
 }
 
 /// Whose time it is.
@@ -90,7 +91,9 @@ extension World {
             case .abandonOpening(let id):
                 change(sender) { $0.abandon(waiter: id, at: now) }
                 checkWanted(sender)
-            case .close(let reason): change(sender) { $0.close(reason ?? .stoppedByUser, at: now) }
+            case .close(let reason):
+                schedule(.lingerIsOver, of: sender, after: 1_300_000_000)
+                change(sender) { $0.close(reason ?? .stoppedByUser, at: now) }
             case .laneProgressed:
                 let progress = sender.lane.progress
                 change(sender) { $0.laneProgressed(progress, at: now) }

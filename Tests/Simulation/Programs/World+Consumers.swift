@@ -41,6 +41,8 @@ extension World {
         case .statusConsumer: statusConsumerGoesOn(receiver)
         case .reader(let index): readerGoesOn(index)
         case .departureIsDue: checkDeparture(of: receiver)
+        case .lingerIsOver:
+            check(.lingerIsBounded, receiver.closeReason != nil, "connection \(receiver.index) lingers for too long")
         default: break
         }
     }

@@ -4,6 +4,7 @@ internal import FrameTransport
 struct SimFanOut {
     var machine = FanOutMachine<Frame>()
     var receiver: Int
+    var published = 0
 }
 
 /// One of the readers.
@@ -27,6 +28,8 @@ extension World {
         }
         coverage.count(.fanOutJoined)
         let (number, first, ending) = fanOuts[receiver.fanOut].machine.join()
+        let mustHaveFrame = fanOuts[receiver.fanOut].published > 0
+        check(.fanOutReaders, first != nil || !mustHaveFrame, "a reader that joins late gets no frame")
         var reader = SimReader(fanOut: receiver.fanOut, number: number)
         if let first { _ = reader.mailbox.put(first) }
         if let ending { _ = reader.mailbox.end(ending.error) }
@@ -51,6 +54,7 @@ extension World {
     /// A frame has been consumed, and goes to the readers.
     func publish(_ frame: Frame, of receiver: SimReceiver) {
         guard receiver.fanOut >= 0 else { return }
+        fanOuts[receiver.fanOut].published += 1
         for number in fanOuts[receiver.fanOut].machine.publish(frame) {
             guard let index = readers.firstIndex(where: { $0.fanOut == receiver.fanOut && $0.number == number }) else {
                 continue

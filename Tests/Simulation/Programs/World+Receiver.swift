@@ -9,7 +9,7 @@ extension World {
             if case .hello(let hello) = request, receiver.machine.isReady { receiver.stated = hello.wants }
             change(receiver) { $0.send(request) }
         case .close(let reason): change(receiver) { $0.close(reason, at: now) }
-        case .drain: change(receiver) { $0.drain(at: now) }
+        case .drain: drain(receiver)
         case .resume: change(receiver) { $0.resume(at: now) }
         case .roomAvailable: change(receiver) { $0.roomAvailable(at: now) }
         case .granted: granted(receiver)
@@ -18,6 +18,11 @@ extension World {
         case .runAgain: run(receiver)
         default: break
         }
+    }
+
+    func drain(_ receiver: SimReceiver) {
+        if receiver.drainedAt == nil { receiver.drainedAt = now }
+        change(receiver) { $0.drain(at: now) }
     }
 
     func change(_ receiver: SimReceiver, _ report: (inout ReceiverMachine) -> Void) {
@@ -60,12 +65,17 @@ extension World {
             shutdownSending(receiver.socket)
         case .shutDownReceiving:
             coverage.count(.drainCutOff)
+            let limit = (receiver.drainedAt ?? now) + 1_000_000_000
+            check(.drainLasts, now >= limit, "connection \(receiver.index) is cut off before its time")
             shutdownReceiving(receiver.socket)
         case .discard: readScratch(receiver, 16 << 10) { machine, _ in machine.didDiscard() }
         case .yield:
             coverage.count(.turnYielded)
             execute(.resume, for: .receiver(receiver.index), on: thread)
-        case .endDelivery: endDelivery(receiver, nil)
+        case .endDelivery:
+            coverage.count(.lingered)
+            schedule(.lingerIsOver, .receiver(receiver.index), after: 1_300_000_000)
+            endDelivery(receiver, nil)
         case .close(let reason): finish(receiver, reason)
         }
     }

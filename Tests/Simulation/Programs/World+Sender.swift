@@ -54,7 +54,9 @@ extension World {
             }
         case .writeToken(let offset): writeToken(sender, from: offset)
         case .read(let limit): read(sender, limit)
-        case .shutdownSending: shutdownSending(sender.socket)
+        case .shutdownSending:
+            checkEndIsTold(sender)
+            shutdownSending(sender.socket)
         case .watchRoom(let watches): if sender.socket >= 0 { watchRoom(sender.socket, watches) }
         case .setDeadline(let deadline): setDeadline(deadline, of: sender)
         case .closeSocket(let error): closeSocket(sender, error)
@@ -67,6 +69,9 @@ extension World {
 
     private func connect(_ sender: SimSender) {
         let plan = sender.plan
+        let isPaced = sender.connectedAt.map { now - $0 + 1_000_000 >= plan.retryInterval } ?? true
+        check(.retriesArePaced, isPaced || !sender.waiters.isEmpty, "sender \(sender.index) tries again too early")
+        sender.connectedAt = now
         guard let socket = makeSocket(at: plan.place, isOurs: true, capacity: plan.socketCapacity) else {
             return sender.machine.connectFailed(SocketFailure.noDescriptors.errno, at: now)
         }
@@ -114,6 +119,8 @@ extension World {
     private func closeSocket(_ sender: SimSender, _ error: TransportError) {
         if sender.socket >= 0 {
             checkMessageUnderWay(sender)
+            let isStill = now - sockets[sender.socket].takenAt >= 9_900_000_000
+            check(.slowIsNotBroken, error.code != .sendTimedOut || isStill, "a receiver that reads is given up")
             checkLeft(sender)
         }
         let settlement = sender.lane.close(error)
@@ -130,13 +137,20 @@ extension World {
         var settlement: SendLaneMachine.Settlement?
         switch order {
         case .open:
+            (sender.audioAccepted, sender.audioBegun, sender.audioRefused) = (0, 0, 0)
+            sender.audioDroppedBefore = sender.lane.droppedAudio
             sender.lane.open(fittingByteCount: sender.plan.socketCapacity / 4)
             return
         case .setWants(let wants, let answer): settlement = sender.lane.setWants(wants, answering: answer)
         case .setPaused(let isPaused, let answer): settlement = sender.lane.setPaused(isPaused, answering: answer)
         case .answer(let status): sender.lane.send(status)
         case .resume: sender.lane.hasRoom()
-        case .end(let last, let error): settlement = sender.lane.end(last: last, withdrawing: error)
+        case .end(let last, let error):
+            if sockets[sender.socket].monitor >= 0 {
+                let monitor = monitors[sockets[sender.socket].monitor]
+                monitor.mustTell = monitor.hasReadHello
+            }
+            settlement = sender.lane.end(last: last, withdrawing: error)
         case .report: break
         }
         if let settlement { settled(settlement, of: sender) }
@@ -177,6 +191,7 @@ extension World {
 
     func submit(_ audio: AudioMessage, of sender: SimSender) throws(TransportError) {
         try sender.lane.submit(audio)
+        sender.audioAccepted += 1
         pumpFromProgram(sender)
     }
 

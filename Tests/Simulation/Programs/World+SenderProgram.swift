@@ -124,8 +124,12 @@ extension World {
             sequence: UInt64(sender.audioNumber),
             samples: Content.bytes(identity, pool: pool)
         )
-        guard (try? submit(audio, of: sender)) != nil else { return }
-        coverage.count(.audio)
+        do {
+            try submit(audio, of: sender)
+            coverage.count(.audio)
+        } catch {
+            if error.code == .paused || error.code == .notWanted { sender.audioRefused += 1 }
+        }
     }
 
     // MARK: Opening
@@ -173,6 +177,8 @@ extension World {
         case .openingIsDue(let id):
             let isSettled = sender.waiters.first { $0.id == id }?.isSettled ?? true
             check(.promptness, isSettled, "sender \(sender.index): an opening goes on waiting after its limit")
+        case .lingerIsOver:
+            check(.lingerIsBounded, sender.closeReason != nil, "sender \(sender.index) lingers for too long")
         default: stepUploading(timer, of: sender)
         }
     }

@@ -120,7 +120,7 @@ extension World {
         case .closeConnections:
             for index in server.connections.values.sorted() { change(receivers[index]) { $0.close(nil, at: now) } }
         case .drainConnections:
-            for index in server.connections.values.sorted() { change(receivers[index]) { $0.drain(at: now) } }
+            for index in server.connections.values.sorted() { drain(receivers[index]) }
         case .dropVisitor(let id): dropVisitor(server, id)
         case .finished:
             check(.toldOnce, !server.isFinished, "a server ends twice")

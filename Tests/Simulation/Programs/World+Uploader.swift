@@ -108,6 +108,7 @@ extension World {
         } catch {
             sender.submitted[ticket] = nil
             note("  refused: \(error.code)")
+            sender.failedAt = now
             let cause = Self.cause(error)
             handle(sender) { $0.sent(cause, at: now) }
         }
@@ -117,6 +118,7 @@ extension World {
         let isKnown = sender.submitted.removeValue(forKey: settlement.ticket) != nil
         check(.toldOnce, isKnown, "uploader \(sender.index) is told twice what became of a frame")
         let cause = settlement.error.map { Self.cause($0) }
+        if cause != nil { sender.failedAt = now }
         handle(sender) { $0.sent(cause, at: now) }
     }
 
@@ -194,7 +196,9 @@ extension World {
             let id = sender.lastWaiter
             coverage.count(.finished)
             sender.finishers.insert(id)
-            sender.finisherOffers[id] = sender.offers.count
+            // A frame whose hash is being computed has not been offered before this, nor after it.
+            sender.finisherOffers[id] = sender.comparing.isEmpty ? sender.offers.count : .max
+            sender.finisherTimes[id] = now
             handle(sender) { $0.finish(UInt64(id), at: now) }
             schedule(.finishIsDue(id), of: sender, after: 60_000_000_000)
             if let cancelledAfter { schedule(.cancelFinish(id), of: sender, after: cancelledAfter) }
@@ -204,6 +208,9 @@ extension World {
 
     private func finished(_ id: UInt64, of sender: SimSender) {
         check(.toldOnce, sender.finishers.remove(Int(id)) != nil, "a caller of finish is told twice")
+        // What could not be sent is kept for the next receiver, and not waited for.
+        guard sender.failedAt < sender.finisherTimes[Int(id)] ?? 0 else { return }
+        checkFinished(sender, offers: sender.finisherOffers[Int(id)] ?? 0)
     }
 
     private func cancelFinish(_ id: Int, of sender: SimSender) {

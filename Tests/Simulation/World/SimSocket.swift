@@ -65,6 +65,8 @@ struct SimSocket {
     var peerHasEnded = false
     /// A reset, which is reported once what is visible has been read.
     var failure: SocketFailure?
+    /// When the other end last read something of this one's.
+    var takenAt: UInt64 = 0
     /// A write found it full: its room is a change.
     var isBlocked = false
     var hasArrivalScheduled = false

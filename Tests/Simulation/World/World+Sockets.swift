@@ -128,6 +128,7 @@ extension World {
     /// The reader has taken bytes: a writer that found no room hears of it.
     private func madeRoom(forPeerOf socket: Int) {
         let peer = sockets[socket].peer
+        if peer >= 0 { sockets[peer].takenAt = now }
         guard peer >= 0, sockets[peer].isOpen, sockets[peer].isBlocked, sockets[peer].peer == socket else { return }
         sockets[peer].isBlocked = false
         if sockets[peer].watchesRoom { changed(peer) }

@@ -67,7 +67,9 @@ import Testing
         let words = try await place.shell("ulimit -n \(finding == "descriptors.few" ? 60 : 1024); $F doctor \(path)")
             .ended()
         #expect(words.status == code)
-        #expect(words.text.contains(found.message) && words.text.contains("(\(finding))"))
+        // How many descriptors are open differs by one from run to run: a library opens a timer when it first waits.
+        let said = finding == "descriptors.few" ? "descriptors open and may have 60" : found.message
+        #expect(words.text.contains(said) && words.text.contains("(\(finding))"))
         if let mend = found.mend { #expect(words.text.contains("mend: \(mend)\n")) }
         #expect(try place.names() == names)
 

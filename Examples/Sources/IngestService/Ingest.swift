@@ -44,7 +44,9 @@ actor Ingest {
         } catch {
             // Why it failed is in the reason below.
         }
-        await end(connection.id, connection.closed())
+        // Nil if the service ends first.
+        let reason = (try? await connection.closed()) ?? .closedLocally(.stoppedByUser)
+        await end(connection.id, reason)
     }
 
     private func note(_ frame: Frame, _ picture: PixelBuffer?, of id: FrameConnection.ID) {

@@ -53,7 +53,8 @@
                     guard let server = try? directory.server({ $0.tokens = tokens }) else { continue }
                     await serve(server, received)
                     server.close()
-                    try await server.closed()
+                    // In a task of its own: this one may have been cancelled, and nothing is to be left open.
+                    try? await Task { try await server.closed() }.value
                 }
             }
             let failed = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -63,7 +64,7 @@
                 return try await group.reduce(0, +)
             }
             receiving.cancel()
-            try await receiving.value
+            await receiving.value
             return Outcome(received: received.count, failed: failed)
         }
 

@@ -25,7 +25,7 @@ internal import FrameWire
         for index in 0..<patternByteCount {
             unsafe memory.storeBytes(of: random.next(), toByteOffset: index & ~7, as: UInt64.self)
         }
-        return unsafe UnsafeRawBufferPointer(memory)
+        return UnsafeRawBufferPointer(memory)
     }()
 
     /// The pattern behind the header; different for any two bodies that are likely to be confused.

@@ -18,7 +18,7 @@ extension Peer {
             // The host may end it when it likes.
         }
         connection.close()
-        _ = try await connection.closed()
+        _ = try? await connection.closed()
     }
 
     /// Pictures by way of an uploader, which follows the host's requests.
@@ -32,7 +32,7 @@ extension Peer {
             }
         } catch {}
         uploader.connection.close()
-        _ = try await uploader.connection.closed()
+        _ = try? await uploader.connection.closed()
     }
 
     /// Frames and sound, and answers to what the host asks.
@@ -64,7 +64,7 @@ extension Peer {
             }
         } catch {}
         connection.close()
-        _ = try await connection.closed()
+        _ = try? await connection.closed()
     }
 
     /// Connections one after another, each for a few frames.
@@ -78,7 +78,7 @@ extension Peer {
                 }
             } catch {}
             connection.close()
-            _ = try await connection.closed()
+            _ = try? await connection.closed()
         }
     }
 

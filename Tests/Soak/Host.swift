@@ -78,7 +78,7 @@ final class Host: Sendable {
     func close() async {
         for server in servers {
             server.close()
-            try await server.closed()
+            try? await server.closed()
         }
     }
 
@@ -98,7 +98,8 @@ final class Host: Sendable {
         } else {
             visit = await take(visit)
         }
-        let reason = try await connection.closed()
+        // In a task of its own, which nobody cancels.
+        let reason = await Task { try? await connection.closed() }.value ?? .closedLocally(.stoppedByUser)
         let (soundCount, statusCount) = await (sounds, statuses)
         if let fault = visit.fault(reason) { note(fault) }
         let ended = visit

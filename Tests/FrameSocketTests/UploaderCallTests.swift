@@ -109,7 +109,7 @@ import Testing
         #expect(uploader.statistics.underWay == 1)
         peer.close()
         #expect(await waiting[2].value == nil)
-        #expect(uploader.statistics.drops == [.connectionLost: 1])
+        #expect(uploader.statistics.dropped == 1)
         _ = server
     }
 

@@ -71,17 +71,26 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     /// Delivers an element: to the first consumer that waits, or to the queue.
     ///
-    /// False once the mailbox has ended.
+    /// False once the mailbox has ended. If `more` may follow at once, waiters sleep on until ``wakeWaiters()``.
     @discardableResult
-    func put(_ element: Element, weight: Int = 0) -> Bool {
+    func put(_ element: Element, weight: Int = 0, more: Bool = false) -> Bool {
         // What gives way is released after the lock: an element's end may come back here.
         let (isAccepted, wake, givenWay) = state.withLock { state in
-            let (isAccepted, woken) = state.machine.put(element, weight: weight)
+            let (isAccepted, woken) = state.machine.put(element, weight: weight, more: more)
             return (isAccepted, woken.flatMap { state.takeWake(of: $0) }, state.machine.takeGivenWay())
         }
         withExtendedLifetime(givenWay) {}
         wake?()
         return isAccepted
+    }
+
+    /// Wakes the consumers for whom there is something.
+    func wakeWaiters() {
+        let wakes = state.withLock { state in
+            let woken = state.machine.wakeWaiters()
+            return woken.compactMap { state.takeWake(of: $0) }
+        }
+        for wake in wakes { wake() }
     }
 
     /// Ends the mailbox: once, the first caller's way.

@@ -133,4 +133,46 @@ import Testing
         #expect(mailbox.reserve() == 0)
         #expect(mailbox.take()?.mustCallProducer == true)
     }
+
+    @Test func `a consumer is woken once for several elements`() {
+        var mailbox = mailbox
+        let waiter = mailbox.makeWaiter()
+        #expect(!mailbox.wait(waiter))
+        #expect(mailbox.reserve() == 1)
+        #expect(mailbox.put(1, more: true).woken == nil)
+        // The waiter's own element is not read ahead.
+        #expect(mailbox.reserve() == 1)
+        #expect(mailbox.put(2, more: true).woken == nil)
+        #expect(mailbox.reserve() == 0)
+        #expect(mailbox.wakeWaiters() == [waiter])
+        #expect(mailbox.wakeWaiters().isEmpty)
+        guard case .element(let taken) = mailbox.takeDelivery(for: waiter) else {
+            Issue.record("the waiter got nothing")
+            return
+        }
+        #expect(taken.element == 1 && !taken.mustCallProducer)
+        #expect(mailbox.take()?.mustCallProducer == true)
+    }
+
+    @Test func `a waiting consumer gets what is there before the end`() {
+        var mailbox = mailbox
+        let waiters = [mailbox.makeWaiter(), mailbox.makeWaiter()]
+        for waiter in waiters { _ = mailbox.wait(waiter) }
+        _ = mailbox.put(1, more: true)
+        #expect(mailbox.end(nil) == waiters)
+        guard case .element(let taken) = mailbox.takeDelivery(for: waiters[0]),
+            case .end(nil) = mailbox.takeDelivery(for: waiters[1])
+        else {
+            Issue.record("the end came before the element")
+            return
+        }
+        #expect(taken.element == 1 && taken.isLast)
+    }
+
+    @Test func `elements that give way to newer ones wake their consumer at once`() {
+        var mailbox = MailboxMachine<Int>(capacity: .init(count: 1), overflow: .replacesOldest)
+        let waiter = mailbox.makeWaiter()
+        _ = mailbox.wait(waiter)
+        #expect(mailbox.put(1, more: true).woken == waiter)
+    }
 }

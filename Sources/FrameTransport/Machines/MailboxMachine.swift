@@ -93,12 +93,12 @@ package struct MailboxMachine<Element> {
 
     /// How many elements may be put in now; 0 where the producer is called as soon as there is room.
     ///
-    /// The producer may read ahead only while the mailbox is empty. A consumer that came back and found nothing is
+    /// The producer may read ahead only while the mailbox holds nothing but what waiters are about to get. A consumer that came back and found nothing is
     /// faster than the producer: the next time it is let further ahead, and both are woken once for several elements. For one
     /// that always finds something the window is the shortest again, so that it gets no older elements for it.
     package mutating func reserve() -> Int {
         guard overflow == .refused else { return .max }
-        guard entries.isEmpty else {
+        guard entries.count <= waiters.count else {
             producerWaits = true
             return 0
         }
@@ -110,10 +110,19 @@ package struct MailboxMachine<Element> {
 
     /// Puts in an element.
     ///
+    /// - Parameters:
+    ///   - element: the element.
+    ///   - weight: what it weighs.
+    ///   - more: whether more may follow at once, so that a waiter is left asleep until ``wakeWaiters()``.
     /// - Returns: whether it was accepted, which it is until the mailbox ends, and the waiter to wake.
-    package mutating func put(_ element: Element, weight: Int = 0) -> (isAccepted: Bool, woken: UInt64?) {
+    package mutating func put(
+        _ element: Element,
+        weight: Int = 0,
+        more: Bool = false
+    ) -> (isAccepted: Bool, woken: UInt64?) {
         guard ending == nil else { return (false, nil) }
-        if !waiters.isEmpty {
+        // Held back, an element might give way before its consumer sees it.
+        if !waiters.isEmpty, !more || overflow == .replacesOldest {
             let waiter = waiters.removeFirst()
             deliveries.append((waiter, .element(Taken(element: element, mustCallProducer: false, isLast: false))))
             hasDelivered = true
@@ -132,6 +141,20 @@ package struct MailboxMachine<Element> {
         return (true, nil)
     }
 
+    /// Puts down what waits for the consumers who wait, once no more follows at once.
+    ///
+    /// - Returns: the waiters to wake.
+    package mutating func wakeWaiters() -> [UInt64] {
+        if waiters.isEmpty || entries.isEmpty { return [] }
+        var woken: [UInt64] = []
+        while !waiters.isEmpty, let taken = take() {
+            let waiter = waiters.removeFirst()
+            deliveries.append((waiter, .element(taken)))
+            woken.append(waiter)
+        }
+        return woken
+    }
+
     /// Takes out what gave way.
     package mutating func takeGivenWay() -> [Element] {
         if givenWay.isEmpty { return [] }
@@ -145,9 +168,11 @@ package struct MailboxMachine<Element> {
     package mutating func end(_ error: TransportError?) -> [UInt64] {
         guard ending == nil else { return [] }
         ending = .some(error)
+        // What is there comes before the end.
+        let woken = wakeWaiters()
         defer { waiters = [] }
         for waiter in waiters { deliveries.append((waiter, .end(error))) }
-        return waiters
+        return woken + waiters
     }
 
     /// Takes out everything that waits, counts it as replaced, and ends with `error` whatever the end was before.

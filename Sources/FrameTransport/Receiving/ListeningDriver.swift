@@ -121,12 +121,13 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
 
     private func change(_ change: (inout ListenerMachine) -> Void) {
         change(&machine)
+        // Before anything is carried out: whoever sees the end of a connection finds it counted.
+        counts.withLock { $0 = (machine.refused, machine.dropped) }
         // What is carried out may bring about further events: their commands come after those that are there.
         guard !isRunning else { return }
         isRunning = true
         defer { isRunning = false }
         while let command = machine.nextCommand() { perform(command) }
-        counts.withLock { $0 = (machine.refused, machine.dropped) }
     }
 
     private func perform(_ command: ListenerMachine.Command) {

@@ -32,6 +32,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private var inline: Inline?
     /// Whether the consumer on this thread has stopped the machine with a frame, and is to come back for more.
     private let isLeftToConsumer = Atomic(false)
+    /// Whether frames were put into the mailbox since its consumers were last woken.
+    private var hasDelivered = false
     private var wasReady = false
     private var sink: ((Frame) -> Void)?
     private var onEnd: ((CloseReason) -> Void)?
@@ -179,6 +181,10 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             perform(command)
             if case .answered? = inline { return }
         }
+        // Once for all that this run has brought.
+        guard hasDelivered else { return }
+        hasDelivered = false
+        mailbox.wakeWaiters()
     }
 
     private func perform(_ command: ReceiverMachine.Command) {
@@ -303,7 +309,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         } else if case .asked? = inline {
             inline = .answered(frame)
         } else {
-            mailbox.put(frame, weight: frame.jpeg.capacity)
+            mailbox.put(frame, weight: frame.jpeg.capacity, more: true)
+            hasDelivered = true
         }
     }
 

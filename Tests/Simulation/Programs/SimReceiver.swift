@@ -34,6 +34,8 @@ final class SimReceiver {
     /// What the consumer on this thread asked for, while it asks.
     var isAsking = false
     var answer: Frame?
+    /// Whether frames came since the consumer was last woken.
+    var hasDelivered = false
 
     // The program.
     var isTaken = false

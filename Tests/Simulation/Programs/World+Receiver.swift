@@ -40,6 +40,7 @@ extension World {
             count += 1
             guard count < 20_000 else { return violate(.progress, "a receiver's machine never stops giving commands") }
         }
+        wakeConsumers(of: receiver)
     }
 
     private func perform(_ command: ReceiverMachine.Command, of receiver: SimReceiver) {

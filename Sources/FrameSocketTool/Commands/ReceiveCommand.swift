@@ -159,6 +159,7 @@ struct ReceiveCommand: Command {
         _ holder: Locked<FrameServer?>
     ) async throws(CommandFailure) -> FrameServer {
         let tokens = try tokens?.read()
+        let places = try ProcessLimits.places(TransportLimits().connections, beside: ProcessLimits.laterDescriptors)
         let tap: WireLogWriter?
         do {
             tap = try wireLog.map { path throws(Files.Failure) in
@@ -179,6 +180,7 @@ struct ReceiveCommand: Command {
             configuration.tokens = tokens
             configuration.tap = tap
             configuration.delivery = takesNewest ? .newest : .everyFrame
+            configuration.limits.connections = places
             let server = try holder.withLock { holder throws(TransportError) in
                 holder = try place.server(configuration)
                 return holder

@@ -84,6 +84,10 @@ struct RecordCommand: Command {
     {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
+        configuration.limits.connections = try ProcessLimits.places(
+            configuration.limits.connections,
+            beside: ProcessLimits.laterDescriptors
+        )
         let settings = configuration
         do {
             // The file comes second: a path that is in use must not cost anybody a file.

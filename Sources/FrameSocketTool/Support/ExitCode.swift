@@ -11,6 +11,8 @@ enum ExitCode: Int32 {
     case noInput = 66
     /// Nobody listens at the path, somebody else does, or the connection broke.
     case unavailable = 69
+    /// The system gives too few descriptors, or too little memory.
+    case systemError = 71
     /// A file or socket cannot be made.
     case cannotCreate = 73
     /// It took too long.

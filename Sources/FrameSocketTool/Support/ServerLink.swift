@@ -31,6 +31,7 @@ final class ServerLink: Sendable {
     /// - Parameters:
     ///   - endpoint: where the server listens.
     ///   - wait: for how many seconds to look for a server that has a place.
+    ///   - settings: how to connect; whether to reopen does not count.
     init(to endpoint: SocketEndpoint, wait: Double, _ settings: SocketConnection.Configuration) {
         self.endpoint = endpoint
         self.wait = wait
@@ -83,8 +84,11 @@ final class ServerLink: Sendable {
 
     /// Waits until the server has begun to read what was sent first.
     ///
-    /// - Parameter isSent: whether the system has taken a whole frame.
+    /// - Parameters:
+    ///   - connection: the connection that was opened last.
+    ///   - isSent: whether the system has taken a whole frame.
     /// - Returns: whether it has; if not, it has turned this side away, and there is time for another attempt.
+    /// - Throws: a failure if there is no time left, or the connection has failed.
     func isAdmitted(_ connection: SocketConnection, isSent: Bool) async throws(CommandFailure) -> Bool {
         if isAdmitted { return true }
         var most = 0

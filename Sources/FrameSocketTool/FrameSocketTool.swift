@@ -80,12 +80,22 @@ enum FrameSocketTool {
             Terminal.say("framesocket \(type.name): \(error.message); see 'framesocket \(type.name) --help'")
             return .usage
         } catch let failure as CommandFailure {
+            if type.reportsFailure, words.prefix(while: { $0 != "--" }).contains("--json") { report(failure) }
             Terminal.say("framesocket \(type.name): \(failure.message)")
             return failure.code
         } catch {
             Terminal.say("framesocket \(type.name): \(error)")
             return .unavailable
         }
+    }
+
+    /// Tells scripts how the command ends, by the last event.
+    private static func report(_ failure: CommandFailure) {
+        var line = JSONLine(event: "failed")
+        line.add("exitCode", failure.code.rawValue)
+        line.add("message", failure.message)
+        // Standard output may be what has failed.
+        try? Terminal.print(line.text)
     }
 
     private static func show(_ text: String) -> ExitCode {

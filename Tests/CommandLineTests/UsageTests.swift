@@ -23,7 +23,7 @@ import Testing
         ("$F receive $S --count 3 -h", ["Usage: framesocket receive PATH"]),
         ("$F send --help", ["Usage: framesocket send PATH FILE", "--fps", "--loop", "--passthrough", "--size"]),
         ("$F record --help", ["Usage: framesocket record PATH FILE", "--once", "--overwrite"]),
-        ("$F replay --help", ["Usage: framesocket replay FILE PATH", "--speed"]),
+        ("$F replay --help", ["Usage: framesocket replay PATH FILE", "--speed"]),
         ("$F doctor --help", ["Usage: framesocket doctor PATH", "--json", "--timeout"]),
         ("$F demo --help", ["Usage: framesocket demo"]),
     ])

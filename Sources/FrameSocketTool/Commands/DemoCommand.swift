@@ -43,9 +43,11 @@ struct DemoCommand: Command {
         let sockets = try Files.making { () throws(Files.Failure) in
             try Files.makeTemporaryDirectory(named: "framesocket")
         }
+        let isDone = Locked(false)
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             // It reads files and waits for processes: not for Swift's pool.
-            await Task(executorPreference: IOThread()) {
+            defer { isDone.withLock { $0 = true } }
+            return await Task(executorPreference: IOThread()) {
                 do throws(CommandFailure) {
                     try await showEveryFrame(of: sequences, socket: sockets + "/every", received)
                     try await showLive(sequences, socket: sockets + "/live")
@@ -61,6 +63,8 @@ struct DemoCommand: Command {
                 _ = await receiver.ended()
             }
             Files.removeDirectory(sockets)
+            // Of a demo that was interrupted nobody is told where its pictures are.
+            if output == nil, !isDone.withLock({ $0 }) { Files.removeDirectory(received, with: Reception.isFrame) }
         }
         try outcome.get()
     }

@@ -52,6 +52,7 @@ struct RecordCommand: Command {
         }
         endpoint = try Arguments.endpoint(rest[0])
         path = rest[1]
+        if path == "-" { try Terminal.checkTakesBytes() }
         guard path != "-" || !isJSON else {
             throw UsageError(message: "standard output has room for the file or --json, not for both")
         }

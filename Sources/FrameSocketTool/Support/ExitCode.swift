@@ -26,10 +26,13 @@ extension ExitCode {
     init(_ error: TransportError) {
         self =
             switch error.code {
-            case .addressInUse, .openTimedOut, .peerRefused, .tokenRejected, .connectionLost, .closed: .unavailable
             case .tokenRequired, .invalidToken: .usage
-            // Among them a path that is unsafe, too long, or not a socket's.
-            default: .cannotCreate
+            // A system call that failed has to do with making a socket.
+            case .pathTooLong, .invalidPath, .notASocket, .unsafePath, .unfitSocket, .cannotCreate, .system:
+                .cannotCreate
+            case .noMemory: .systemError
+            case .sendTimedOut: .timedOut
+            default: .unavailable
             }
     }
 }

@@ -54,7 +54,8 @@ final class ServerLink: Sendable {
         do {
             try await connection.open(within: limit)
         } catch {
-            throw CommandFailure(ExitCode(error), error.description)
+            let hint = error.code == .tokenRejected ? "; does --token-file name the same token at both ends?" : ""
+            throw CommandFailure(ExitCode(error), error.description + hint)
         }
         return connection
     }
@@ -158,6 +159,6 @@ final class ServerLink: Sendable {
 
     /// What ends a command whose connection has ended with `error`.
     func failure(_ error: TransportError) -> CommandFailure {
-        CommandFailure(error.code == .sendTimedOut ? .timedOut : .unavailable, "\(endpoint): \(error)")
+        CommandFailure(ExitCode(error), "\(endpoint): \(error)")
     }
 }

@@ -57,6 +57,8 @@ struct DemoCommand: Command {
                 }
             }.value
         } end: {
+            // Before the receivers end, for which the work that is interrupted fails.
+            let isInterrupted = !isDone.withLock { $0 }
             // Their sockets go with them.
             for receiver in receivers.withLock({ $0 }) {
                 receiver.stop()
@@ -64,7 +66,7 @@ struct DemoCommand: Command {
             }
             Files.removeDirectory(sockets)
             // Of a demo that was interrupted nobody is told where its pictures are.
-            if output == nil, !isDone.withLock({ $0 }) { Files.removeDirectory(received, with: Reception.isFrame) }
+            if output == nil, isInterrupted { Files.removeDirectory(received, with: Reception.isFrame) }
         }
         try outcome.get()
     }

@@ -97,6 +97,7 @@ final class ServerLink: Sendable {
             most = max(most, backlog.unreadByteCount)
             return backlog.isEmpty || (!backlog.hasPeerClosed && backlog.unreadByteCount < most)
         }
+        try checkEnd(of: connection)
         // An end in order behind a whole frame: had it not been read, the end would be a reset.
         let isOrderly = connection.closeReason.map { $0.error == nil } ?? false
         if hasRead || connection.wasAskedToStop || (isOrderly && isSent) {
@@ -112,8 +113,20 @@ final class ServerLink: Sendable {
     ///
     /// - Throws: a failure if it has lost any of it.
     func deliver(_ connection: SocketConnection) async throws(CommandFailure) {
-        guard try await !watch(connection, until: { $0.isEmpty }), !connection.wasAskedToStop else { return }
+        _ = try await watch(connection) { $0.isEmpty }
+        // What the server has said before it read the rest is heard by now: a turn of the connection's thread takes it.
+        for _ in 0..<3 { await Task(executorPreference: connection.thread) {}.value }
+        if connection.isOpen || connection.wasAskedToStop { return }
+        await waitForEnd(of: connection)
+        try checkEnd(of: connection)
         if let error = connection.closeReason?.error { throw failure(error) }
+    }
+
+    /// Checks that the server has not said that something kept it from taking frames.
+    private func checkEnd(of connection: SocketConnection) throws(CommandFailure) {
+        guard case .closedByPeer(let reason)? = connection.closeReason, !reason.isOrderly else { return }
+        let hint = reason == .tokenRejected ? " It expects a token: name its file with --token-file." : ""
+        throw CommandFailure(.unavailable, "\(endpoint): \(reason)\(hint)")
     }
 
     /// Looks at what is unread until `isEnough`, or the connection has ended; false in that case.

@@ -33,7 +33,10 @@ enum FrameSocketTool {
 
     static func main() {
         ProcessLimits.fillStandardStreams()
-        let words = Array(CommandLine.arguments.dropFirst())
+        guard let words = arguments else {
+            Terminal.say("framesocket: an argument is not UTF-8, and cannot be told apart from others here")
+            exit(ExitCode.usage.rawValue)
+        }
         do {
             try ProcessLimits.check()
         } catch {
@@ -43,6 +46,19 @@ enum FrameSocketTool {
         Interruption.watch {
             exit(await run(words).rawValue)
         }
+    }
+
+    /// The words behind the program's name; nil if one of them is not UTF-8.
+    ///
+    /// `CommandLine.arguments` puts other characters in the place of such bytes, which name another file.
+    private static var arguments: [String]? {
+        var words: [String] = []
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let bytes = unsafe CommandLine.unsafeArgv[index], let word = unsafe String(validatingCString: bytes)
+            else { return nil }
+            words.append(word)
+        }
+        return words
     }
 
     private static func run(_ words: [String]) async -> ExitCode {

@@ -96,6 +96,21 @@ import Testing
         #expect(await receiver.ended().status == 0)
     }
 
+    @Test func `a port without a free place is tried again by a sender with the right token`() async throws {
+        let token = try place.secret("token", Array("a secret of both".utf8))
+        let receiver = try place.framesocket(["receive", "tcp:0", "--token-file", token, "--json", "--count", "1"])
+        let address = try #require(try Event(try await receiver.lines(1)[0]).text("path"))
+        let port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) })
+        // They show no token, and hold every place for as long as they may.
+        let idle = try (0..<64).map { _ in try RawSocket.connecting(toPort: port) }
+        let ending = try await place.framesocket([
+            "send", "tcp:\(port)", jpeg, "--token-file", token, "--wait", "60",
+        ]).ended()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(await receiver.ended().status == 0)
+        for peer in idle { peer.close() }
+    }
+
     @Test(arguments: ["1", "20"])
     func `a sender that knows of no token is told so by a server that expects one`(loops: String) async throws {
         let token = try place.secret("token", Array("a secret of both".utf8))

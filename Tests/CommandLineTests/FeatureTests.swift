@@ -128,7 +128,7 @@ import Testing
             let listening = try Event(try #require(try await receiver.lines(1).first))
             let path = try #require(listening.text("path"))
             let address = endpoint == "tcp:0" ? "tcp:" + path.split(separator: ":")[1] : path
-            let intruder = try place.framesocket(["send", address, photo, "--token-file", wrong])
+            let intruder = try place.framesocket(["send", address, photo, "--token-file", wrong, "--wait", "0.5"])
             #expect(await intruder.ended().status == 69)
             let sender = try place.framesocket(["send", address, photo, "--loop", "2", "--token-file", token])
             #expect(await sender.ended().status == 0)

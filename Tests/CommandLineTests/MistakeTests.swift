@@ -19,6 +19,7 @@ import Testing
         (65, "head -c 5000 $X/photos/chelsea-451x300.png >$D/x.png; $F send $S $D/x.png", "(libpng: "),
         (65, "printf 'P5 20000 1 255\\n' >$D/x; head -c 20000 /dev/zero >>$D/x; $F send $S $D/x", "--width"),
         (66, "$F send $S - <&-", "standard input"),
+        (64, "$F send $S \"$(printf '$D/\\377.jpg')\"", "not UTF-8"),
         (73, "$F receive $D/t --json >&-", "standard output"),
         (73, "$F --version >/dev/full", "standard output"),
         (66, "printf t >$D/k; chmod 644 $D/k; $F send $S $X/jpeg --token-file $D/k", "chmod 600"),

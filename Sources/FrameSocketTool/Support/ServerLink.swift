@@ -39,7 +39,28 @@ final class ServerLink: Sendable {
     }
 
     /// Connects to a server, within what is left of the time.
+    ///
+    /// A server that closes in place of its token may only have no place, so that is tried again.
     func open() async throws(CommandFailure) -> SocketConnection {
+        while true {
+            let (connection, limit) = begin()
+            do throws(TransportError) {
+                try await connection.open(within: limit)
+                return connection
+            } catch {
+                let isTokenRejected = error.code == .tokenRejected
+                guard error == .closedInPlaceOfToken, let pause = nextPause() else {
+                    let hint = isTokenRejected ? "; does --token-file name the same token at both ends?" : ""
+                    let name = isTokenRejected && error.path == nil ? "\(endpoint): " : ""
+                    throw CommandFailure(ExitCode(error), name + error.description + hint)
+                }
+                try? await Task.sleep(for: pause)
+            }
+        }
+    }
+
+    /// Makes the next connection, and tells how long it may take to open.
+    private func begin() -> (SocketConnection, Duration) {
         var settings = settings
         settings.reopens = false
         let connection = SocketConnection(to: endpoint, configuration: settings)
@@ -51,13 +72,7 @@ final class ServerLink: Sendable {
             return (state.isClosed, max(deadline - now, .milliseconds(1)))
         }
         if isClosed { connection.close() }
-        do {
-            try await connection.open(within: limit)
-        } catch {
-            let hint = error.code == .tokenRejected ? "; does --token-file name the same token at both ends?" : ""
-            throw CommandFailure(ExitCode(error), error.description + hint)
-        }
-        return connection
+        return (connection, limit)
     }
 
     /// Closes the connection, and makes no other.
@@ -153,15 +168,19 @@ final class ServerLink: Sendable {
     }
 
     private func pause() async throws(CommandFailure) {
-        let (pause, isOver) = state.withLock { state in
-            defer { state.pause = min(state.pause * 2, Self.pauses.upperBound) }
-            let isOver = state.deadline.map { $0 <= ContinuousClock.now + state.pause } ?? true
-            return (state.pause, isOver || state.isClosed)
-        }
-        guard !isOver else {
+        guard let pause = nextPause() else {
             throw CommandFailure(.unavailable, Self.refusal(by: endpoint.description, for: wait))
         }
         try? await Task.sleep(for: pause)
+    }
+
+    /// How long to wait before the next attempt; nil if there is no time for one.
+    private func nextPause() -> Duration? {
+        state.withLock { state in
+            defer { state.pause = min(state.pause * 2, Self.pauses.upperBound) }
+            let isOver = state.deadline.map { $0 <= ContinuousClock.now + state.pause } ?? true
+            return isOver || state.isClosed ? nil : state.pause
+        }
     }
 
     /// Why nothing could be sent to a server that closes every connection at once.

@@ -34,7 +34,7 @@ extension SenderMachine {
         isReadable = false
         switch state {
         case .handshaking:
-            refuse(TransportError(.tokenRejected, "the other side closed in place of its token"), at: now)
+            refuse(.closedInPlaceOfToken, at: now)
         case .open(let session):
             let reason = CloseReason.closedByPeer(.stoppedByUser)
             if case .broken = session.sending { return end(reason, at: now) }

@@ -212,9 +212,9 @@ extension World {
     }
 
     /// Whether a call makes sense; one on a descriptor that is closed would hit somebody else's.
-    private func isUsable(_ socket: Int) -> Bool {
+    func isUsable(_ socket: Int) -> Bool {
         let isOpen = socket >= 0 && socket < socketCount && sockets[socket].isOpen
-        if !isOpen { violate(.descriptorUsedAfterClose, "a call on the closed socket \(socket)") }
+        check(.descriptorUsedAfterClose, isOpen, "a call on the closed socket \(socket)")
         return isOpen
     }
 }

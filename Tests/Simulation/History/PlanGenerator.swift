@@ -130,7 +130,7 @@ struct PlanGenerator {
     }
 
     private mutating func capacity() -> Int {
-        random.pick(300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
+        random.pick(150, 300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
     }
 
     private mutating func pacing() -> Plan.PacingChoice {
@@ -193,8 +193,8 @@ struct PlanGenerator {
         case .sender(let sender): action = senderAction(sender)
         case .server(let server):
             // What a pause does is seen when it ends.
-            action = paused.remove(actor) != nil && random.chance(60) ? .request(.resume) : serverAction(server)
-            if case .request(.pause) = action { paused.insert(actor) }
+            action = paused.remove(actor) != nil && random.chance(60) ? .request([.resume]) : serverAction(server)
+            if case .request(let requests) = action, requests.last == .pause { paused.insert(actor) }
         case .peer(let peer): action = peerAction(peer)
         }
         plan.steps.append(Plan.Step(time: time, actor: actor, action: action))
@@ -242,7 +242,7 @@ struct PlanGenerator {
 
     private mutating func serverAction(_ server: ServerPlan) -> Plan.Action {
         switch random.below(100) {
-        case ..<(theme == .requests ? 60 : 35): return .request(request())
+        case ..<(theme == .requests ? 60 : 35): return .request(requests())
         case ..<70:
             return .pace(random.pick(.prompt, .slow(random.time(in: 100_000...80_000_000)), .silent))
         case ..<74: return .cancelConsumer
@@ -255,6 +255,12 @@ struct PlanGenerator {
         case ..<97: return .joinFanOut
         default: return .leaveFanOut
         }
+    }
+
+    /// One request as a rule; several may be read together.
+    private mutating func requests() -> [ControlRequest] {
+        guard random.chance(15) else { return [request()] }
+        return (0..<random.number(in: 2...4)).map { _ in request() }
     }
 
     private mutating func request() -> ControlRequest {

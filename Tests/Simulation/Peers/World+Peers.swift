@@ -103,6 +103,7 @@ extension World {
         if peer >= 0, sockets[peer].isOpen {
             sockets[peer].failure = .reset
             sockets[peer].wasBroken = true
+            if !sockets[peer].isTCP { sockets[peer].inbound.show(.max / 2) }
             coverage.count(.reset)
         }
         close(socket)

@@ -179,6 +179,9 @@ extension World {
                 sockets[peer].inbound.dropInvisible()
                 // Linux keeps what had arrived; others lose that too.
                 if random.chance(50) { sockets[peer].inbound.removeAll() }
+            } else {
+                // Over a path the end never overtakes what was written before it.
+                sockets[peer].inbound.show(.max / 2)
             }
             peerHasGone(peer)
             changed(peer)

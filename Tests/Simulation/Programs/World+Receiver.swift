@@ -130,6 +130,8 @@ extension World {
     private func writeRequests(_ receiver: SimReceiver) {
         let bytes = receiver.machine.outbox.bytes
         check(.requestsAreBounded, bytes.count <= 4096, "\(bytes.count) bytes of requests wait")
+        let endsWithRequest = bytes.suffix(4).elementsEqual([13, 10, 13, 10].suffix(bytes.count))
+        check(.requestsAreWhole, endsWithRequest, "the requests of connection \(receiver.index) end within one")
         let transfer = unsafe bytes.withUnsafeBytes { unsafe send(receiver.socket, $0) }
         if case .bytes(let count, _) = transfer {
             receiver.machine.didWriteRequests(count)

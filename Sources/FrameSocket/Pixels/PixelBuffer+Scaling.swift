@@ -37,7 +37,13 @@ func scale(_ from: UnsafeArea, into to: UnsafeArea) {
     typealias Scaler = (
         UnsafePointer<UInt8>?, Int32, Int32, Int32, UnsafeMutablePointer<UInt8>?, Int32, Int32, Int32, FilterMode
     ) -> Int32
-    if unsafe ScalingTile.isNeeded(for: from) { return unsafe scaleByTiles(from, into: to) }
+    if let mean = unsafe AreaMean(from, to) { return unsafe scale(from, by: mean, into: to) }
+    if unsafe ScalingTile.isNeeded(for: from) {
+        for tile in unsafe ScalingTile.all(from, to) {
+            unsafe scale(tile.source(of: from), into: tile.target(of: to))
+        }
+        return
+    }
     if unsafe from.bytesPerSample > 1 && needsBoxFilter(from, to) { return unsafe scaleByBox(from, into: to) }
     // The results say no more than that a size or pointer is wrong, which buffers rule out.
     let scaler: Scaler =
@@ -60,19 +66,14 @@ func scale(_ from: UnsafeArea, into to: UnsafeArea) {
     )
 }
 
-/// Scales an area with sides that libyuv cannot count.
-private func scaleByTiles(_ from: UnsafeArea, into to: UnsafeArea) {
-    guard let (width, height) = unsafe ScalingTile.intermediateSize(from, to) else {
-        for tile in unsafe ScalingTile.all(from, to) {
-            unsafe scale(tile.source(of: from), into: tile.target(of: to))
-        }
-        return
-    }
+/// Scales an area by exact means as far as its sides become much shorter, and by libyuv the rest of the way.
+private func scale(_ from: UnsafeArea, by mean: AreaMean, into to: UnsafeArea) {
+    if unsafe mean.width == to.width && mean.height == to.height { return unsafe mean.write(from, into: to) }
     let channels = unsafe from.bytesPerSample
-    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: width * height * channels) { memory in
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: mean.width * mean.height * channels) { memory in
         guard let base = memory.baseAddress else { return }
-        let between = unsafe UnsafeArea(base, width: width, height: height, bytesPerSample: channels)
-        unsafe scale(from, into: between)
+        let between = unsafe UnsafeArea(base, width: mean.width, height: mean.height, bytesPerSample: channels)
+        unsafe mean.write(from, into: between)
         unsafe scale(between, into: to)
     }
 }

@@ -22,15 +22,6 @@ struct ScalingTile {
         unsafe Int(max(area.width, area.height)) > longestSide
     }
 
-    /// The size that an area is first scaled to if its target has too few samples to be cut; nil if it has enough.
-    @unsafe static func intermediateSize(_ from: UnsafeArea, _ to: UnsafeArea) -> (width: Int, height: Int)? {
-        let (width, height) = unsafe (Int(from.width), Int(from.height))
-        let isTooNarrow = unsafe Int(to.width) < pieceCount(width)
-        let isTooLow = unsafe Int(to.height) < pieceCount(height)
-        guard isTooNarrow || isTooLow else { return nil }
-        return (isTooNarrow ? max(width / 4, 1) : width, isTooLow ? max(height / 4, 1) : height)
-    }
-
     /// The tiles of an area and its target.
     @unsafe static func all(_ from: UnsafeArea, _ to: UnsafeArea) -> [ScalingTile] {
         let columns = unsafe pieces(of: Int(from.width), into: Int(to.width))

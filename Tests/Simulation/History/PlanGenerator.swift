@@ -9,10 +9,13 @@ struct PlanGenerator {
 
     /// What this history is mostly about; other things happen too, but less often.
     private enum Theme: Int, CaseIterable {
-        case mixed, requests, pacing, hostility, memory, reconnecting, tokens, crowd, ends, audio
+        case mixed, requests, pacing, hostility, memory, reconnecting, tokens, crowd, ends, audio, patience
     }
 
     private var theme = Theme.mixed
+
+    /// The servers whose latest connection has been asked to pause.
+    private var paused: Set<Int> = []
 
     /// Returns the plan of a seed.
     static func plan(seed: UInt64) -> Plan {
@@ -82,12 +85,13 @@ struct PlanGenerator {
             connections: random.pick(2, 3, 4, 8, 64),
             deliversNewest: random.chance(40),
             hello: talks ? wants : nil,
-            pace: random.pick(.prompt, .prompt, .slow(random.time(in: 100_000...50_000_000)), .silent),
+            pace: theme == .patience && random.chance(60)
+                ? .silent : random.pick(.prompt, .prompt, .slow(random.time(in: 100_000...50_000_000)), .silent),
             takesConnections: random.chance(92),
             usesDelegate: random.chance(15),
             usesFanOut: random.chance(10),
             firstFrame: random.chance(70) ? 10_000_000_000 : nil,
-            idle: random.chance(15) ? random.pick(200_000_000, 3_000_000_000) : nil,
+            idle: random.chance(theme == .patience ? 50 : 15) ? random.pick(200_000_000, 3_000_000_000) : nil,
             isPort: plan.places[place].isPort,
             isInline: random.chance(25),
             requestCapacity: random.pick(200, 2_000, 200_000)
@@ -126,7 +130,7 @@ struct PlanGenerator {
     }
 
     private mutating func capacity() -> Int {
-        random.pick(300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
+        random.pick(150, 300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
     }
 
     private mutating func pacing() -> Plan.PacingChoice {
@@ -174,7 +178,7 @@ struct PlanGenerator {
     private mutating func advance() {
         switch random.below(100) {
         case ..<70: time += random.time(in: 10_000...4_000_000)
-        case ..<97: time += random.time(in: 4_000_000...250_000_000)
+        case ..<(theme == .patience ? 85 : 97): time += random.time(in: 4_000_000...250_000_000)
         default: time += random.time(in: 500_000_000...12_000_000_000)
         }
     }
@@ -187,7 +191,10 @@ struct PlanGenerator {
         let action: Plan.Action
         switch plan.actors[actor] {
         case .sender(let sender): action = senderAction(sender)
-        case .server(let server): action = serverAction(server)
+        case .server(let server):
+            // What a pause does is seen when it ends.
+            action = paused.remove(actor) != nil && random.chance(60) ? .request([.resume]) : serverAction(server)
+            if case .request(let requests) = action, requests.last == .pause { paused.insert(actor) }
         case .peer(let peer): action = peerAction(peer)
         }
         plan.steps.append(Plan.Step(time: time, actor: actor, action: action))
@@ -235,7 +242,7 @@ struct PlanGenerator {
 
     private mutating func serverAction(_ server: ServerPlan) -> Plan.Action {
         switch random.below(100) {
-        case ..<(theme == .requests ? 60 : 35): return .request(request())
+        case ..<(theme == .requests ? 60 : 35): return .request(requests())
         case ..<70:
             return .pace(random.pick(.prompt, .slow(random.time(in: 100_000...80_000_000)), .silent))
         case ..<74: return .cancelConsumer
@@ -248,6 +255,12 @@ struct PlanGenerator {
         case ..<97: return .joinFanOut
         default: return .leaveFanOut
         }
+    }
+
+    /// One request as a rule; several may be read together.
+    private mutating func requests() -> [ControlRequest] {
+        guard random.chance(15) else { return [request()] }
+        return (0..<random.number(in: 2...4)).map { _ in request() }
     }
 
     private mutating func request() -> ControlRequest {

@@ -38,7 +38,8 @@ extension World {
             perform(command, of: receiver)
             if receiver.isAsking, receiver.answer != nil { return }
             count += 1
-            guard count < 20_000 else { return violate(.progress, "a receiver's machine never stops giving commands") }
+            check(.progress, count < 20_000, "a receiver's machine never stops giving commands")
+            guard violation == nil else { return }
         }
         wakeConsumers(of: receiver)
     }

@@ -18,8 +18,9 @@ struct StripHeader: Sendable, Equatable {
         var height = 0
         while unsafe index + 4 <= jpeg.count && jpeg[index] == 0xFF {
             let end = unsafe index + 2 + (Int(jpeg[index + 2]) << 8 | Int(jpeg[index + 3]))
-            guard unsafe end + 2 <= jpeg.count else { return nil }
-            switch unsafe jpeg[index + 1] {
+            guard end + 2 <= jpeg.count else { return nil }
+            let marker = unsafe jpeg[index + 1]
+            switch marker {
             case JPEGMarker.sequentialFrames.lowerBound:
                 height = index + 5
             case JPEGMarker.scan where height > 0:

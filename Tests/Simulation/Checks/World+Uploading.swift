@@ -43,7 +43,9 @@ extension World {
         guard count > 0, count == sender.offers.count, sender.comparing.isEmpty, sender.lane.isAccepting,
             sender.terms.isConnected,
             !sender.terms.isPaused, sender.terms.wants.contains(.pictures), fits(sender, UInt32(count)),
-            !isUnsendable(sender, count)
+            !isUnsendable(sender, count),
+            // What is written to a receiver that has just gone need not be seen to fail yet.
+            sender.socket >= 0, !sockets[sender.socket].peerHasEnded
         else { return }
         let last = sender.lastWritten
         let isSent = last == count || (last > 0 && isEqual(sender, last, UInt32(count)))

@@ -112,8 +112,11 @@ int frame_socket_error(int descriptor) {
 
 #if defined(__linux__)
 
+#include <linux/sockios.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 
 const int frame_directory_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 const int frame_hold_flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
@@ -195,6 +198,19 @@ int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
     *pid = credentials.pid;
     *uid = credentials.uid;
     *gid = credentials.gid;
+    return 0;
+}
+
+int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed) {
+    if (!frame_socket_is_local(descriptor)) {
+        errno = ENOTSUP;
+        return -1;
+    }
+    // In this order: a peer that closes first says so, and only then drops what it has not read.
+    if (ioctl(descriptor, SIOCOUTQ, unread) < 0) return -1;
+    struct pollfd state = {.fd = descriptor};
+    if (poll(&state, 1, 0) < 0) return -1;
+    *has_peer_closed = (state.revents & (POLLHUP | POLLERR)) != 0;
     return 0;
 }
 
@@ -302,6 +318,11 @@ int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
     socklen_t length = sizeof *pid;
     if (getsockopt(descriptor, SOL_LOCAL, LOCAL_PEERPID, pid, &length) < 0) return -1;
     return getpeereid(descriptor, uid, gid);
+}
+
+int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed) {
+    errno = ENOTSUP;
+    return -1;
 }
 
 int frame_descriptor_limit(pid_t process, uint64_t *limit) {

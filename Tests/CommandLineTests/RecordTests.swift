@@ -234,7 +234,7 @@ import Testing
     // MARK: What goes wrong
 
     @Test(arguments: [
-        (73, "$F record $D/t $D/there", "there: File exists"),
+        (73, "$F record $D/t $D/there", "--overwrite replaces it"),
         (73, "$F record $D/t $D/none/r.mkv", "none/r.mkv"),
         (75, "$F record $D/t $D/r.mkv --timeout 0.1", "did not end within"),
         (64, "$F record $D/t", "a file to write"),

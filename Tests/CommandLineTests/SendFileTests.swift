@@ -15,6 +15,7 @@ import Testing
     private func frames(_ count: Int, _ arguments: String...) async throws -> [Event] {
         let receiver = try place.framesocket([
             "receive", place.socket, "--count", "\(count)", "--decode", "--json", "--output", place.path("out"),
+            "--overwrite",
         ])
         let sending = try place.framesocket(["send", place.socket, "--wait", "30"] + arguments)
         let ending = await sending.ended()

@@ -95,6 +95,10 @@ extern const int frame_send_flags;
 /// Who is at the other end of a connected Unix-domain socket, as the kernel recorded it.
 int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid);
 
+/// How much of what was written to a Unix-domain socket its peer has not read, in bytes with the kernel's own overhead, and
+/// whether the peer has closed; only Linux tells.
+int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed);
+
 /// How many descriptors a process may have, itself where `process` is 0; of others Linux alone tells.
 int frame_descriptor_limit(pid_t process, uint64_t *limit);
 

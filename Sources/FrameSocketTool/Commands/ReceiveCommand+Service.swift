@@ -84,6 +84,6 @@ extension ReceiveCommand {
             refused: server.refusedConnections,
             totals: reception.totals
         ).text
-        try Files.replace(metrics, with: Array(text.utf8).span)
+        try Files.create(metrics, Array(text.utf8).span, overwrites: true)
     }
 }

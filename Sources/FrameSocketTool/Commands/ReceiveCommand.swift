@@ -15,6 +15,8 @@ struct ReceiveCommand: Command {
           --count N        end after N frames over all senders
           --output DIR     write each JPEG to DIR/frame-000000.jpg, …, byte for byte as
                            received
+          --overwrite      replace frames that are in DIR already; without it, that is
+                           refused
           --decode         decode each frame; one that cannot be decoded is an error
           --json           print one JSON object a line for each event
           --mjpeg          write the JPEGs to standard output, one after another
@@ -68,6 +70,8 @@ struct ReceiveCommand: Command {
     let stopsSenders: Bool
     let count: Int?
     let directory: String?
+    /// Whether frames that are in the directory are replaced.
+    let overwrites: Bool
     let decodes: Bool
     let output: Output
     /// The size that raw video is to have, whatever that of the pictures.
@@ -94,6 +98,7 @@ struct ReceiveCommand: Command {
         tokens = try arguments.tokens()
         requests = try Self.requests(&arguments, wantsAudio: audio != nil)
         directory = try arguments.value("--output")
+        overwrites = arguments.flag("--overwrite")
         wireLog = try arguments.value("--wire-log")
         metrics = try arguments.value("--metrics")
         timeout = try arguments.number("--timeout")
@@ -165,6 +170,9 @@ struct ReceiveCommand: Command {
             if let audio { try await reception.writeSound(to: audio) }
         } catch {
             throw CommandFailure(.cannotCreate, error.message)
+        }
+        if let directory, !overwrites, let name = try? Files.names(in: directory).first(where: Reception.isFrame) {
+            throw CommandFailure(.cannotCreate, Files.refusal("\(directory)/\(name)"))
         }
         do {
             var configuration = FrameServer.Configuration()

@@ -123,7 +123,8 @@ actor Reception {
             statistics.undecodable += 1
             report(.failed(connection: connection.id, code: error.code.name, message: "\(error)"))
         } catch let error as Files.Failure {
-            finish(error.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, error.message)))
+            let message = error.isTaken ? Files.refusal(error.name) : error.message
+            finish(error.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, message)))
         } catch let failure as CommandFailure {
             finish(.failure(failure))
         } catch {
@@ -152,7 +153,9 @@ actor Reception {
         }
         if let directory = command.directory {
             let path = "\(directory)/\(Self.fileName(statistics.frames))"
-            try frame.jpeg.withBytes { jpeg throws(Files.Failure) in try Files.create(path, jpeg) }
+            try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
+                try Files.create(path, jpeg, overwrites: command.overwrites)
+            }
         }
         return size
     }
@@ -161,6 +164,13 @@ actor Reception {
     static func fileName(_ index: Int) -> String {
         let number = String(index)
         return "frame-" + String(repeating: "0", count: max(0, 6 - number.count)) + number + ".jpg"
+    }
+
+    /// Whether a file of this name is one of those that ``fileName(_:)`` names.
+    static func isFrame(_ name: String) -> Bool {
+        guard name.hasPrefix("frame-"), name.hasSuffix(".jpg") else { return false }
+        let number = name.dropFirst(6).dropLast(4)
+        return number.count >= 6 && number.allSatisfy { ("0"..."9").contains($0) }
     }
 
     // MARK: Telling

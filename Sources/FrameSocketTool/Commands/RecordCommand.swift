@@ -97,7 +97,7 @@ struct RecordCommand: Command {
         } catch let error as TransportError {
             throw CommandFailure(ExitCode(error), error.description)
         } catch let error as Files.Failure {
-            throw CommandFailure(.cannotCreate, error.message)
+            throw CommandFailure(.cannotCreate, error.isTaken ? Files.refusal(error.name) : error.message)
         } catch {
             throw CommandFailure(.cannotCreate, "\(error)")
         }

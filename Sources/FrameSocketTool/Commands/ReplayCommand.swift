@@ -19,7 +19,7 @@ struct ReplayCommand: Command {
           --token-file F   show the bytes of F before the first frame, and expect them
           --peer-token-file F
                            expect the bytes of F instead
-          --wait S         how many seconds to wait for a server (5)
+          --wait S         how many seconds to look for a server with a free place (5)
           --json           print what was sent as a JSON object
           --quiet          tell nothing on standard error but failures
         """

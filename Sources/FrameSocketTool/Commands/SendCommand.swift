@@ -1,5 +1,4 @@
 import FrameSocket
-import Locking
 
 /// `framesocket send`: sends pictures to a server, every one of them.
 struct SendCommand: Command {
@@ -32,7 +31,7 @@ struct SendCommand: Command {
           --token-file F   show the bytes of F before the first frame, and expect them
           --peer-token-file F
                            expect the bytes of F instead
-          --wait S         how many seconds to wait for a server (5)
+          --wait S         how many seconds to look for a server with a free place (5)
           --json           print what was sent as a JSON object
           --quiet          tell nothing on standard error but failures
         """
@@ -52,8 +51,6 @@ struct SendCommand: Command {
     let isJSON: Bool
     let isQuiet: Bool
     let configuration: SampleUploader.Configuration
-    /// The memory that JPEGs are decoded into, from one to the next.
-    private let pixels = PixelBufferPool(maximumIdle: 1)
 
     init(_ arguments: inout Arguments) throws(UsageError) {
         fps = try arguments.number("--fps")
@@ -103,149 +100,6 @@ struct SendCommand: Command {
     }
 
     func run() async throws(CommandFailure) {
-        let source = try makeSource()
-        let sound = try audio.map { path throws(CommandFailure) in try SoundSender(path) }
-        var settings = SocketConnection.Configuration()
-        settings.reopens = false
-        settings.padsShortBodies = padsShortBodies
-        settings.tokens = try tokens?.read()
-        let connection = SocketConnection(to: endpoint, configuration: settings)
-        let uploader = SampleUploader(connection: connection, configuration: configuration)
-        let startedAt = Locked(MonotonicClock.now())
-        let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            do throws(CommandFailure) {
-                try await open(connection)
-            } catch {
-                return .failure(error)
-            }
-            startedAt.withLock { $0 = MonotonicClock.now() }
-            return await send(source, uploader, sound)
-        } end: {
-            connection.close()
-            _ = try? await connection.closed()
-            // The last frame counts once what follows its sending is done.
-            try? await uploader.finish()
-            Terminal.endProgress()
-            summarise(uploader.statistics, startedAt: startedAt.withLock { $0 })
-        }
-        try outcome.get()
-    }
-
-    private func open(_ connection: SocketConnection) async throws(CommandFailure) {
-        do {
-            try await connection.open(within: .seconds(wait))
-        } catch {
-            throw CommandFailure(ExitCode(error), error.description)
-        }
-    }
-
-    /// Sends every picture; each waits until the one before is out, so that none is dropped.
-    ///
-    /// Sound goes along.
-    private func send(
-        _ source: any PictureSource,
-        _ uploader: SampleUploader,
-        _ sound: SoundSender?
-    ) async -> Result<Void, CommandFailure> {
-        let sounding = sound.map { sound in Task { await sound.send(over: uploader.connection) } }
-        // Reading files and pipes blocks: it has a thread of its own.
-        let result = await Task(executorPreference: IOThread()) {
-            do throws(CommandFailure) {
-                try await sendAll(source, uploader)
-                return Result<Void, CommandFailure>.success(())
-            } catch {
-                return .failure(error)
-            }
-        }.value
-        // Sound that has begun plays to its end; what nobody has asked for by now is not waited for.
-        if sound?.isWanted == false { sounding?.cancel() }
-        await sounding?.value
-        return result
-    }
-
-    private func sendAll(_ source: any PictureSource, _ uploader: SampleUploader) async throws(CommandFailure) {
-        var source = source
-        let clock = ContinuousClock()
-        let start = (clock.now, MonotonicClock.now())
-        var count = 0
-        while let picture = try source.next() {
-            let offset = fps.map { Double(count) / $0 }
-            if let offset { try? await clock.sleep(until: start.0 + .seconds(offset)) }
-            // The pictures' own time, so that pacing follows it and not the moment at which a picture is ready.
-            let outcome = try offer(picture, to: uploader, at: offset.map { start.1 &+ UInt64(min($0 * 1e9, 1e18)) })
-            // Waiting for a frame that the pacing holds back would send it.
-            if outcome == .taken { try? await uploader.finish() }
-            count += 1
-            if let error = uploader.statistics.lastEncodingError {
-                throw CommandFailure(.badData, "\(picture.name): \(error)")
-            }
-            if try hasEnded(uploader) { return }
-            if let stopAfter, uploader.statistics.sent >= stopAfter { return }
-            if !isQuiet { Terminal.showProgress("\(Format.count(uploader.statistics.sent, "frame")) sent") }
-        }
-        // The last frame is sent, even if the pacing has held it back.
-        try? await uploader.finish()
-        _ = try hasEnded(uploader)
-    }
-
-    /// Returns whether the receiver has ended the connection in order.
-    private func hasEnded(_ uploader: SampleUploader) throws(CommandFailure) -> Bool {
-        guard let reason = uploader.connection.closeReason else { return false }
-        // An orderly end by the receiver is its wish, and no failure, unless it left in the middle of a frame.
-        guard let error = reason.error else {
-            guard uploader.statistics.drops[.connectionLost] == nil else {
-                throw CommandFailure(.unavailable, "\(endpoint): the receiver left before a frame was out")
-            }
-            return true
-        }
-        throw CommandFailure(error.code == .sendTimedOut ? .timedOut : .unavailable, "\(endpoint): \(error)")
-    }
-
-    private func offer(
-        _ picture: Picture,
-        to uploader: SampleUploader,
-        at timestamp: UInt64?
-    ) throws(CommandFailure) -> SampleUploader.Outcome {
-        guard isPassthrough else {
-            return uploader.send(try picture.pixels(pixels), orientation: orientation, timestamp: timestamp)
-        }
-        guard case .jpeg(let jpeg) = picture.content else {
-            throw CommandFailure(.badData, "\(picture.name): --passthrough sends JPEGs, and this is none")
-        }
-        do {
-            let header = try JPEGHeader(inspecting: jpeg.span)
-            return uploader.send(
-                jpeg: FrameBytes(copying: jpeg.span),
-                bufferSize: BufferSize(width: header.width, height: header.height),
-                orientation: orientation,
-                timestamp: timestamp
-            )
-        } catch {
-            throw CommandFailure(.badData, "\(picture.name): \(error)")
-        }
-    }
-
-    private func summarise(_ statistics: SendingStatistics, startedAt: UInt64) {
-        if isJSON {
-            var line = JSONLine(event: "sent")
-            line.add("offered", statistics.offered)
-            line.add("frames", statistics.sent)
-            line.add("bytes", statistics.bytes)
-            line.add("dropped", statistics.dropped)
-            try? Terminal.print(line.text)
-        }
-        guard !isQuiet, statistics.offered > 0 else { return }
-        let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
-        var parts = [
-            "\(Format.count(statistics.sent, "frame")) of \(statistics.offered) sent",
-            Format.bytes(statistics.bytes),
-            "\(Format.decimal(Double(statistics.sent) / seconds, digits: 1)) frames/s",
-            "encoding \(Format.milliseconds(statistics.encoding.mean))",
-            "transfer \(Format.milliseconds(statistics.transfer.mean))",
-        ]
-        for cause in DropCause.allCases {
-            if let count = statistics.drops[cause] { parts.append("\(count) dropped: \(cause)") }
-        }
-        Terminal.say(parts.joined(separator: ", "))
+        try await PictureSender(self, makeSource()).run()
     }
 }

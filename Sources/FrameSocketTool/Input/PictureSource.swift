@@ -6,11 +6,20 @@ import FrameSocket
 protocol PictureSource: Sendable {
     /// The next picture; nil at the end.
     mutating func next() throws(CommandFailure) -> Picture?
+
+    /// Leaves the latest picture out from now on, because it cannot be sent; false if there is nothing else.
+    mutating func skipLast() -> Bool
+}
+
+extension PictureSource {
+    mutating func skipLast() -> Bool { false }
 }
 
 /// The pictures of files, as often as is wished.
 struct FileSource: PictureSource {
-    private let paths: [String]
+    /// The files, without those that were found to be bad.
+    private var paths: [String]
+    private let hasSeveral: Bool
     private var loopsLeft: Int
     private var index = 0
     /// One picture's memory, from one to the next.
@@ -20,7 +29,16 @@ struct FileSource: PictureSource {
 
     init(_ paths: [String], loops: Int) {
         self.paths = paths
+        hasSeveral = paths.count > 1
         loopsLeft = loops
+    }
+
+    mutating func skipLast() -> Bool {
+        guard hasSeveral, index > 0 else { return false }
+        index -= 1
+        paths.remove(at: index)
+        last = nil
+        return true
     }
 
     mutating func next() throws(CommandFailure) -> Picture? {
@@ -28,7 +46,7 @@ struct FileSource: PictureSource {
             index = 0
             loopsLeft -= 1
         }
-        guard loopsLeft > 0 else { return nil }
+        guard loopsLeft > 0, !paths.isEmpty else { return nil }
         defer { index += 1 }
         if let last, last.name == paths[index] { return last }
         last = nil

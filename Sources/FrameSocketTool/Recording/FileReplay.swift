@@ -12,35 +12,25 @@ struct FileReplay {
 
     func run(_ input: InputFile) async throws(CommandFailure) {
         var settings = SocketConnection.Configuration()
-        settings.reopens = false
         settings.tokens = try command.tokens?.read()
-        let connection = SocketConnection(to: command.endpoint, configuration: settings)
+        let link = ServerLink(to: command.endpoint, wait: command.wait, settings)
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             do throws(CommandFailure) {
-                try await open(connection)
-                try await send(input, over: connection)
+                try await send(input, over: link)
                 return .success(())
             } catch {
                 return .failure(error)
             }
         } end: { [sent, command] in
-            connection.close()
-            _ = try? await connection.closed()
+            await link.close()
             let sent = sent.withLock { $0 }
             command.summarise(frames: sent.frames, bytes: sent.bytes)
         }
         try outcome.get()
     }
 
-    private func open(_ connection: SocketConnection) async throws(CommandFailure) {
-        do {
-            try await connection.open(within: .seconds(command.wait))
-        } catch {
-            throw CommandFailure(ExitCode(error), error.description)
-        }
-    }
-
-    private func send(_ input: InputFile, over connection: SocketConnection) async throws(CommandFailure) {
+    private func send(_ input: InputFile, over link: ServerLink) async throws(CommandFailure) {
+        var connection = try await link.open()
         var pace = ReplayPace(speed: command.speed)
         var input = input
         for round in 0..<command.loops {
@@ -49,21 +39,20 @@ struct FileReplay {
             while let entry = try reader.next() {
                 pace.advance(to: entry.time)
                 await pace.wait()
-                guard try await send(entry, at: pace.timestamp, over: connection) else { return }
+                let message = try message(for: entry, at: pace.timestamp)
+                while try await !send(message, over: connection, of: link) { connection = try await link.open() }
+                if connection.wasAskedToStop { return }
             }
             if reader.isCut, !command.isQuiet {
                 Terminal.say("framesocket replay: \(input.name) is cut off behind its last frame")
             }
             pace.rewind()
         }
+        try await link.deliver(connection)
     }
 
-    /// Sends a frame, unless the receiver wants none for now; false where the receiver has ended the connection in order.
-    private func send(
-        _ entry: MatroskaReader.Entry,
-        at timestamp: UInt64,
-        over connection: SocketConnection
-    ) async throws(CommandFailure) -> Bool {
+    /// The message that carries a recorded frame.
+    private func message(for entry: MatroskaReader.Entry, at timestamp: UInt64) throws(CommandFailure) -> FrameMessage {
         let (orientation, jpeg) = OrientationSegment.removed(from: entry.jpeg)
         let number = sent.withLock { sent in
             defer { sent.offered += 1 }
@@ -75,30 +64,55 @@ struct FileReplay {
         } catch {
             throw CommandFailure(.badData, "\(command.file): frame \(number): \(error)")
         }
-        let message = FrameMessage(
+        return FrameMessage(
             jpeg: FrameBytes(copying: jpeg.span),
             bufferSize: BufferSize(width: header.width, height: header.height),
             orientation: orientation,
             timestamp: timestamp,
             sequence: UInt64(number)
         )
+    }
+
+    /// Sends a frame, unless the receiver wants none for now.
+    ///
+    /// - Returns: false if the server has turned the connection away, and there is time to try again.
+    private func send(
+        _ message: FrameMessage,
+        over connection: SocketConnection,
+        of link: ServerLink
+    ) async throws(CommandFailure) -> Bool {
         do {
             try await connection.send(message)
-        } catch {
-            // An orderly end by the receiver is its wish, and no failure.
-            if let reason = connection.closeReason, reason.error == nil { return false }
+            guard try await link.isAdmitted(connection, isSent: true) else { return false }
+            count(message)
+            return true
+        } catch let error as CommandFailure {
+            throw error
+        } catch let error as TransportError {
             if error.code == .paused || error.code == .notWanted { return true }
-            throw CommandFailure(
-                error.code == .sendTimedOut ? .timedOut : .unavailable,
-                "\(command.endpoint): \(error)"
-            )
+            guard try await link.isAdmitted(connection, isSent: false) else { return false }
+            if connection.wasAskedToStop { return true }
+            await link.waitForEnd(of: connection)
+            let count = sent.withLock { Format.count($0.frames, "frame") }
+            guard let error = connection.closeReason?.error else {
+                throw CommandFailure(
+                    .unavailable,
+                    "\(command.endpoint): the receiver ended the connection after \(count)"
+                )
+            }
+            throw link.failure(error)
+        } catch {
+            throw CommandFailure(.unavailable, "\(error)")
         }
+    }
+
+    /// Counts a frame that was sent.
+    private func count(_ message: FrameMessage) {
         let count = sent.withLock { sent in
             sent.frames += 1
-            sent.bytes &+= UInt64(jpeg.count)
+            sent.bytes &+= UInt64(message.jpeg.count)
             return sent.frames
         }
         if !command.isQuiet { Terminal.showProgress("\(Format.count(count, "frame")) sent") }
-        return true
     }
 }

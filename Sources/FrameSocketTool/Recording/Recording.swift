@@ -42,6 +42,8 @@ actor Recording {
         finish(failure.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, failure.message)))
     }
 
+    private var hasFailed: Bool { if case .failure = result { true } else { false } }
+
     /// Writes what belongs behind the last frame, and tells what was recorded.
     func close() {
         finish(.success(()))
@@ -50,7 +52,8 @@ actor Recording {
         do {
             if let writer = writer.take() { try writer.finish() }
         } catch {
-            Terminal.say("framesocket record: \(error.message)")
+            // The file's end fails for the same reason as what came before it, which is told already.
+            if !hasFailed { Terminal.say("framesocket record: \(error.message)") }
         }
         output = nil
         if command.isJSON {

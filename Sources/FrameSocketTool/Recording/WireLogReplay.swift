@@ -46,7 +46,7 @@ struct WireLogReplay {
                 await pace.wait()
                 switch record.kind {
                 case .opened: sockets[record.connection] = try await connect()
-                case .bytes: send(record, &sockets)
+                case .bytes: try await send(record, &sockets)
                 case .closed: sockets.removeValue(forKey: record.connection)?.end()
                 }
             }
@@ -59,12 +59,15 @@ struct WireLogReplay {
 
     /// Connects, as soon as somebody listens.
     private func connect() async throws(CommandFailure) -> PlainSocket {
-        let deadline = ContinuousClock.now + .seconds(command.wait)
+        let socket = try await connect(until: ContinuousClock.now + .seconds(command.wait))
+        totals.withLock { $0.connections += 1 }
+        return socket
+    }
+
+    private func connect(until deadline: ContinuousClock.Instant) async throws(CommandFailure) -> PlainSocket {
         while true {
             do {
-                let socket = try PlainSocket(to: path)
-                totals.withLock { $0.connections += 1 }
-                return socket
+                return try PlainSocket(to: path)
             } catch {
                 guard error.isForLater, ContinuousClock.now < deadline else {
                     throw CommandFailure(error.isForLater ? .unavailable : .cannotCreate, error.message)
@@ -75,10 +78,26 @@ struct WireLogReplay {
     }
 
     /// Sends what was read; a server that will not have it closes that connection, and the others go on.
-    private func send(_ record: WireLog.Record, _ sockets: inout [UInt32: PlainSocket]) {
-        guard let socket = sockets[record.connection] else { return }
+    private func send(
+        _ record: WireLog.Record,
+        _ sockets: inout [UInt32: PlainSocket]
+    ) async throws(CommandFailure) {
+        guard var socket = sockets[record.connection], let first = record.bytes.first else { return }
+        var rest = record.bytes[...]
+        if !socket.isAdmitted {
+            let deadline = ContinuousClock.now + .seconds(command.wait)
+            while await !socket.offer(first) {
+                guard ContinuousClock.now < deadline else {
+                    throw CommandFailure(.unavailable, ServerLink.refusal(by: path, for: command.wait))
+                }
+                try? await Task.sleep(for: .milliseconds(100))
+                socket = try await connect(until: deadline)
+                sockets[record.connection] = socket
+            }
+            rest = rest.dropFirst()
+        }
         do {
-            try socket.write(record.bytes)
+            try socket.write(Array(rest))
             totals.withLock { $0.bytes &+= UInt64(record.bytes.count) }
         } catch {
             sockets[record.connection] = nil

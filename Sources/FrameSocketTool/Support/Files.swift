@@ -29,7 +29,11 @@ enum Files {
         /// Whether the file is not there.
         var isMissing: Bool { error == ENOENT }
 
+        /// Whether something stands where a file was to be made.
+        var isTaken: Bool { error == EEXIST }
+
         var message: String {
+            if error == ELOOP { return "\(name): a symbolic link, which is not followed" }
             guard let words = unsafe strerror(error) else { return "\(name): error \(error)" }
             return unsafe "\(name): \(String(cString: words))"
         }
@@ -56,14 +60,6 @@ enum Files {
                 throw Failure(name)
             }
         }
-    }
-
-    /// Makes a file, or empties it, and writes `bytes` to it.
-    static func create(_ path: String, _ bytes: Span<UInt8>) throws(Failure) {
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw Failure(path) }
-        defer { close(descriptor) }
-        try write(bytes, to: descriptor, name: path)
     }
 
     /// Reads a whole file.

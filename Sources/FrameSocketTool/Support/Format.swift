@@ -26,6 +26,12 @@ enum Format {
         decimal(Double(nanoseconds) / 1_000_000, digits: 2) + " ms"
     }
 
+    /// "1 second", "0.5 seconds".
+    static func seconds(_ seconds: Double) -> String {
+        if let whole = Int(exactly: seconds) { return count(whole, "second") }
+        return decimal(seconds, digits: 1) + " seconds"
+    }
+
     /// "1 frame", "2 frames".
     static func count(_ count: some BinaryInteger, _ singular: String) -> String {
         count == 1 ? "1 \(singular)" : "\(count) \(singular)s"

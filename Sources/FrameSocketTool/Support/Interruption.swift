@@ -44,6 +44,8 @@ enum Interruption {
         unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
         // A write to a pipe without a reader is an error in place of a signal.
         signal(SIGPIPE, SIG_IGN)
+        // As is one to a file that may not become larger.
+        signal(SIGXFSZ, SIG_IGN)
         // Without a terminal that could hang up it asks for nothing.
         if !Terminal.isControlling { signal(SIGHUP, SIG_IGN) }
         Task { @concurrent in await program() }

@@ -27,9 +27,7 @@ final class OutputFile: Sendable {
             (name, descriptor, isSeekable) = ("standard output", STDOUT_FILENO, false)
             return
         }
-        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrites ? O_TRUNC : O_EXCL)
-        let opened = unsafe open(path, flags, 0o666)
-        guard opened >= 0 else { throw Files.Failure(path) }
+        let opened = try Files.openForWriting(path, overwrites: overwrites)
         (name, descriptor, isSeekable) = (path, opened, lseek(opened, 0, SEEK_CUR) >= 0)
     }
 

@@ -14,6 +14,8 @@ import FrameSocket
 final class PlainSocket {
     private let descriptor: Int32
     private let path: String
+    /// Whether the server is known to read.
+    private(set) var isAdmitted = false
 
     /// Connects.
     init(to path: String) throws(Files.Failure) {
@@ -51,6 +53,20 @@ final class PlainSocket {
 
     func write(_ bytes: [UInt8]) throws(Files.Failure) {
         try Files.write(bytes.span, to: descriptor, name: path)
+    }
+
+    /// Writes the first byte, and waits until the server has read it, as one does that has a place for this connection.
+    ///
+    /// - Returns: false if it has closed the connection without reading the byte.
+    func offer(_ byte: UInt8) async -> Bool {
+        guard (try? write([byte])) != nil else { return false }
+        // Nothing is known of systems that do not tell.
+        while let backlog = SendBacklog(of: descriptor), !backlog.isEmpty {
+            if backlog.hasPeerClosed { return false }
+            guard (try? await Task.sleep(for: .milliseconds(2))) != nil else { break }
+        }
+        isAdmitted = true
+        return true
     }
 
     /// Says that nothing follows, and waits until the other side has closed too, so that it reads what was sent.

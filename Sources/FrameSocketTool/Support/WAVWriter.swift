@@ -20,8 +20,7 @@ final class WAVWriter {
     /// Makes the file, or empties it.
     init(_ path: String) throws(Files.Failure) {
         self.path = path
-        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw Files.Failure(path) }
+        descriptor = try Files.openForWriting(path, overwrites: true)
     }
 
     deinit {

@@ -31,7 +31,7 @@ extension ConnectingDriver {
         case .event(let event): events.put(event)
         case .terms(let terms): self.terms.publish(terms)
         case .hello(let hello): control.note(hello)
-        case .request(let request): control.requests.put(request)
+        case .request(let request): control.note(request)
         case .skippedRequest: control.skip()
         case .ended(let reason):
             timer?.cancel()

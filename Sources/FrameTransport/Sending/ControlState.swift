@@ -6,6 +6,7 @@ final class ControlState: Sendable {
     private struct State {
         var hello: ControlHello?
         var skippedRequests = 0
+        var wasAskedToStop = false
     }
 
     let requests = Mailbox<ControlRequest>(capacity: 16, overflow: .replacesOldest)
@@ -16,6 +17,15 @@ final class ControlState: Sendable {
 
     /// How many requests were not understood.
     var skippedRequests: Int { state.withLock { $0.skippedRequests } }
+
+    /// Whether the receiver has asked for the end.
+    var wasAskedToStop: Bool { state.withLock { $0.wasAskedToStop } }
+
+    /// Keeps a request for those who handle it.
+    func note(_ request: ControlRequest) {
+        if case .stop = request { state.withLock { $0.wasAskedToStop = true } }
+        requests.put(request)
+    }
 
     func note(_ hello: ControlHello?) {
         state.withLock { $0.hello = hello }

@@ -46,6 +46,14 @@ final class SendLane: Sendable {
     /// How many audio messages were not sent.
     var droppedAudio: Int { state.withLock { $0.machine.droppedAudio } }
 
+    /// What the server has not read yet; nil without a socket, or if the system does not tell.
+    var backlog: SendBacklog? {
+        state.withLock { state in
+            guard let socket = state.socket?.rawValue else { return nil }
+            return Syscalls.backlog(of: socket)
+        }
+    }
+
     /// How far the lane got.
     var progress: Progress { state.withLock { $0.machine.progress } }
 

@@ -189,6 +189,14 @@ extension Syscalls {
         return Int(bytes)
     }
 
+    /// What the peer of a Unix-domain socket has not read yet; nil if the system does not tell.
+    static func backlog(of socket: Int32) -> SendBacklog? {
+        var unread: Int32 = 0
+        var hasPeerClosed = false
+        guard unsafe frame_socket_backlog(socket, &unread, &hasPeerClosed) == 0 else { return nil }
+        return SendBacklog(unreadByteCount: Int(unread), hasPeerClosed: hasPeerClosed)
+    }
+
     static func peer(of socket: Int32) throws(Errno) -> PeerCredentials {
         var process: pid_t = 0
         var user: uid_t = 0

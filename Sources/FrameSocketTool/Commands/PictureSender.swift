@@ -1,0 +1,254 @@
+import FrameSocket
+import Locking
+
+/// Sends every picture of a source to a server that takes them all.
+final class PictureSender: Sendable {
+    private struct State {
+        var uploader: SampleUploader?
+        var startedAt = MonotonicClock.now()
+        /// How many files could not be sent.
+        var badFiles = 0
+    }
+
+    private let command: SendCommand
+    private let source: any PictureSource
+    private let link: ServerLink
+    private let sound: SoundSender?
+    /// The memory that JPEGs are decoded into, from one to the next.
+    private let pixels = PixelBufferPool(maximumIdle: 1)
+    private let state = Locked(State())
+
+    init(_ command: SendCommand, _ source: any PictureSource) throws(CommandFailure) {
+        self.command = command
+        self.source = source
+        sound = try command.audio.map { path throws(CommandFailure) in try SoundSender(path) }
+        var settings = SocketConnection.Configuration()
+        settings.padsShortBodies = command.padsShortBodies
+        settings.tokens = try command.tokens?.read()
+        link = ServerLink(to: command.endpoint, wait: command.wait, settings)
+    }
+
+    func run() async throws(CommandFailure) {
+        let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            // Reading files and pipes blocks: it has a thread of its own.
+            await Task(executorPreference: IOThread()) { [self] in
+                do throws(CommandFailure) {
+                    try await send()
+                    return Result<Void, CommandFailure>.success(())
+                } catch {
+                    return .failure(error)
+                }
+            }.value
+        } end: { [self] in
+            await link.close()
+            // The last frame counts once what follows its sending is done.
+            try? await state.withLock { $0.uploader }?.finish()
+            Terminal.endProgress()
+            summarise()
+        }
+        try outcome.get()
+    }
+
+    // MARK: Sending
+
+    /// Sends the pictures over the first connection whose server reads them.
+    private func send() async throws(CommandFailure) {
+        var source = source
+        var schedule = SendingSchedule(framesPerSecond: command.fps)
+        var first: Picture?
+        while true {
+            let connection = try await link.open()
+            let uploader = SampleUploader(connection: connection, configuration: command.configuration)
+            state.withLock { ($0.uploader, $0.startedAt) = (uploader, MonotonicClock.now()) }
+            let sounding = sound.map { sound in Task { await sound.send(over: connection) } }
+            let result: Result<Bool, CommandFailure>
+            do throws(CommandFailure) {
+                result = .success(try await send(from: &source, first: &first, &schedule, uploader))
+            } catch {
+                result = .failure(error)
+            }
+            // Sound that has begun plays to its end; what nobody has asked for by now is not waited for.
+            let isOver = if case .success(false) = result { false } else { true }
+            if !isOver || sound?.isWanted == false { sounding?.cancel() }
+            await sounding?.value
+            guard try !result.get() else { break }
+        }
+        let badFiles = state.withLock { $0.badFiles }
+        guard badFiles == 0 else {
+            throw CommandFailure(.badData, "\(Format.count(badFiles, "file")) could not be sent")
+        }
+    }
+
+    /// Sends what is left of the source, beginning with `first`.
+    ///
+    /// - Returns: false if the server turned the connection away; `first` is then what is to be sent again.
+    private func send(
+        from source: inout any PictureSource,
+        first: inout Picture?,
+        _ schedule: inout SendingSchedule,
+        _ uploader: SampleUploader
+    ) async throws(CommandFailure) -> Bool {
+        let connection = uploader.connection
+        var last: Picture?
+        while let picture = try nextPicture(first.take(), of: &source) {
+            // What has been accepted is not kept: its memory is the next one's.
+            last = link.isAdmitted ? nil : picture
+            if connection.closeReason != nil {
+                first = picture
+                guard try await link.isAdmitted(connection, isSent: uploader.statistics.sent > 0) else { return false }
+                if connection.wasAskedToStop { return true }
+                throw lost(uploader)
+            }
+            let timestamp = await schedule.wait()
+            let outcome: SampleUploader.Outcome
+            do throws(CommandFailure) {
+                outcome = try await offer(picture, to: uploader, at: timestamp)
+            } catch {
+                try skip(in: &source, for: error)
+                continue
+            }
+            guard try await isAccepted(outcome, uploader) else {
+                first = picture
+                return false
+            }
+            if connection.wasAskedToStop { return true }
+            if let stopAfter = command.stopAfter, uploader.statistics.sent >= stopAfter { break }
+            if !command.isQuiet { Terminal.showProgress("\(Format.count(uploader.statistics.sent, "frame")) sent") }
+        }
+        // The last frame is sent, even if the pacing has held it back.
+        try? await uploader.finish()
+        guard uploader.statistics.offered > 0 else { return true }
+        guard try await isAccepted(.taken, uploader) else {
+            first = last
+            return false
+        }
+        try await link.deliver(connection)
+        return true
+    }
+
+    /// Whether the server takes frames; false if it has turned the connection away, and there is time to try again.
+    private func isAccepted(
+        _ outcome: SampleUploader.Outcome,
+        _ uploader: SampleUploader
+    ) async throws(CommandFailure) -> Bool {
+        let connection = uploader.connection
+        switch outcome {
+        case .taken: break
+        // The connection is about to end.
+        case .deferred(.notConnected), .dropped(.notConnected): await link.waitForEnd(of: connection)
+        case .deferred, .dropped: return true
+        }
+        let statistics = uploader.statistics
+        guard statistics.sent > 0 || connection.closeReason != nil || statistics.drops[.connectionLost] != nil else {
+            return true
+        }
+        guard try await link.isAdmitted(connection, isSent: statistics.sent > 0) else { return false }
+        guard let reason = connection.closeReason, !connection.wasAskedToStop else { return true }
+        if let error = reason.error { throw link.failure(error) }
+        if statistics.drops[.connectionLost] != nil || statistics.drops[.notConnected] != nil { throw lost(uploader) }
+        return true
+    }
+
+    /// Why the frames that are left cannot be sent.
+    private func lost(_ uploader: SampleUploader) -> CommandFailure {
+        if let error = uploader.connection.closeReason?.error { return link.failure(error) }
+        let count = Format.count(uploader.statistics.sent, "frame")
+        return CommandFailure(.unavailable, "\(command.endpoint): the receiver ended the connection after \(count)")
+    }
+
+    /// The picture that is to be sent again, or else the next one that can be read.
+    private func nextPicture(
+        _ again: Picture?,
+        of source: inout any PictureSource
+    ) throws(CommandFailure) -> Picture? {
+        if let again { return again }
+        while true {
+            do throws(CommandFailure) {
+                return try source.next()
+            } catch {
+                try skip(in: &source, for: error)
+            }
+        }
+    }
+
+    /// Leaves out a file that cannot be sent, if there are others.
+    private func skip(
+        in source: inout any PictureSource,
+        for failure: CommandFailure
+    ) throws(CommandFailure) {
+        guard failure.code == .badData, source.skipLast() else { throw failure }
+        Terminal.endProgress()
+        Terminal.say("framesocket send: \(failure.message)")
+        state.withLock { $0.badFiles += 1 }
+    }
+
+    /// Offers a picture, and waits until it is out, so that none is dropped.
+    private func offer(
+        _ picture: Picture,
+        to uploader: SampleUploader,
+        at timestamp: UInt64?
+    ) async throws(CommandFailure) -> SampleUploader.Outcome {
+        let failures = uploader.statistics.drops[.encodingFailed]
+        let outcome = try submit(picture, to: uploader, at: timestamp)
+        // Waiting for a frame that the pacing holds back would send it.
+        if outcome == .taken { try? await uploader.finish() }
+        let statistics = uploader.statistics
+        if statistics.drops[.encodingFailed] != failures, let error = statistics.lastEncodingError {
+            throw CommandFailure(.badData, "\(picture.name): \(error)")
+        }
+        return outcome
+    }
+
+    private func submit(
+        _ picture: Picture,
+        to uploader: SampleUploader,
+        at timestamp: UInt64?
+    ) throws(CommandFailure) -> SampleUploader.Outcome {
+        let orientation = command.orientation
+        guard command.isPassthrough else {
+            return uploader.send(try picture.pixels(pixels), orientation: orientation, timestamp: timestamp)
+        }
+        guard case .jpeg(let jpeg) = picture.content else {
+            throw CommandFailure(.badData, "\(picture.name): --passthrough sends JPEGs, and this is none")
+        }
+        do {
+            let header = try JPEGHeader(inspecting: jpeg.span)
+            return uploader.send(
+                jpeg: FrameBytes(copying: jpeg.span),
+                bufferSize: BufferSize(width: header.width, height: header.height),
+                orientation: orientation,
+                timestamp: timestamp
+            )
+        } catch {
+            throw CommandFailure(.badData, "\(picture.name): \(error)")
+        }
+    }
+
+    // MARK: Telling
+
+    private func summarise() {
+        let (uploader, startedAt) = state.withLock { ($0.uploader, $0.startedAt) }
+        let statistics = uploader?.statistics
+        if command.isJSON {
+            var line = JSONLine(event: "sent")
+            line.add("offered", statistics?.offered ?? 0)
+            line.add("frames", statistics?.sent ?? 0)
+            line.add("bytes", statistics?.bytes ?? 0)
+            line.add("dropped", statistics?.dropped ?? 0)
+            try? Terminal.print(line.text)
+        }
+        guard !command.isQuiet, let statistics, statistics.offered > 0 else { return }
+        let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
+        var parts = [
+            "\(Format.count(statistics.sent, "frame")) of \(statistics.offered) sent",
+            Format.bytes(statistics.bytes),
+            "\(Format.decimal(Double(statistics.sent) / seconds, digits: 1)) frames/s",
+            "encoding \(Format.milliseconds(statistics.encoding.mean))",
+            "transfer \(Format.milliseconds(statistics.transfer.mean))",
+        ]
+        for cause in DropCause.allCases {
+            if let count = statistics.drops[cause] { parts.append("\(count) dropped: \(cause)") }
+        }
+        Terminal.say(parts.joined(separator: ", "))
+    }
+}

@@ -1,0 +1,159 @@
+import FrameSocket
+import Locking
+
+/// The connection of a command that sends, made again for as long as the server turns it away.
+///
+/// A server without a free place, or one that does not deal with this user, accepts a connection and closes it without
+/// reading a byte, and cannot say why. The first frame is therefore sent again, over a new connection, until a server has
+/// begun to read it.
+final class ServerLink: Sendable {
+    /// How long the server may read nothing of what the socket holds.
+    private static let stallLimit: Duration = .seconds(10)
+
+    /// The shortest and the longest pause before the next attempt.
+    private static let pauses: ClosedRange<Duration> = .milliseconds(50)...(.milliseconds(500))
+
+    private struct State {
+        var connection: SocketConnection?
+        var deadline: ContinuousClock.Instant?
+        var pause = pauses.lowerBound
+        var isAdmitted = false
+        var isClosed = false
+    }
+
+    let endpoint: SocketEndpoint
+    private let settings: SocketConnection.Configuration
+    private let wait: Double
+    private let state = Locked(State())
+
+    /// Prepares a link; nothing happens until it is opened.
+    ///
+    /// - Parameters:
+    ///   - endpoint: where the server listens.
+    ///   - wait: for how many seconds to look for a server that has a place.
+    init(to endpoint: SocketEndpoint, wait: Double, _ settings: SocketConnection.Configuration) {
+        self.endpoint = endpoint
+        self.wait = wait
+        self.settings = settings
+    }
+
+    /// Connects to a server, within what is left of the time.
+    func open() async throws(CommandFailure) -> SocketConnection {
+        var settings = settings
+        settings.reopens = false
+        let connection = SocketConnection(to: endpoint, configuration: settings)
+        let (isClosed, limit) = state.withLock { state in
+            let now = ContinuousClock.now
+            let deadline = state.deadline ?? now + .seconds(min(wait, 1e9))
+            state.deadline = deadline
+            state.connection = connection
+            return (state.isClosed, max(deadline - now, .milliseconds(1)))
+        }
+        if isClosed { connection.close() }
+        do {
+            try await connection.open(within: limit)
+        } catch {
+            throw CommandFailure(ExitCode(error), error.description)
+        }
+        return connection
+    }
+
+    /// Closes the connection, and makes no other.
+    func close() async {
+        let connection = state.withLock { state in
+            state.isClosed = true
+            return state.connection
+        }
+        connection?.close()
+        _ = try? await connection?.closed()
+    }
+
+    // MARK: What the server makes of it
+
+    /// Whether a server has begun to read.
+    var isAdmitted: Bool { state.withLock { $0.isAdmitted } }
+
+    /// Waits until a connection that sends no more has ended.
+    func waitForEnd(of connection: SocketConnection) async {
+        let deadline = ContinuousClock.now + Self.stallLimit
+        while connection.closeReason == nil, ContinuousClock.now < deadline {
+            guard (try? await Task.sleep(for: .milliseconds(2))) != nil else { return }
+        }
+    }
+
+    /// Waits until the server has begun to read what was sent first.
+    ///
+    /// - Parameter isSent: whether the system has taken a whole frame.
+    /// - Returns: whether it has; if not, it has turned this side away, and there is time for another attempt.
+    func isAdmitted(_ connection: SocketConnection, isSent: Bool) async throws(CommandFailure) -> Bool {
+        if isAdmitted { return true }
+        var most = 0
+        let hasRead = try await watch(connection) { backlog in
+            most = max(most, backlog.unreadByteCount)
+            return backlog.isEmpty || (!backlog.hasPeerClosed && backlog.unreadByteCount < most)
+        }
+        // An end in order behind a whole frame: had it not been read, the end would be a reset.
+        let isOrderly = connection.closeReason.map { $0.error == nil } ?? false
+        if hasRead || connection.wasAskedToStop || (isOrderly && isSent) {
+            state.withLock { $0.isAdmitted = true }
+            return true
+        }
+        if let error = connection.closeReason?.error, error.code != .connectionLost { throw failure(error) }
+        try await pause()
+        return false
+    }
+
+    /// Waits until the server has read everything, or has ended.
+    ///
+    /// - Throws: a failure if it has lost any of it.
+    func deliver(_ connection: SocketConnection) async throws(CommandFailure) {
+        guard try await !watch(connection, until: { $0.isEmpty }), !connection.wasAskedToStop else { return }
+        if let error = connection.closeReason?.error { throw failure(error) }
+    }
+
+    /// Looks at what is unread until `isEnough`, or the connection has ended; false in that case.
+    private func watch(
+        _ connection: SocketConnection,
+        until isEnough: (SendBacklog) -> Bool
+    ) async throws(CommandFailure) -> Bool {
+        let clock = ContinuousClock()
+        var last: SendBacklog?
+        var lastChange = clock.now
+        while connection.closeReason == nil {
+            let backlog = connection.backlog
+            if let backlog, isEnough(backlog) { return true }
+            // Nobody can tell here, so what was written counts.
+            if backlog == nil, connection.isOpen { return true }
+            if backlog != last { (last, lastChange) = (backlog, clock.now) }
+            guard clock.now - lastChange < Self.stallLimit else {
+                throw CommandFailure(.timedOut, "\(endpoint): the server does not read what it is sent")
+            }
+            try? await clock.sleep(for: .milliseconds(2))
+            if Task.isCancelled { return true }
+        }
+        return false
+    }
+
+    private func pause() async throws(CommandFailure) {
+        let (pause, isOver) = state.withLock { state in
+            defer { state.pause = min(state.pause * 2, Self.pauses.upperBound) }
+            let isOver = state.deadline.map { $0 <= ContinuousClock.now + state.pause } ?? true
+            return (state.pause, isOver || state.isClosed)
+        }
+        guard !isOver else {
+            throw CommandFailure(.unavailable, Self.refusal(by: endpoint.description, for: wait))
+        }
+        try? await Task.sleep(for: pause)
+    }
+
+    /// Why nothing could be sent to a server that closes every connection at once.
+    static func refusal(by name: String, for wait: Double) -> String {
+        "\(name): the server closed the connection before it read anything, for \(Format.seconds(wait)):"
+            + " it has no free place, or does not accept this user; wait longer with --wait"
+    }
+
+    /// What ends a command whose connection has ended with `error`.
+    func failure(_ error: TransportError) -> CommandFailure {
+        CommandFailure(error.code == .sendTimedOut ? .timedOut : .unavailable, "\(endpoint): \(error)")
+    }
+}

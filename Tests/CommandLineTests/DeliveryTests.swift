@@ -1,0 +1,123 @@
+import Foundation
+import Testing
+
+/// `framesocket send` and `replay` end with 0 only if a receiver has accepted every frame.
+@Suite(.serialized) struct DeliveryTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// What is sent: a picture, a recording of five frames, or the wire log of one.
+    enum Source: String, CaseIterable, Sendable {
+        case picture, recording, wireLog
+    }
+
+    /// The arguments that send it to the socket, once it has been made.
+    private func arguments(for source: Source, wait: String) async throws -> [String] {
+        let file = place.path("source")
+        switch source {
+        case .picture:
+            return ["send", place.socket, jpeg, "--wait", wait]
+        case .recording:
+            let recorder = try place.framesocket(["record", place.socket, file, "--once", "--quiet"])
+            _ = try await place.send(jpeg, "--loop", "5", "--wait", "30")
+            #expect(await recorder.ended().status == 0)
+        case .wireLog:
+            let receiver = try await place.receiver("--count", "1", "--wire-log", file)
+            _ = try await place.send(jpeg)
+            #expect(await receiver.ended().status == 0)
+        }
+        return ["replay", file, place.socket, "--speed", "0", "--wait", wait]
+    }
+
+    /// Takes all 64 places of a receiver.
+    private func takeAllPlaces() async throws -> [RawSocket] {
+        let peers = try (0..<64).map { _ in try RawSocket.connected(to: place.socket) }
+        // One more is turned away, as soon as all others have been accepted.
+        let last = try RawSocket.connected(to: place.socket)
+        #expect(try await last.readSome(upTo: 1).isEmpty)
+        return peers
+    }
+
+    @Test(arguments: Source.allCases)
+    func `a server without a free place is a failure once the time to wait is over`(source: Source) async throws {
+        let arguments = try await arguments(for: source, wait: "0.5")
+        let receiver = try await place.receiver("--json")
+        let peers = try await takeAllPlaces()
+        let ending = try await place.framesocket(arguments).ended()
+        #expect(ending.status == 69 && ending.errors.contains("no free place"), "\(ending)")
+        #expect(!receiver.hasPrinted(#""event":"frame""#))
+        for peer in peers { peer.close() }
+    }
+
+    @Test(arguments: Source.allCases)
+    func `a server that has a place in time gets every frame`(source: Source) async throws {
+        let arguments = try await arguments(for: source, wait: "60")
+        let busy = try RawSocket.bound(to: place.socket, backlog: 64)
+        let sender = try place.framesocket(arguments)
+        for _ in 0..<3 { try await busy.accepted().close() }
+        busy.close()
+        let receiver = try await place.receiver("--json", "--count", source == .recording ? "5" : "1")
+        let ending = await sender.ended()
+        #expect(ending.status == 0, "\(ending)")
+        let frames = try await receiver.ended().events("frame")
+        #expect(frames.count == (source == .recording ? 5 : 1))
+    }
+
+    @Test(arguments: Source.allCases)
+    func `a server that closes every connection at once is a failure`(source: Source) async throws {
+        let arguments = try await arguments(for: source, wait: "0.3")
+        let server = try RawSocket.bound(to: place.socket, backlog: 64)
+        let closing = Task { while !Task.isCancelled { try await server.accepted().close() } }
+        let ending = try await place.framesocket(arguments).ended()
+        #expect(ending.status == 69 && ending.errors.contains("before it read anything"), "\(ending)")
+        closing.cancel()
+        // Lets the last accept return.
+        _ = try? RawSocket.connected(to: place.socket)
+        _ = await closing.result
+    }
+
+    @Test func `a receiver that is killed in the middle is a failure`() async throws {
+        let receiver = try await place.receiver("--json")
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet"])
+        _ = try await receiver.lines(5)
+        receiver.kill()
+        let ending = await sender.ended()
+        #expect(ending.status == 69 && ending.errors.contains(place.socket), "\(ending)")
+    }
+
+    @Test func `a receiver that leaves early in order is a failure, and says after how many frames`() async throws {
+        let receiver = try await place.receiver("--count", "3")
+        let ending = try await place.send(jpeg, "--loop", "20", "--fps", "50")
+        #expect(ending.status == 69, "\(ending)")
+        #expect(await receiver.ended().status == 0)
+    }
+
+    @Test func `a receiver that asks the sender to stop has all that it wants`() async throws {
+        let receiver = try await place.receiver("--stop-after", "3")
+        let ending = try await place.send(jpeg, "--loop", "0", "--fps", "50")
+        #expect(ending.status == 0, "\(ending)")
+        #expect(await receiver.ended().status == 0)
+    }
+
+    #if os(Linux)
+        @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can become another user"))
+        func `a server that does not accept this user is a failure`() async throws {
+            let receiver = try await place.receiver("--json")
+            for (path, mode) in [(place.directory, 0o755), (place.socket, 0o666)] {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            }
+            for (name, path) in [("program", Places.framesocket), ("picture", jpeg)] {
+                try FileManager.default.copyItem(atPath: path, toPath: place.path(name))
+            }
+            let ending = try await place.shell(
+                "setpriv --reuid 65534 --regid 65534 --clear-groups $D/program send $S $D/picture --wait 0.3"
+            ).ended()
+            #expect(ending.status == 69 && ending.errors.contains("does not accept this user"), "\(ending)")
+            #expect(!receiver.hasPrinted(#""event":"connected""#))
+        }
+    #endif
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The files that `framesocket receive --output` writes: whole or not at all, and never in place of somebody else's.
+@Suite(.serialized) struct FrameFileTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+        try FileManager.default.createDirectory(atPath: place.path("out"), withIntermediateDirectories: false)
+    }
+
+    private func receive(_ options: String...) async throws -> Ending {
+        let arguments = ["receive", place.socket, "--count", "1", "--output", place.path("out")] + options
+        let receiver = try place.framesocket(arguments)
+        async let sent = place.send(jpeg, "--passthrough", "--wait", "0.5", "--quiet")
+        let ending = await receiver.ended()
+        _ = try await sent
+        return ending
+    }
+
+    @Test func `frames that are there are replaced only with --overwrite`() async throws {
+        let old = try place.file("out/frame-000003.jpg", [1, 2, 3])
+        let refused = try await receive()
+        #expect(refused.status == 73 && refused.errors.contains("--overwrite replaces it"), "\(refused)")
+        #expect(try place.names(in: "out") == ["frame-000003.jpg"])
+        _ = try place.file("out/frame-000000.jpg", [1, 2, 3])
+        let taken = try await receive("--overwrite")
+        #expect(taken.status == 0, "\(taken)")
+        #expect(try Data.bytes(at: place.path("out/frame-000000.jpg")) == Data.bytes(at: jpeg))
+        #expect(try Data.bytes(at: old) == [1, 2, 3])
+    }
+
+    @Test func `other files in the directory are none of its business`() async throws {
+        _ = try place.file("out/frame-a.jpg", [1])
+        _ = try place.file("out/photo.jpg", [2])
+        #expect(try await receive().status == 0)
+        #expect(try place.names(in: "out") == ["frame-000000.jpg", "frame-a.jpg", "photo.jpg"])
+    }
+
+    @Test func `a link that is there is neither followed nor written through`() async throws {
+        let victim = try place.file("victim", [1, 2, 3])
+        for name in ["frame-000000.jpg", "frame-000000.jpg.tmp"] {
+            let link = place.path("out/\(name)")
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: victim)
+        }
+        let ending = try await receive("--overwrite")
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try Data.bytes(at: victim) == [1, 2, 3])
+        #expect(try Data.bytes(at: place.path("out/frame-000000.jpg")) == Data.bytes(at: jpeg))
+        #expect(try place.names(in: "out") == ["frame-000000.jpg"])
+    }
+
+    @Test func `a file that cannot be written whole is not there`() async throws {
+        // Blocks of 512 bytes: fewer than the frame has.
+        let receiver = try place.shell("ulimit -f 40; exec $F receive $S --output $D/out")
+        try await receiver.told("listening at")
+        _ = try await place.send(jpeg, "--passthrough", "--quiet")
+        let ending = await receiver.ended()
+        #expect(ending.status == 73 && ending.errors.contains("frame-000000.jpg: "), "\(ending)")
+        #expect(try place.names(in: "out") == [])
+    }
+
+    #if os(Linux)
+        @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can plant another user's link"))
+        func `another user's link at a recording's name is not followed`() async throws {
+            let victim = try place.file("victim", [1, 2, 3])
+            let open = try place.shell("mkdir -m 1777 $D/open; chmod 755 $D")
+            _ = await open.ended()
+            let planting = try place.shell("setpriv --reuid 65534 --clear-groups ln -s $D/victim $D/open/r.mkv")
+            try #require(await planting.ended().status == 0)
+            let ending = try await place.shell("$F record $S $D/open/r.mkv --overwrite").ended()
+            #expect(ending.status == 73 && ending.errors.contains("symbolic link"), "\(ending)")
+            #expect(try Data.bytes(at: victim) == [1, 2, 3])
+        }
+    #endif
+}

@@ -137,4 +137,15 @@ extension PixelBuffer {
         }
         return result
     }
+
+    /// The picture in memory of a pool.
+    ///
+    /// - Throws: `allocationFailed`.
+    package func copied(pool: PixelBufferPool) throws(TurboJPEGError) -> PixelBuffer {
+        var result = try pool.buffer(width: width, height: height, format: format)
+        try unsafe result.withUnsafeMutablePlanes(preservingContents: false) { planes throws(TurboJPEGError) in
+            unsafe withUnsafePlanes { unsafe planes.copySamples(from: $0) }
+        }
+        return result
+    }
 }

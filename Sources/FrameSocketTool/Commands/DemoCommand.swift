@@ -75,7 +75,9 @@ struct DemoCommand: Command {
     ) async throws(CommandFailure) {
         let count = sequences.reduce(0) { $0 + $1.paths.count }
         Terminal.say("Every frame: \(count) pictures at quality \(quality), from process to process through \(socket)")
-        let receiver = try startReceiver([socket, "--count", "\(count)", "--output", directory, "--overwrite", "--decode", "--json"])
+        let receiver = try startReceiver([
+            socket, "--count", "\(count)", "--output", directory, "--overwrite", "--decode", "--json",
+        ])
         let uploader = try await makeUploader(socket)
         try Terminal.table("sequence", "frames", "size", "a frame", "frames/s", "bytes", "PSNR, worst")
         var first = 0

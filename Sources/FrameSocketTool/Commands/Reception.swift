@@ -31,7 +31,7 @@ actor Reception {
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = command.isUpright
         decoder = FrameDecoder(configuration: configuration)
-        if case .raw(let format) = command.output { raw = RawOutput(format, box: command.box, decoder: decoder) }
+        if case .raw(let settings) = command.output { raw = RawOutput(settings, box: command.box, decoder: decoder) }
     }
 
     // MARK: The end

@@ -46,7 +46,8 @@ incomplete:
 }
 
 struct MHD_Daemon *microhttpd_start(
-    int listener, unsigned connections, size_t memory, unsigned timeout, MHD_AccessHandlerCallback handler, void *context)
+    int listener, unsigned connections, size_t memory, unsigned timeout, MHD_AccessHandlerCallback handler,
+    MHD_NotifyConnectionCallback changed, MHD_RequestCompletedCallback completed, void *context)
 {
     return library.start_daemon(
         MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_SUSPEND_RESUME, 0, NULL, NULL, handler, context,
@@ -54,6 +55,8 @@ struct MHD_Daemon *microhttpd_start(
         MHD_OPTION_CONNECTION_LIMIT, connections,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory,
         MHD_OPTION_CONNECTION_TIMEOUT, timeout,
+        MHD_OPTION_NOTIFY_CONNECTION, changed, context,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, context,
         MHD_OPTION_END);
 }
 

@@ -26,14 +26,22 @@ enum FrameSocketTool {
 
             \(list)
 
-            framesocket COMMAND --help tells more of a command,
-            framesocket --version which version this is.
+            'framesocket help COMMAND' and 'framesocket COMMAND --help' explain a command;
+            'framesocket --version' prints the version.
             """
     }
 
     static func main() {
+        ProcessLimits.fillStandardStreams()
+        let words = Array(CommandLine.arguments.dropFirst())
+        do {
+            try ProcessLimits.check()
+        } catch {
+            Terminal.say("framesocket: \(error.message)")
+            exit(error.code.rawValue)
+        }
         Interruption.watch {
-            exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+            exit(await run(words).rawValue)
         }
     }
 
@@ -43,28 +51,36 @@ enum FrameSocketTool {
             Terminal.say(help)
             return .usage
         case "--help", "-h", "help":
-            return show(help)
+            guard words.count > 1, words[0] == "help" else { return show(help) }
+            guard let command = command(words[1]) else { return .usage }
+            return show(command.help)
         case "--version":
             return show("framesocket \(version)")
         case let name?:
-            guard let command = commands.first(where: { $0.name == name }) else {
-                Terminal.say("framesocket: there is no command \"\(name)\"; see framesocket --help")
-                return .usage
-            }
+            guard let command = command(name) else { return .usage }
             return await run(command, words.dropFirst())
         }
+    }
+
+    /// The command of that name; if there is none a person is told.
+    private static func command(_ name: String) -> (any Command.Type)? {
+        let command = commands.first { $0.name == name }
+        if command == nil { Terminal.say("framesocket: '\(name)' is not a command; see 'framesocket --help'") }
+        return command
     }
 
     private static func run(_ type: any Command.Type, _ words: ArraySlice<String>) async -> ExitCode {
         var arguments = Arguments(words)
         if arguments.flag("--help", "-h") { return show(type.help) }
+        if arguments.flag("--version") { return show("framesocket \(version)") }
         do {
             try await type.init(&arguments).run()
             return .done
         } catch let error as UsageError {
-            Terminal.say("framesocket \(type.name): \(error.message); see framesocket \(type.name) --help")
+            Terminal.say("framesocket \(type.name): \(error.message); see 'framesocket \(type.name) --help'")
             return .usage
         } catch let failure as CommandFailure {
+            if type.reportsFailure, words.prefix(while: { $0 != "--" }).contains("--json") { report(failure) }
             Terminal.say("framesocket \(type.name): \(failure.message)")
             return failure.code
         } catch {
@@ -73,8 +89,24 @@ enum FrameSocketTool {
         }
     }
 
+    /// Tells scripts how the command ends, by the last event.
+    private static func report(_ failure: CommandFailure) {
+        var line = JSONLine(event: "failed")
+        line.add("exitCode", failure.code.rawValue)
+        line.add("message", failure.message)
+        // Standard output may be what has failed.
+        try? Terminal.print(line.text)
+    }
+
     private static func show(_ text: String) -> ExitCode {
-        try? Terminal.print(text)
-        return .done
+        do {
+            try Terminal.print(text)
+            return .done
+        } catch {
+            // The reader of a pipe may have seen enough.
+            if error.isBrokenPipe { return .done }
+            Terminal.say("framesocket: \(error.message)")
+            return .cannotCreate
+        }
     }
 }

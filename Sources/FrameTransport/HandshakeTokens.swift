@@ -60,6 +60,13 @@ package struct TokenReader: Sendable {
     private var count = 0
     private var difference: UInt8 = 0
 
+    /// How a message begins.
+    private static let messageStart = Array("HTTP/1.1".utf8)
+    private var beginsAsMessage = true
+
+    /// Whether a message has come in place of a token: its sender knows of none.
+    package var hasMessage: Bool { beginsAsMessage && count >= 4 }
+
     package init(expecting expected: [UInt8]) {
         self.expected = expected
     }
@@ -77,16 +84,20 @@ package struct TokenReader: Sendable {
     /// Takes bytes, at most ``remaining``.
     package mutating func take(_ bytes: UnsafeRawBufferPointer) {
         for index in 0..<min(bytes.count, remaining) {
-            unsafe difference |= bytes[index] ^ expected[count]
-            count += 1
+            unsafe take(bytes[index])
         }
     }
 
     /// Takes bytes, at most ``remaining``.
     package mutating func take(_ bytes: Span<UInt8>) {
         for index in 0..<min(bytes.count, remaining) {
-            difference |= bytes[index] ^ expected[count]
-            count += 1
+            take(bytes[index])
         }
+    }
+
+    private mutating func take(_ byte: UInt8) {
+        difference |= byte ^ expected[count]
+        if count < Self.messageStart.count, byte != Self.messageStart[count] { beginsAsMessage = false }
+        count += 1
     }
 }

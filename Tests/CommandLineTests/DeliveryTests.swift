@@ -96,6 +96,16 @@ import Testing
         #expect(await receiver.ended().status == 0)
     }
 
+    @Test(arguments: ["1", "20"])
+    func `a sender that knows of no token is told so by a server that expects one`(loops: String) async throws {
+        let token = try place.secret("token", Array("a secret of both".utf8))
+        let receiver = try await place.receiver("--token-file", token, "--json")
+        let ending = try await place.send(jpeg, "--loop", loops)
+        #expect(ending.status == 69 && ending.errors.contains("--token-file"), "\(ending)")
+        receiver.send(.interrupt)
+        #expect(try await receiver.ended().events.map(\.name) == ["listening"])
+    }
+
     @Test func `a receiver that asks the sender to stop has all that it wants`() async throws {
         let receiver = try await place.receiver("--stop-after", "3")
         let ending = try await place.send(jpeg, "--loop", "0", "--fps", "50")

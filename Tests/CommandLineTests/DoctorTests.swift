@@ -1,6 +1,10 @@
 import Foundation
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// `framesocket doctor`: what it says, how it ends, and what it leaves alone.
 @Suite(.serialized) struct DoctorTests {
     private let place: Workplace
@@ -161,4 +165,43 @@ import Testing
         let ending = try await place.shell("$F doctor $D/t | true; $F doctor $D/t >&-; echo $?").ended()
         #expect(ending.status == 0, "\(ending)")
     }
+
+    @Test func `a server without a free place turns others away`() async throws {
+        let receiver = try await place.receiver("--json")
+        let peers = try (0..<64).map { _ in try RawSocket.connected(to: place.socket) }
+        let ending = try await place.framesocket(["doctor", place.socket, "--json"]).ended()
+        let codes = try diagnosis(ending).findings.map(\.code)
+        #expect(ending.status == 69 && codes.contains("server.turnsAway"), "\(ending)")
+        for peer in peers { peer.close() }
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test func `a server whose socket's file is gone is found by its lock`() async throws {
+        let receiver = try await place.receiver("--json")
+        try FileManager.default.removeItem(atPath: place.socket)
+        let ending = try await place.framesocket(["doctor", place.socket, "--json"]).ended()
+        let codes = try diagnosis(ending).findings.map(\.code)
+        #expect(ending.status == 69 && codes.contains("path.lockHeld"), "\(ending)")
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+        // Without it the path is free.
+        #expect(try await place.framesocket(["doctor", place.socket, "--json"]).ended().status == 0)
+    }
+
+    #if os(Linux)
+        @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can become another user"))
+        func `a server that does not accept this user turns it away`() async throws {
+            let receiver = try await place.receiver("--json")
+            let opening = try place.shell("chmod 755 $D; chmod 666 $S; cp $F $D/program")
+            _ = await opening.ended()
+            let ending = try await place.shell(
+                "setpriv --reuid 65534 --regid 65534 --clear-groups $D/program doctor $S --json"
+            ).ended()
+            let codes = try diagnosis(ending).findings.map(\.code)
+            #expect(codes.contains("server.turnsAway"), "\(ending)")
+            receiver.send(.interrupt)
+            _ = await receiver.ended()
+        }
+    #endif
 }

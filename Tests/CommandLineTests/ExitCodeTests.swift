@@ -38,8 +38,8 @@ import Testing
         (73, "ln -s $D/none $D/t.lock; $F receive $D/t", "no lock file"),
         (73, "touch $D/file; $F receive $D/t --output $D/file/out", "file"),
         (73, "$F receive $D/t --json >/dev/full", "standard output"),
-        (75, "$F receive $D/t --count 1 --timeout 0.1", "not enough frames"),
-        (75, "$F receive $D/t --timeout 0.1 --quiet --json", "not enough frames"),
+        (75, "$F receive $D/t --count 1 --timeout 0.1", "0 of 1 frames within 0.1 seconds"),
+        (75, "$F receive $D/t --timeout 0.1 --quiet --json", "no frame within 0.1 seconds"),
     ])
     func `exit codes`(code: Int32, command: String, reason: String) async throws {
         // Somebody listens at $S, whom nothing of this may disturb.

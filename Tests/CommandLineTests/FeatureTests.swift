@@ -119,8 +119,8 @@ import Testing
     // MARK: Handshake
 
     @Test func `tokens in files open a path and a port, and a wrong one opens neither`() async throws {
-        let token = try place.file("token", Array("a secret of both\n".utf8))
-        let wrong = try place.file("wrong", Array("another secret!!\n".utf8))
+        let token = try place.secret("token", Array("a secret of both\n".utf8))
+        let wrong = try place.secret("wrong", Array("another secret!!\n".utf8))
         for endpoint in [place.socket, "tcp:0"] {
             let receiver = try place.framesocket([
                 "receive", endpoint, "--token-file", token, "--json", "--count", "2",

@@ -153,13 +153,21 @@ import Testing
 
     @Test(arguments: FrameOrientation.allCases)
     func `an orientation goes into a JPEG and comes out again`(orientation: FrameOrientation) throws {
-        let jpeg = try jpeg(7)
-        let segment = OrientationSegment.bytes(for: orientation)
-        let marked = segment.isEmpty ? jpeg : [0xFF, 0xD8] + segment + jpeg[2...]
-        let (found, rest) = OrientationSegment.removed(from: marked)
-        #expect(found == (orientation == .unknown ? .up : orientation) && rest == jpeg)
-        let size = try JPEGHeader(inspecting: marked.span).width
-        #expect(size == 16)
+        let plain = try jpeg(7)
+        // What a recording begins JPEGs with, some of them with numbers that are no orientations.
+        let marks = (0...9).map { number in
+            var mark = OrientationSegment.bytes(for: .down, of: plain.span)
+            mark[mark.count - 7] = UInt8(number)
+            return mark
+        }
+        for jpeg in [plain] + marks.map({ [0xFF, 0xD8] + $0 + plain[2...] }) {
+            let segment = OrientationSegment.bytes(for: orientation, of: jpeg.span)
+            let marked = segment.isEmpty ? jpeg : [0xFF, 0xD8] + segment + jpeg[2...]
+            let (found, rest) = OrientationSegment.removed(from: marked)
+            #expect(found == (orientation == .unknown ? .up : orientation) && rest == jpeg)
+            let size = try JPEGHeader(inspecting: marked.span).width
+            #expect(size == 16)
+        }
     }
 
     @Test func `an Exif segment of another's is left alone`() throws {

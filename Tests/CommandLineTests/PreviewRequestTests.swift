@@ -109,6 +109,10 @@ struct PreviewRequestTests {
             // Of another address, without an owner any more, listening, cut off, or not there.
             ("0200007F:C350 0100007F:1F90", 1_002), ("0100007F:C351 0100007F:1F90", nil),
             ("00000000:1F90 00000000:0000", nil), ("0100007F:C352 0100007F:1F90", nil), ("", nil),
+            // Closed by its owner for sending alone.
+            ("0100007F:C353 0100007F:1F90", 1_003),
+            // A socket of IPv6.
+            (HTTPClient.mapped("0100007F:C354 0100007F:1F90"), 1_004),
         ] as [(String, UInt32?)]
     )
     func `the owner of a socket is found in the kernel's table`(addresses: String, owner: UInt32?) {
@@ -119,7 +123,9 @@ struct PreviewRequestTests {
                2: 0100007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 103 1 0 20 4 30 10 -1
                3: 0100007F:C351 0100007F:1F90 05 00000000:00000000 00:00000000 00000000     0        0 0 1 0 20 4 30 10 -1
                4: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1001        0 104 1 0 20 4 30 10 -1
-               5: 0100007F:C352 0100007F:1F90 01 00000000
+               5: 0100007F:C353 0100007F:1F90 05 00000000:00000000 00:00000000 00000000  1003        0 105 1 0 20 4 30 10 -1
+               6: 0000000000000000FFFF00000100007F:C354 0000000000000000FFFF00000100007F:1F90 01 00000000:00000000 00:00000000 00000000  1004        0 106 1 0 20 4 30 10 -1
+               7: 0100007F:C352 0100007F:1F90 01 00000000
             """
         #expect(HTTPClient.userID(ofSocket: addresses, in: table) == owner)
     }

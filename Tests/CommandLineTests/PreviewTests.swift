@@ -190,7 +190,7 @@ import Testing
         (64, "$F preview $S --http 192.0.2.1:0", "--http-open"),
         (64, "$F preview $S --http example.org:80", "--http wants an address"),
         (64, "$F preview $S --http 127.0.0.1", "--http wants an address"),
-        (64, "$F preview $S --viewers 0", "--viewers wants"),
+        (64, "$F preview $S --viewers 0", "for --viewers: expected"),
         (64, "$F preview", "one path"),
         (
             69, "$F receive $S --quiet & sleep 0.01; while ! [ -e $S ]; do :; done; $F preview $S --http [::1]:0",

@@ -132,9 +132,9 @@ import Testing
         (66, "$F replay $D/none $S", "none"),
         (65, "$F replay $X/jpeg/chelsea-420.jpg $S", "neither a Matroska file nor a wire log"),
         (65, "printf '\\032\\105\\337\\243\\200' >$D/x; $F replay $D/x $S", "no Motion JPEG"),
-        (64, "$F replay $D/x", "a file, and the path"),
-        (64, "$F replay $D/x $S --speed -1", "--speed wants"),
-        (64, "$F replay $D/x $S --speed nan", "--speed wants"),
+        (64, "$F replay $D/x", "a server, and a file"),
+        (64, "$F replay $D/x $S --speed -1", "for --speed: expected"),
+        (64, "$F replay $D/x $S --speed nan", "for --speed: expected"),
         (64, "$F replay - $S --loop 2", "standard input"),
         (64, "printf 'framesocket-wire-log 1\\n' >$D/x; $F replay $D/x tcp:9", "sent to a path"),
         (
@@ -242,7 +242,7 @@ import Testing
     }
 
     @Test func `tokens are not logged`() async throws {
-        let token = try place.file("token", Array("a secret of sixteen bytes or more".utf8))
+        let token = try place.secret("token", Array("a secret of sixteen bytes or more".utf8))
         let arguments = [
             "receive", place.socket, "--json", "--wire-log", place.path("log"), "--token-file", token,
         ]

@@ -218,7 +218,9 @@ import Testing
         let receiver = try await place.receiver("--count", "\(stream.count)", "--output", place.path("out"))
         let relay = try place.shell("$F receive $D/t --count 5 --mjpeg | $F send $S - --passthrough")
         let files = try stream.enumerated().map { try place.file("\($0).jpg", $1) }
-        let sender = try place.framesocket(["send", place.path("t"), "--wait", "30", "--passthrough"] + files)
+        let sender = try place.framesocket(
+            ["send", place.path("t"), "--wait", "30", "--passthrough", "--force"] + files
+        )
         #expect(await sender.ended().status == 0)
         #expect(await relay.ended().status == 0)
         #expect(await receiver.ended().status == 0)

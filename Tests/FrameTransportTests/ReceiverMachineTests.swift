@@ -171,6 +171,13 @@ import Testing
         #expect(rig.reason?.error?.code == .tokenRejected)
     }
 
+    @Test func `a sender that knows of no token is told why the session ends`() {
+        var rig = ReceiverRig { $0.expectedToken = Array("a secret".utf8) }
+        rig.arrive(message(body(1, count: 10)))
+        let said = ControlRequest.hello(ControlHello()).encoded() + ControlRequest.stop(.tokenRejected).encoded()
+        #expect(rig.written == said && rig.hasShutDownSending && !rig.isPresented)
+    }
+
     // MARK: Ends
 
     @Test(arguments: [true, false]) func `a reset between messages is orderly if only this side's requests were lost`(

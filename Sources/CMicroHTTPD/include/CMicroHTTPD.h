@@ -10,9 +10,11 @@
 const char *microhttpd_load(void);
 
 // A server on `listener`, a socket that listens already and belongs to the server from here on; NULL where it cannot be.
-// One thread of its own polls, and connections may be suspended.
+// One thread of its own polls, and connections may be suspended. `changed` is told when a connection starts, before anything
+// is read from it, and when it is about to be closed; `completed` when a request has been answered, or never will be.
 struct MHD_Daemon *microhttpd_start(
-    int listener, unsigned connections, size_t memory, unsigned timeout, MHD_AccessHandlerCallback handler, void *context);
+    int listener, unsigned connections, size_t memory, unsigned timeout, MHD_AccessHandlerCallback handler,
+    MHD_NotifyConnectionCallback changed, MHD_RequestCompletedCallback completed, void *context);
 
 // Closes every connection, none of which may be suspended, and waits for the server's thread.
 void microhttpd_stop(struct MHD_Daemon *daemon);
@@ -42,6 +44,9 @@ bool microhttpd_add_field(struct MHD_Response *response, const char *name, const
 // Answers with a response, which is to be let go of as well.
 enum MHD_Result microhttpd_answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
 void microhttpd_release(struct MHD_Response *response);
+
+// What `changed` is told of a connection that starts.
+static const enum MHD_ConnectionNotificationCode microhttpd_started = MHD_CONNECTION_NOTIFY_STARTED;
 
 // What a handler returns.
 static const enum MHD_Result microhttpd_yes = MHD_YES;

@@ -43,9 +43,11 @@ struct DemoCommand: Command {
         let sockets = try Files.making { () throws(Files.Failure) in
             try Files.makeTemporaryDirectory(named: "framesocket")
         }
+        let isDone = Locked(false)
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             // It reads files and waits for processes: not for Swift's pool.
-            await Task(executorPreference: IOThread()) {
+            defer { isDone.withLock { $0 = true } }
+            return await Task(executorPreference: IOThread()) {
                 do throws(CommandFailure) {
                     try await showEveryFrame(of: sequences, socket: sockets + "/every", received)
                     try await showLive(sequences, socket: sockets + "/live")
@@ -55,12 +57,16 @@ struct DemoCommand: Command {
                 }
             }.value
         } end: {
+            // Before the receivers end, for which the work that is interrupted fails.
+            let isInterrupted = !isDone.withLock { $0 }
             // Their sockets go with them.
             for receiver in receivers.withLock({ $0 }) {
                 receiver.stop()
                 _ = await receiver.ended()
             }
             Files.removeDirectory(sockets)
+            // Of a demo that was interrupted nobody is told where its pictures are.
+            if output == nil, isInterrupted { Files.removeDirectory(received, with: Reception.isFrame) }
         }
         try outcome.get()
     }
@@ -75,9 +81,8 @@ struct DemoCommand: Command {
     ) async throws(CommandFailure) {
         let count = sequences.reduce(0) { $0 + $1.paths.count }
         Terminal.say("Every frame: \(count) pictures at quality \(quality), from process to process through \(socket)")
-        let receiver = try startReceiver([
-            socket, "--count", "\(count)", "--output", directory, "--overwrite", "--decode", "--json",
-        ])
+        let arguments = [socket, "--count", "\(count)", "--output", directory, "--overwrite", "--decode", "--json"]
+        let receiver = try startReceiver(arguments)
         let uploader = try await makeUploader(socket)
         try Terminal.table("sequence", "frames", "size", "a frame", "frames/s", "bytes", "PSNR, worst")
         var first = 0

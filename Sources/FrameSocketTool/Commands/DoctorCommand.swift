@@ -4,6 +4,8 @@ import FrameSocket
 struct DoctorCommand: Command {
     static let name = "doctor"
     static let summary = "say what is wrong with a path, and how it is mended"
+    /// The diagnosis is the one object that is printed.
+    static let reportsFailure = false
     static let help = """
         Usage: framesocket doctor PATH [options]
 
@@ -88,7 +90,7 @@ extension ExitCode {
     fileprivate init(_ finding: PathFinding) {
         self =
             switch finding.code {
-            case .deadSocket, .refusedPeer, .fewDescriptors: .unavailable
+            case .deadSocket, .refusedPeer, .turningServer, .heldLock, .fewDescriptors: .unavailable
             case .silentServer: .timedOut
             default: .cannotCreate
             }

@@ -16,6 +16,7 @@ final class PictureSender: Sendable {
     private let sound: SoundSender?
     /// The memory that JPEGs are decoded into, from one to the next.
     private let pixels = PixelBufferPool(maximumIdle: 1)
+    private let check = PassthroughCheck()
     private let state = Locked(State())
 
     init(_ command: SendCommand, _ source: any PictureSource) throws(CommandFailure) {
@@ -179,6 +180,12 @@ final class PictureSender: Sendable {
         guard failure.code == .badData, source.skipLast() else { throw failure }
         Terminal.endProgress()
         Terminal.say("framesocket send: \(failure.message)")
+        if command.isJSON {
+            var line = JSONLine(event: "error")
+            line.add("code", "file.unfit")
+            line.add("message", failure.message)
+            try? Terminal.print(line.text)
+        }
         state.withLock { $0.badFiles += 1 }
     }
 
@@ -206,15 +213,19 @@ final class PictureSender: Sendable {
     ) throws(CommandFailure) -> SampleUploader.Outcome {
         let orientation = command.orientation
         guard command.isPassthrough else {
-            return uploader.send(try picture.pixels(pixels), orientation: orientation, timestamp: timestamp)
+            let pixels = try picture.pixels(pixels)
+            try checkSize(of: pixels, named: picture.name)
+            return uploader.send(pixels, orientation: orientation, timestamp: timestamp)
         }
         guard case .jpeg(let jpeg) = picture.content else {
             throw CommandFailure(.badData, "\(picture.name): --passthrough sends JPEGs, and this is none")
         }
+        let whole = command.sendsFiles ? PassthroughCheck.trimmed(jpeg) : jpeg
+        if command.sendsFiles, !command.isForced { try check.check(whole, named: picture.name) }
         do {
-            let header = try JPEGHeader(inspecting: jpeg.span)
+            let header = try JPEGHeader(inspecting: whole.span)
             return uploader.send(
-                jpeg: FrameBytes(copying: jpeg.span),
+                jpeg: FrameBytes(copying: whole.span),
                 bufferSize: BufferSize(width: header.width, height: header.height),
                 orientation: orientation,
                 timestamp: timestamp
@@ -222,6 +233,22 @@ final class PictureSender: Sendable {
         } catch {
             throw CommandFailure(.badData, "\(picture.name): \(error)")
         }
+    }
+
+    /// Checks that receivers take frames as large as this picture will be sent.
+    private func checkSize(of pixels: PixelBuffer, named name: String) throws(CommandFailure) {
+        let scale = command.configuration.scale
+        let size = scale.plan(forWidth: pixels.width, height: pixels.height, orientation: command.orientation).canvas
+        let limits = WireLimits()
+        let isTooLarge =
+            size.width > limits.maximumDimension || size.height > limits.maximumDimension
+            || size.width * size.height > limits.maximumPixels
+        guard isTooLarge, !command.isForced else { return }
+        throw CommandFailure(
+            .badData,
+            "\(name): \(size.width)x\(size.height) pixels, and receivers take at most \(limits.maximumPixels) of them,"
+                + " \(limits.maximumDimension) on a side; --scale, --width and --fit send fewer"
+        )
     }
 
     // MARK: Telling

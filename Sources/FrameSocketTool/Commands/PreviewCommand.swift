@@ -101,6 +101,11 @@ struct PreviewCommand: Command {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
         configuration.delivery = .newest
+        // A server of pages that cannot accept a connection would try again and again.
+        configuration.limits.connections = try ProcessLimits.places(
+            configuration.limits.connections,
+            beside: ProcessLimits.laterDescriptors + viewers + Self.furtherConnections
+        )
         // Whoever says whether it is paused says so only to those who ask.
         configuration.hello = ControlHello()
         let page: HTTPServer
@@ -120,12 +125,14 @@ struct PreviewCommand: Command {
                 names: names + ownNames,
                 user: isChecked ? geteuid() : nil
             )
+            let clients = HTTPConnections(identifiesClients: isChecked, refusal: routes.refusal)
             let page = try HTTPServer(
                 at: address,
                 connections: viewers + Self.furtherConnections,
-                identifiesClients: isChecked,
+                clients: clients,
                 answer: routes.answer
             )
+            stage.tends { clients.closeLate() }
             service.page = page
             return (page, server)
         }

@@ -18,6 +18,8 @@ struct ReceiveCommand: Command {
           --overwrite      replace frames that are in DIR already; without it, that is
                            refused
           --decode         decode each frame; one that cannot be decoded is an error
+          --allow-progressive
+                           decode progressive JPEGs too, of up to 100 scans
           --json           print one JSON object a line for each event
           --mjpeg          write the JPEGs to standard output, one after another
           --raw FORMAT     write the pixels to standard output; FORMAT is one of
@@ -50,10 +52,13 @@ struct ReceiveCommand: Command {
           --socket-name N  the one of that name (FileDescriptorName=), where there are
                            several
           --metrics FILE   write counters for Prometheus to FILE every 5 seconds
-          --timeout S      end with exit code 75 unless --count is reached within S
-                           seconds
+          --timeout S      end after S seconds; exit code 75 unless --count is reached
+                           by then, or without --count any frame has come
           --quiet          tell nothing on standard error but failures
         """
+
+    /// How many scans a progressive JPEG may have if such are allowed: those of common programs have about ten.
+    static let progressiveScans = 100
 
     /// What goes to standard output.
     enum Output {
@@ -76,6 +81,7 @@ struct ReceiveCommand: Command {
     /// Whether frames that are in the directory are replaced.
     let overwrites: Bool
     let decodes: Bool
+    let allowsProgressive: Bool
     let output: Output
     /// The size that raw video is to have, whatever that of the pictures.
     let box: BufferSize?
@@ -113,6 +119,7 @@ struct ReceiveCommand: Command {
         let options = try RawVideoOptions(&arguments)
         let settings = try Self.settings(raw, isY4M: isY4M, options)
         decodes = arguments.flag("--decode") || settings != nil
+        allowsProgressive = arguments.flag("--allow-progressive")
         box = try arguments.size("--letterbox")
         isUpright = arguments.flag("--upright")
         printsStatistics = try arguments.value("--stats", "json") { $0 == "json" ? true : nil } ?? false
@@ -120,6 +127,7 @@ struct ReceiveCommand: Command {
         guard [isJSON, isMJPEG, raw != nil, isY4M].count(where: { $0 }) <= 1 else {
             throw UsageError(message: "standard output has room for one of --json, --mjpeg, --raw and --y4m")
         }
+        if isMJPEG || settings != nil { try Terminal.checkTakesBytes() }
         guard box == nil || settings != nil else { throw UsageError(message: "--letterbox goes with --raw and --y4m") }
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
         place = try ListeningPlace(&arguments)
@@ -185,6 +193,7 @@ struct ReceiveCommand: Command {
         _ holder: Locked<FrameServer?>
     ) async throws(CommandFailure) -> FrameServer {
         let tokens = try tokens?.read()
+        let places = try ProcessLimits.places(TransportLimits().connections, beside: ProcessLimits.laterDescriptors)
         let tap: WireLogWriter?
         do {
             tap = try wireLog.map { path throws(Files.Failure) in
@@ -205,6 +214,7 @@ struct ReceiveCommand: Command {
             configuration.tokens = tokens
             configuration.tap = tap
             configuration.delivery = takesNewest ? .newest : .everyFrame
+            configuration.limits.connections = places
             let server = try holder.withLock { holder throws(TransportError) in
                 holder = try place.server(configuration)
                 return holder
@@ -245,8 +255,7 @@ struct ReceiveCommand: Command {
             if let timeout {
                 group.addTask {
                     guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
-                    let message = "not enough frames within \(timeout) seconds"
-                    await reception.finish(.failure(CommandFailure(.timedOut, message)))
+                    await reception.timeOut(after: timeout)
                 }
             }
             if printsStatistics || (Terminal.isInteractive && !isQuiet) {

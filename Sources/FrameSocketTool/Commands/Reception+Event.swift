@@ -95,7 +95,8 @@ struct ReceptionTotals {
 
     mutating func add(_ frame: Frame) {
         frames += 1
-        bytes += UInt64(frame.jpeg.count)
+        // As the sender counts them.
+        bytes += UInt64(frame.jpeg.withBytes { $0.countWithoutPadding })
         if firstAt == nil { firstAt = frame.receivedAt }
         lastAt = frame.receivedAt
     }

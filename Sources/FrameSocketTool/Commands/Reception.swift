@@ -30,6 +30,9 @@ actor Reception {
         self.command = command
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = command.isUpright
+        if command.allowsProgressive {
+            configuration.jpeg.limits.maximumProgressiveScans = ReceiveCommand.progressiveScans
+        }
         decoder = FrameDecoder(configuration: configuration)
         if case .raw(let settings) = command.output { raw = RawOutput(settings, box: command.box, decoder: decoder) }
     }
@@ -51,6 +54,14 @@ actor Reception {
         }
         for waiter in waiters { waiter.resume(returning: result) }
         waiters = []
+    }
+
+    /// Ends the reception because its time is over.
+    func timeOut(after seconds: Double) {
+        if command.count == nil, statistics.frames > 0 { return finish(.success(())) }
+        let message =
+            command.count.map { "\(statistics.frames) of \($0) frames" } ?? "no frame"
+        finish(.failure(CommandFailure(.timedOut, "\(message) within \(Format.seconds(seconds))")))
     }
 
     /// Tells a person what came.

@@ -24,7 +24,7 @@ struct ReceptionMeter {
 
     mutating func add(_ frame: Frame) {
         frames += 1
-        bytes &+= UInt64(frame.jpeg.count)
+        bytes &+= UInt64(frame.jpeg.withBytes { $0.countWithoutPadding })
         size = frame.bufferSize
         if let timestamp = frame.timestamp, timestamp <= frame.receivedAt {
             latency.add(nanoseconds: frame.receivedAt - timestamp)

@@ -52,6 +52,7 @@ struct RecordCommand: Command {
         }
         endpoint = try Arguments.endpoint(rest[0])
         path = rest[1]
+        if path == "-" { try Terminal.checkTakesBytes() }
         guard path != "-" || !isJSON else {
             throw UsageError(message: "standard output has room for the file or --json, not for both")
         }
@@ -84,6 +85,10 @@ struct RecordCommand: Command {
     {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
+        configuration.limits.connections = try ProcessLimits.places(
+            configuration.limits.connections,
+            beside: ProcessLimits.laterDescriptors
+        )
         let settings = configuration
         do {
             // The file comes second: a path that is in use must not cost anybody a file.

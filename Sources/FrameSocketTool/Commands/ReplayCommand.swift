@@ -5,11 +5,12 @@ struct ReplayCommand: Command {
     static let name = "replay"
     static let summary = "send a recording, or a wire log, once more"
     static let help = """
-        Usage: framesocket replay FILE PATH [options]
+        Usage: framesocket replay PATH FILE [options]
 
         Sends the frames of FILE, as `framesocket record` or ffmpeg writes it (Matroska
         with Motion JPEG), to the server at PATH, or at tcp:PORT of this machine, at
-        the pace at which they were recorded. - is standard input.
+        the pace at which they were recorded. - is standard input. FILE may also come
+        first.
 
         Where FILE is a wire log (receive --wire-log), every byte of it is sent as it
         came, each connection as one of its own, whether it is right or wrong.
@@ -46,11 +47,19 @@ struct ReplayCommand: Command {
         isQuiet = arguments.flag("--quiet")
         let rest = try arguments.rest()
         guard rest.count == 2 else {
-            throw UsageError(message: "replay wants a file, and the path of a server")
+            throw UsageError(message: "expected the path of a server, and a file")
         }
-        file = rest[0]
-        endpoint = try Arguments.endpoint(rest[1])
+        let isFileFirst = Self.isFileFirst(rest[0], rest[1])
+        file = rest[isFileFirst ? 0 : 1]
+        endpoint = try Arguments.endpoint(rest[isFileFirst ? 1 : 0])
         guard file != "-" || loops == 1 else { throw UsageError(message: "standard input cannot be sent twice") }
+    }
+
+    /// Whether the first word names the file, as it did before `replay` took its words in the order of the others.
+    private static func isFileFirst(_ first: String, _ second: String) -> Bool {
+        if first == "-" || second.hasPrefix("tcp:") { return true }
+        if second == "-" || first.hasPrefix("tcp:") { return false }
+        return Files.isSocket(second) || (Files.isRegular(first) && !Files.isRegular(second))
     }
 
     func run() async throws(CommandFailure) {

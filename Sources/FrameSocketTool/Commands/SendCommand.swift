@@ -19,7 +19,8 @@ struct SendCommand: Command {
           --loop N         send the files N times; 0 for ever
         \(SendOptions.help)
           --orientation N  1 to 8, as the pictures lie (1); 0 for unknown
-          --passthrough    send JPEGs as they are
+          --passthrough    send JPEGs as they are, up to their end
+          --force          send also what receivers refuse by default
           --no-padding     do not pad bodies under 10,240 bytes, which wedges deployed
                            receivers
           --size WxH       size of raw video
@@ -48,6 +49,8 @@ struct SendCommand: Command {
     let loops: Int
     let orientation: FrameOrientation
     let isPassthrough: Bool
+    /// Whether what receivers refuse is sent all the same.
+    let isForced: Bool
     let padsShortBodies: Bool
     let wait: Double
     let isJSON: Bool
@@ -66,6 +69,7 @@ struct SendCommand: Command {
         let orientation = try arguments.integer("--orientation", in: 0...8) ?? 1
         self.orientation = FrameOrientation(rawValue: UInt8(orientation)) ?? .unknown
         isPassthrough = arguments.flag("--passthrough")
+        isForced = arguments.flag("--force")
         padsShortBodies = !arguments.flag("--no-padding")
         let size = try arguments.size("--size")
         let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
@@ -97,6 +101,9 @@ struct SendCommand: Command {
         }
         guard paths != ["-"] || loops == 1 else { throw UsageError(message: "standard input cannot be sent twice") }
     }
+
+    /// Whether files are sent, and not what comes on standard input.
+    var sendsFiles: Bool { paths != ["-"] }
 
     private func makeSource() throws(CommandFailure) -> any PictureSource {
         if let rawFormat {

@@ -4,6 +4,9 @@ import FrameSocket
 ///
 /// After a stall of the source or the receiver the schedule starts again, so that no burst makes up for it.
 struct SendingSchedule {
+    /// How late a frame may be without being a stall.
+    private static let tolerance: Duration = .milliseconds(250)
+
     private let interval: Duration?
     private let clock = ContinuousClock()
     /// When the first frame was due, and the same moment by the clock of timestamps.
@@ -23,7 +26,7 @@ struct SendingSchedule {
         }
         let due = last + interval
         // A little late is the system's delay in waking this thread, and not a stall.
-        let isStalled = now - due > interval / 4
+        let isStalled = now - due > max(interval, Self.tolerance)
         self.last = isStalled ? now : due
         return isStalled ? now : due
     }

@@ -16,21 +16,34 @@ struct PictureFile {
         } catch {
             throw CommandFailure(.noInput, error.message)
         }
-        do {
-            content = try Self.content(of: bytes, pool)
+        let kind = FileKind(bytes)
+        switch kind {
+        case .jpeg, .png, .pnm: break
+        case .empty: throw CommandFailure(.badData, "\(path): the file is empty")
+        case .foreign(let name):
+            throw CommandFailure(.badData, "\(path): a \(name) file, and not a JPEG, PNG or PNM file")
+        case .unknown: throw CommandFailure(.badData, "\(path): not a JPEG, PNG or PNM file")
+        }
+        do throws(TurboJPEGError) {
+            switch kind {
+            case .jpeg:
+                // Checked here, so that what is sent as it is has at least a size.
+                _ = try JPEGHeader(inspecting: bytes.span)
+                content = .jpeg(bytes)
+            case .png:
+                content = .pixels(try PixelBuffer(png: bytes.span, pool: pool))
+            case .pnm, .empty, .foreign, .unknown:
+                content = .pixels(try PixelBuffer(ppm: bytes.span))
+            }
         } catch {
-            throw CommandFailure(.badData, "\(path): \(error)")
+            throw CommandFailure(.badData, "\(path): \(Self.complaint(error, about: bytes))")
         }
     }
 
-    private static func content(of bytes: [UInt8], _ pool: PixelBufferPool) throws(TurboJPEGError) -> Picture.Content {
-        if bytes.starts(with: [0xFF, 0xD8]) {
-            // Checked here, so that what is sent as it is has at least a size.
-            _ = try JPEGHeader(inspecting: bytes.span)
-            return .jpeg(bytes)
-        }
-        if bytes.starts(with: pngSignature) { return .pixels(try PixelBuffer(png: bytes.span, pool: pool)) }
-        return .pixels(try PixelBuffer(ppm: bytes.span))
+    /// The library's words without its name, where they are those of another one.
+    private static func complaint(_ error: TurboJPEGError, about bytes: [UInt8]) -> String {
+        guard case .png = FileKind(bytes) else { return "\(error)" }
+        return error.libraryMessage.map { "\(error.message) (libpng: \($0))" } ?? error.message
     }
 
     /// The files that `paths` name: themselves, and the pictures in those that are directories, by name.

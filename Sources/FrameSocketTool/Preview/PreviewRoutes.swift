@@ -37,10 +37,7 @@ struct PreviewRoutes: Sendable {
         guard request.isForThisHost(named: names) else {
             return HTTPResponse(status: 421, "This server does not answer to that name; ask it by its address.")
         }
-        if let user, request.userID != user, request.userID != 0 {
-            let sentence = "Only the user who started this preview may look, unless it is started with --http-open."
-            return HTTPResponse(status: 403, sentence)
-        }
+        if let refusal = refusal(of: request.userID) { return refusal }
         // A link to the page is all that another site may have.
         guard !request.isFromElsewhere || request.path == "/" else {
             return HTTPResponse(status: 403, "This is not for pages of other sites.")
@@ -49,6 +46,13 @@ struct PreviewRoutes: Sendable {
             return HTTPResponse(status: 405, "There is nothing to do here but to look.").adding("Allow", "GET, HEAD")
         }
         return nil
+    }
+
+    /// What a program of this user's is answered if it may not look; nil if it may.
+    func refusal(of userID: UInt32?) -> HTTPResponse? {
+        guard let user, userID != user, userID != 0 else { return nil }
+        let sentence = "Only the user who started this preview may look, unless it is started with --http-open."
+        return HTTPResponse(status: 403, sentence)
     }
 
     private func content(for request: HTTPRequest) -> HTTPResponse {

@@ -46,6 +46,7 @@ final class PreviewStage: Sendable {
     let maximumViewers: Int
 
     private let locked = Locked(State())
+    private let tending = Locked<(@Sendable () -> Void)?>(nil)
 
     init(maximumViewers: Int) {
         self.maximumViewers = maximumViewers
@@ -127,8 +128,14 @@ final class PreviewStage: Sendable {
         for seat in seats { seat.stream.wake() }
     }
 
+    /// Has `body` called whenever those who look are looked after.
+    func tends(_ body: @escaping @Sendable () -> Void) {
+        tending.withLock { $0 = body }
+    }
+
     /// Looks after those who look; to be called a few times a second.
     func tend() {
+        tending.withLock { $0 }?()
         let now = MonotonicClock.now()
         for seat in seats {
             seat.stream.checkClient()

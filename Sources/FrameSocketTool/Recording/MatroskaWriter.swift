@@ -67,7 +67,7 @@ struct MatroskaWriter: ~Copyable {
     ///   - time: nanoseconds since the first frame, later than the one before.
     /// - Throws: what the system says.
     mutating func append(_ jpeg: Span<UInt8>, _ orientation: FrameOrientation, at time: UInt64) throws(Files.Failure) {
-        let segment = OrientationSegment.bytes(for: orientation)
+        let segment = OrientationSegment.bytes(for: orientation, of: jpeg)
         let isMarked = !segment.isEmpty && jpeg.count > 2
         let start = isMarked ? [0xFF, 0xD8] + segment : []
         let rest = jpeg.extracting((isMarked ? 2 : 0)...)

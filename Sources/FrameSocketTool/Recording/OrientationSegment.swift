@@ -24,19 +24,31 @@ enum OrientationSegment {
     /// How many bytes the segment has.
     static let count = start.count + 1 + end.count
 
-    /// The segment; empty where a picture is up already, or nobody knows.
-    static func bytes(for orientation: FrameOrientation) -> [UInt8] {
+    /// The segment that a JPEG gets; empty if the image is up already, or nobody knows.
+    ///
+    /// A JPEG that begins with such a segment of its own, as one taken from a recording does, gets one in any case: a replay
+    /// takes out the first.
+    static func bytes(for orientation: FrameOrientation, of jpeg: Span<UInt8>) -> [UInt8] {
         switch orientation {
-        case .unknown, .up: []
-        default: start + [exchanged(orientation.rawValue)] + end
+        case .unknown, .up: orientationNumber(in: jpeg) == nil ? [] : segment(FrameOrientation.up.rawValue)
+        default: segment(exchanged(orientation.rawValue))
         }
+    }
+
+    private static func segment(_ number: UInt8) -> [UInt8] { start + [number] + end }
+
+    /// The number in the segment that a JPEG begins with; nil if there is none.
+    private static func orientationNumber(in jpeg: Span<UInt8>) -> UInt8? {
+        guard jpeg.count > 2 + count else { return nil }
+        for (index, byte) in start.enumerated() where jpeg[2 + index] != byte { return nil }
+        for (index, byte) in end.enumerated() where jpeg[2 + start.count + 1 + index] != byte { return nil }
+        return jpeg[2 + start.count]
     }
 
     /// The orientation that a recording has put into a JPEG, and the JPEG without it.
     static func removed(from jpeg: [UInt8]) -> (orientation: FrameOrientation, jpeg: [UInt8]) {
-        guard jpeg.count > 2 + count, jpeg.dropFirst(2).starts(with: start),
-            jpeg.dropFirst(2 + start.count + 1).starts(with: end),
-            let orientation = FrameOrientation(rawValue: exchanged(jpeg[2 + start.count])), orientation != .unknown
+        guard let number = orientationNumber(in: jpeg.span),
+            let orientation = FrameOrientation(rawValue: exchanged(number)), orientation != .unknown
         else { return (.up, jpeg) }
         return (orientation, Array(jpeg[..<2] + jpeg[(2 + count)...]))
     }

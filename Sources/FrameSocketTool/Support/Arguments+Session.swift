@@ -46,11 +46,22 @@ struct HandshakeTokenFiles {
 
     private static func token(in path: String) throws(CommandFailure) -> [UInt8] {
         do {
-            var bytes = try Files.contents(of: path)
+            // One more than a token may have, so that a file that does not end is told from one that is right.
+            var bytes = try Files.secret(in: path, limit: HandshakeTokens.maximumByteCount + 2)
             if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+            guard bytes.count <= HandshakeTokens.maximumByteCount else {
+                throw CommandFailure(
+                    .badData,
+                    "\(path): a token has at most \(HandshakeTokens.maximumByteCount) bytes, and this file has more"
+                )
+            }
             return bytes
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch let failure as Files.Failure {
+            throw CommandFailure(.noInput, failure.message)
         } catch {
-            throw CommandFailure(.noInput, error.message)
+            throw CommandFailure(.noInput, "\(error)")
         }
     }
 }

@@ -23,17 +23,21 @@ struct Arguments {
         return words.count < count
     }
 
-    /// Takes an option with its value, written `--name value` or `--name=value`.
+    /// Takes an option with its value, written `--name value` or `--name=value`; if it is repeated, the last one counts.
     mutating func value(_ name: String) throws(UsageError) -> String? {
-        if let index = words.firstIndex(where: { $0.hasPrefix(name + "=") }) {
-            return String(words.remove(at: index).dropFirst(name.count + 1))
+        var value: String?
+        while let index = words.firstIndex(where: { $0 == name || $0.hasPrefix(name + "=") }) {
+            if words[index] != name {
+                value = String(words.remove(at: index).dropFirst(name.count + 1))
+                continue
+            }
+            guard index + 1 < words.endIndex, !words[index + 1].hasPrefix("--") else {
+                throw UsageError(message: "option '\(name)' requires a value")
+            }
+            value = words[index + 1]
+            words.removeSubrange(index...(index + 1))
         }
-        guard let index = words.firstIndex(of: name) else { return nil }
-        guard index + 1 < words.endIndex, !words[index + 1].hasPrefix("--") else {
-            throw UsageError(message: "\(name) needs a value")
-        }
-        defer { words.removeSubrange(index...(index + 1)) }
-        return words[index + 1]
+        return value
     }
 
     /// Takes an option whose value `parse` understands.
@@ -44,7 +48,7 @@ struct Arguments {
     ) throws(UsageError) -> Value? {
         guard let text = try value(name) else { return nil }
         guard let value = parse(text) else {
-            throw UsageError(message: "\(name) wants \(expectation), not \"\(text)\"")
+            throw UsageError(message: "invalid value '\(text)' for \(name): expected \(expectation)")
         }
         return value
     }
@@ -73,7 +77,7 @@ struct Arguments {
     /// What is left when all options have been taken.
     func rest() throws(UsageError) -> [String] {
         if let unknown = words.first(where: { $0.hasPrefix("-") && $0 != "-" }) {
-            throw UsageError(message: "there is no option \(unknown), or it was given twice")
+            throw UsageError(message: "unknown option '\(unknown)'")
         }
         return words + literal
     }

@@ -11,6 +11,8 @@ enum ExitCode: Int32 {
     case noInput = 66
     /// Nobody listens at the path, somebody else does, or the connection broke.
     case unavailable = 69
+    /// The system gives too few descriptors, or too little memory.
+    case systemError = 71
     /// A file or socket cannot be made.
     case cannotCreate = 73
     /// It took too long.
@@ -24,10 +26,13 @@ extension ExitCode {
     init(_ error: TransportError) {
         self =
             switch error.code {
-            case .addressInUse, .openTimedOut, .peerRefused, .tokenRejected, .connectionLost, .closed: .unavailable
             case .tokenRequired, .invalidToken: .usage
-            // Among them a path that is unsafe, too long, or not a socket's.
-            default: .cannotCreate
+            // A system call that failed has to do with making a socket.
+            case .pathTooLong, .invalidPath, .notASocket, .unsafePath, .unfitSocket, .cannotCreate, .system:
+                .cannotCreate
+            case .noMemory: .systemError
+            case .sendTimedOut: .timedOut
+            default: .unavailable
             }
     }
 }

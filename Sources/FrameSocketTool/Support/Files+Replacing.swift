@@ -21,6 +21,7 @@ extension Files {
     ///   - path: the file.
     ///   - bytes: what it is to hold.
     ///   - overwrites: whether the file takes the place of one that is there; otherwise that fails.
+    /// - Throws: what the system says.
     static func create(_ path: String, _ bytes: Span<UInt8>, overwrites: Bool) throws(Failure) {
         let temporary = path + ".tmp"
         // What an earlier process has left.
@@ -50,6 +51,8 @@ extension Files {
     /// - Parameters:
     ///   - path: the file.
     ///   - overwrites: whether it may be there already.
+    /// - Returns: the descriptor, which the caller closes.
+    /// - Throws: what the system says; `ELOOP` for a link that is not followed.
     static func openForWriting(_ path: String, overwrites: Bool) throws(Failure) -> Int32 {
         var status = stat()
         let isLink = unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK

@@ -72,6 +72,31 @@ enum Files {
         return bytes
     }
 
+    /// Reads a file that nobody else may read, as ssh reads a key.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - limit: how many bytes are read at most.
+    /// - Returns: its first bytes.
+    /// - Throws: what the system says, or that others can read it.
+    static func secret(in path: String, limit: Int) throws -> [UInt8] {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(path) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw Failure(path) }
+        // A pipe or a device has no contents of its own.
+        if status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
+            throw CommandFailure(
+                .noInput,
+                "\(path): other users may read this token, which makes it none; chmod 600 \(path)"
+            )
+        }
+        var bytes: [UInt8] = []
+        while bytes.count < limit, try read(from: descriptor, into: &bytes, atMost: limit - bytes.count, name: path) {}
+        return bytes
+    }
+
     /// What a pipe holds at most, and so what one read of it can bring.
     static let pipeCapacity = 1 << 16
 
@@ -127,9 +152,15 @@ enum Files {
         }
     }
 
-    static func isDirectory(_ path: String) -> Bool {
+    static func isDirectory(_ path: String) -> Bool { kind(of: path) == S_IFDIR }
+
+    static func isRegular(_ path: String) -> Bool { kind(of: path) == S_IFREG }
+
+    static func isSocket(_ path: String) -> Bool { kind(of: path) == S_IFSOCK }
+
+    private static func kind(of path: String) -> mode_t? {
         var status = stat()
-        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        return unsafe stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 
     static func exists(_ path: String) -> Bool {
@@ -172,6 +203,12 @@ enum Files {
     /// Removes an empty directory; what is not empty stays.
     static func removeDirectory(_ path: String) {
         _ = unsafe rmdir(path)
+    }
+
+    /// Removes a directory, and those of its files that `isOurs` names; what is not empty then stays.
+    static func removeDirectory(_ path: String, with isOurs: (String) -> Bool) {
+        for name in (try? names(in: path)) ?? [] where isOurs(name) { unsafe unlink("\(path)/\(name)") }
+        removeDirectory(path)
     }
 
     /// Makes a new directory for temporary files.

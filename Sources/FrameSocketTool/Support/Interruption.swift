@@ -39,6 +39,7 @@ enum Interruption {
         unsafe sigemptyset(&signals)
         unsafe sigaddset(&signals, SIGINT)
         unsafe sigaddset(&signals, SIGTERM)
+        unsafe sigaddset(&signals, SIGALRM)
         // Before there is a second thread, as each has its mask from the one that made it. Dispatch's own wait of the
         // main thread would take the mask off.
         unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
@@ -74,7 +75,12 @@ enum Interruption {
         return value
     }
 
+    /// How many seconds the end may take after a signal: more than anything needs that a command does there.
+    private static let endLimit: UInt32 = 30
+
     private static func interrupt(by number: Int32) {
+        // Whatever hangs, a signal ends the program.
+        if number != SIGALRM { alarm(endLimit) }
         let (end, mustExit, code) = state.withLock { state in
             let mustExit = state.isInterrupted || (state.end == nil && !state.isEnding)
             state.isTermination = !state.isInterrupted && number == SIGTERM

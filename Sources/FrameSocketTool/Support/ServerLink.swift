@@ -31,6 +31,7 @@ final class ServerLink: Sendable {
     /// - Parameters:
     ///   - endpoint: where the server listens.
     ///   - wait: for how many seconds to look for a server that has a place.
+    ///   - settings: how to connect; whether to reopen does not count.
     init(to endpoint: SocketEndpoint, wait: Double, _ settings: SocketConnection.Configuration) {
         self.endpoint = endpoint
         self.wait = wait
@@ -53,7 +54,8 @@ final class ServerLink: Sendable {
         do {
             try await connection.open(within: limit)
         } catch {
-            throw CommandFailure(ExitCode(error), error.description)
+            let hint = error.code == .tokenRejected ? "; does --token-file name the same token at both ends?" : ""
+            throw CommandFailure(ExitCode(error), error.description + hint)
         }
         return connection
     }
@@ -83,8 +85,11 @@ final class ServerLink: Sendable {
 
     /// Waits until the server has begun to read what was sent first.
     ///
-    /// - Parameter isSent: whether the system has taken a whole frame.
+    /// - Parameters:
+    ///   - connection: the connection that was opened last.
+    ///   - isSent: whether the system has taken a whole frame.
     /// - Returns: whether it has; if not, it has turned this side away, and there is time for another attempt.
+    /// - Throws: a failure if there is no time left, or the connection has failed.
     func isAdmitted(_ connection: SocketConnection, isSent: Bool) async throws(CommandFailure) -> Bool {
         if isAdmitted { return true }
         var most = 0
@@ -92,6 +97,7 @@ final class ServerLink: Sendable {
             most = max(most, backlog.unreadByteCount)
             return backlog.isEmpty || (!backlog.hasPeerClosed && backlog.unreadByteCount < most)
         }
+        try checkEnd(of: connection)
         // An end in order behind a whole frame: had it not been read, the end would be a reset.
         let isOrderly = connection.closeReason.map { $0.error == nil } ?? false
         if hasRead || connection.wasAskedToStop || (isOrderly && isSent) {
@@ -107,8 +113,20 @@ final class ServerLink: Sendable {
     ///
     /// - Throws: a failure if it has lost any of it.
     func deliver(_ connection: SocketConnection) async throws(CommandFailure) {
-        guard try await !watch(connection, until: { $0.isEmpty }), !connection.wasAskedToStop else { return }
+        _ = try await watch(connection) { $0.isEmpty }
+        // What the server has said before it read the rest is heard by now: a turn of the connection's thread takes it.
+        for _ in 0..<3 { await Task(executorPreference: connection.thread) {}.value }
+        if connection.isOpen || connection.wasAskedToStop { return }
+        await waitForEnd(of: connection)
+        try checkEnd(of: connection)
         if let error = connection.closeReason?.error { throw failure(error) }
+    }
+
+    /// Checks that the server has not said that something kept it from taking frames.
+    private func checkEnd(of connection: SocketConnection) throws(CommandFailure) {
+        guard case .closedByPeer(let reason)? = connection.closeReason, !reason.isOrderly else { return }
+        let hint = reason == .tokenRejected ? " It expects a token: name its file with --token-file." : ""
+        throw CommandFailure(.unavailable, "\(endpoint): \(reason)\(hint)")
     }
 
     /// Looks at what is unread until `isEnough`, or the connection has ended; false in that case.
@@ -154,6 +172,6 @@ final class ServerLink: Sendable {
 
     /// What ends a command whose connection has ended with `error`.
     func failure(_ error: TransportError) -> CommandFailure {
-        CommandFailure(error.code == .sendTimedOut ? .timedOut : .unavailable, "\(endpoint): \(error)")
+        CommandFailure(ExitCode(error), "\(endpoint): \(error)")
     }
 }

@@ -13,6 +13,12 @@ enum Terminal {
     /// Whether a person sees standard error.
     static let isInteractive = isatty(STDERR_FILENO) == 1
 
+    /// Checks that frames may go to standard output: a terminal shows nothing of them, and may take them for commands.
+    static func checkTakesBytes() throws(UsageError) {
+        guard isatty(STDOUT_FILENO) == 1 else { return }
+        throw UsageError(message: "standard output is a terminal; redirect it to a file or pipe it to a program")
+    }
+
     /// Whether the process has a controlling terminal.
     static var isControlling: Bool {
         let descriptor = unsafe open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)

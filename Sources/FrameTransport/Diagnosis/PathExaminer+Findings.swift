@@ -74,6 +74,15 @@ extension PathExaminer {
         )
     }
 
+    static func heldLock(_ path: SocketPath) -> PathFinding {
+        PathFinding(
+            .heldLock,
+            .failure,
+            "a server holds \(path.text).lock, but nobody can connect: its socket's file was removed, or it has just started",
+            mend: "restart that server; to find it: fuser -v \(quoted(path.text + ".lock"))"
+        )
+    }
+
     // MARK: The directory
 
     static func unusableDirectory(_ path: SocketPath, _ error: Errno) -> PathFinding {
@@ -185,6 +194,17 @@ extension PathExaminer {
             .liveServer,
             .note,
             "process \(peer.processID) of user \(peer.userID) listens and takes connections",
+            values: values(of: peer)
+        )
+    }
+
+    static func turningServer(_ path: SocketPath, _ peer: PeerCredentials) -> PathFinding {
+        PathFinding(
+            .turningServer,
+            .failure,
+            "process \(peer.processID) of user \(peer.userID) listens, and closes a new connection before it reads anything: it has"
+                + " no free place, or does not accept this user (\(Syscalls.effectiveUserID))",
+            mend: "wait until a sender has left, or run both ends as one user",
             values: values(of: peer)
         )
     }

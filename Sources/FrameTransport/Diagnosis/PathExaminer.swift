@@ -45,7 +45,7 @@ struct PathExaminer {
         var probe = SocketProbe(path: path, directory: directory.rawValue, peers: peers, patience: patience)
         let found = Self.entryFinding(path, in: directory.rawValue) ?? probe.finding()
         // Whether more can be made there matters only to a server that is to start.
-        let isServed = [.liveServer, .silentServer, .refusedPeer].contains(found.code)
+        let isServed = [.liveServer, .silentServer, .turningServer, .refusedPeer].contains(found.code)
         findings += Self.directoryFindings(path, directory.rawValue, isServed: isServed)
         if !isServed, let lock = Self.lockFinding(path, in: directory.rawValue) { findings.append(lock) }
         findings.append(found)
@@ -86,8 +86,9 @@ struct PathExaminer {
 
     private static func lockFinding(_ path: SocketPath, in directory: Int32) -> PathFinding? {
         let name = PathLock.name(for: path)
-        guard let entry = try? Syscalls.entry(named: name, in: directory), !PathLock.isUsable(entry) else { return nil }
-        return unusableLock(path, entry)
+        guard let entry = try? Syscalls.entry(named: name, in: directory) else { return nil }
+        guard PathLock.isUsable(entry) else { return unusableLock(path, entry) }
+        return Syscalls.isLocked(named: name, in: directory) ? heldLock(path) : nil
     }
 
     // MARK: The system

@@ -30,6 +30,8 @@ extension PathFinding {
         public static let notASocket = Code("path.notASocket")
         /// What stands at `PATH.lock` is no lock file of this user's.
         public static let unusableLock = Code("path.lockUnusable")
+        /// A process holds the lock file beside the path, at which nobody listens.
+        public static let heldLock = Code("path.lockHeld")
 
         // MARK: The directory
 
@@ -63,6 +65,8 @@ extension PathFinding {
         public static let liveServer = Code("server.live")
         /// A server listens and does not take connections; `pid` and `uid` where they are known.
         public static let silentServer = Code("server.noAnswer")
+        /// A server listens and closes a new connection before it reads anything; `pid`, `uid`.
+        public static let turningServer = Code("server.turnsAway")
         /// The server belongs to a user whom this one does not deal with; `pid`, `uid`.
         public static let refusedPeer = Code("peer.refused")
 

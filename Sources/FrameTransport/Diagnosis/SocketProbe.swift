@@ -1,7 +1,8 @@
 /// Asks a socket whether somebody listens there, who it is, and whether connections are taken.
 ///
-/// It connects, says at once that nothing will come, and waits for the other side to end too, as every server does that
-/// takes the connection and reads: so that one which is stopped, or has too many waiting, is told from one that is well.
+/// It connects, and looks for a moment whether it is turned away. Then it says that nothing will come, and waits for the other
+/// side to end too, as every server does that takes the connection and reads: so that one which is stopped, or has too many
+/// waiting, is told from one that is well.
 struct SocketProbe {
     /// The process that listens, where the system tells.
     private(set) var server: Int32?
@@ -14,6 +15,9 @@ struct SocketProbe {
 
     /// How long to wait between two attempts where the queue of those who wait is full, in nanoseconds.
     private static let pause: UInt64 = 10_000_000
+
+    /// How long a server has to turn a connection away, in nanoseconds.
+    private static let firstLook: UInt64 = 300_000_000
 
     init(path: SocketPath, directory: Int32, peers: PeerPolicy, patience: Duration) {
         self.path = path
@@ -40,8 +44,12 @@ struct SocketProbe {
             return PathExaminer.refusedPeer(path, peer)
         }
         server = peer.processID
+        // One that takes connections has nothing to end as long as nobody says that nothing will come.
+        if isEnded(socket.rawValue, until: min(deadline, MonotonicClock.now() &+ Self.firstLook)) {
+            return PathExaminer.turningServer(path, peer)
+        }
         Syscalls.shutdownSending(socket.rawValue)
-        return isEnded(socket.rawValue)
+        return isEnded(socket.rawValue, until: deadline)
             ? PathExaminer.liveServer(path, peer) : PathExaminer.silentServer(path, peer, patience)
     }
 
@@ -59,7 +67,7 @@ struct SocketProbe {
     }
 
     /// Reads away what comes until the other side ends; false where it has not by the deadline.
-    private func isEnded(_ socket: Int32) -> Bool {
+    private func isEnded(_ socket: Int32, until deadline: UInt64) -> Bool {
         unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { scratch in
             let nothing = unsafe MemoryRun(start: nil, count: 0)
             while MonotonicClock.now() < deadline {

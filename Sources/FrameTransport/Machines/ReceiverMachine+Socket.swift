@@ -1,3 +1,5 @@
+internal import FrameWire
+
 /// What the socket and the clock report.
 extension ReceiverMachine {
     /// The socket has become readable or writable, or the peer has hung up.
@@ -18,6 +20,12 @@ extension ReceiverMachine {
         state = .handshaking(reader)
         guard reader.remaining == 0 else { return }
         guard reader.isRight else {
+            // A sender that knows of no token would take what follows for an end in order, after frames that nobody got.
+            if reader.hasMessage {
+                outbox.add(.hello(ControlHello()))
+                outbox.add(.stop(.tokenRejected))
+                commands.append(.writeRequests)
+            }
             // Not closed at once: bytes that it has not read would turn the end that tells the sender into a reset.
             return linger(.failed(TransportError(.tokenRejected, "the sender's token is not the one expected")))
         }

@@ -23,7 +23,7 @@ final class ControlState: Sendable {
 
     /// Keeps a request for those who handle it.
     func note(_ request: ControlRequest) {
-        if case .stop = request { state.withLock { $0.wasAskedToStop = true } }
+        if case .stop(let reason) = request, reason.isOrderly { state.withLock { $0.wasAskedToStop = true } }
         requests.put(request)
     }
 

@@ -24,6 +24,6 @@ extension SocketConnection {
     /// Unix-domain sockets.
     package var backlog: SendBacklog? { driver.lane.backlog }
 
-    /// Whether the receiver has asked for the end, so that frames it did not get are none that it misses.
+    /// Whether the receiver has asked for the end, in order, so that frames it did not get are none that it misses.
     package var wasAskedToStop: Bool { driver.control.wasAskedToStop }
 }

@@ -44,6 +44,15 @@ extension Syscalls {
         _ = try retrying { unsafe faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) }
     }
 
+    /// Whether another process holds the lock of a file.
+    static func isLocked(named name: String, in directory: Int32) -> Bool {
+        let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        guard let raw = try? retrying({ unsafe openat(directory, name, flags, 0) }) else { return false }
+        let descriptor = OwnedDescriptor(raw)
+        // Shared, and for as long as this takes: nobody who looks keeps out another who looks.
+        return flock(descriptor.rawValue, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
+
     /// Waits until there is something to read, or its end; false where the deadline passes before.
     static func waitForInput(on descriptor: Int32, until deadline: UInt64) throws(Errno) -> Bool {
         while true {

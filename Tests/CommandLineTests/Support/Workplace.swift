@@ -31,6 +31,13 @@ final class Workplace: @unchecked Sendable {
         return path(name)
     }
 
+    /// Writes a file that nobody else may read, and gives its path.
+    func secret(_ name: String, _ bytes: [UInt8]) throws -> String {
+        let path = try file(name, bytes)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        return path
+    }
+
     /// What is in the directory, or in one below it, by name.
     func names(in name: String = ".") throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: path(name)).sorted()

@@ -29,16 +29,33 @@ enum HTTPClient {
         let count = room.count
         guard unsafe microhttpd_addresses(connection, &room, count, &isVersion6) else { return nil }
         let addresses = String(decoding: room.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        guard let table = try? Files.contents(of: isVersion6 ? "/proc/net/tcp6" : "/proc/net/tcp") else { return nil }
+        if isVersion6 { return owner(of: addresses, in: "/proc/net/tcp6") }
+        // A socket of IPv6 may be connected to an address of IPv4.
+        return owner(of: addresses, in: "/proc/net/tcp") ?? owner(of: mapped(addresses), in: "/proc/net/tcp6")
+    }
+
+    /// Two addresses of IPv4 as a socket of IPv6 has them.
+    static func mapped(_ addresses: String) -> String {
+        addresses.split(separator: " ").map { "0000000000000000FFFF0000\($0)" }.joined(separator: " ")
+    }
+
+    private static func owner(of addresses: String, in table: String) -> UInt32? {
+        guard let table = try? Files.contents(of: table) else { return nil }
         return userID(ofSocket: addresses, in: String(decoding: table, as: UTF8.self))
     }
+
+    /// ESTABLISHED, FIN_WAIT1 and FIN_WAIT2.
+    private static let states: Set<Substring> = ["01", "04", "05"]
 
     /// The owner of the connected socket with these two addresses, its own first, in the form of the kernel's table.
     static func userID(ofSocket addresses: String, in table: String) -> UInt32? {
         for line in table.split(separator: "\n").dropFirst() {
             let fields = line.split(separator: " ", omittingEmptySubsequences: true)
-            // 01 is a connection that is established: one that nobody holds any more would be listed as root's.
-            guard fields.count > 7, fields[3] == "01", "\(fields[1]) \(fields[2])" == addresses else { continue }
+            // Established, or closed by the client for sending alone. A socket that nobody holds any more would be listed as
+            // root's, and has no file.
+            guard fields.count > 9, states.contains(fields[3]), fields[9] != "0",
+                "\(fields[1]) \(fields[2])" == addresses
+            else { continue }
             return UInt32(fields[7])
         }
         return nil

@@ -29,13 +29,13 @@ import FrameSocket
     /// - Parameters:
     ///   - address: where to listen.
     ///   - connections: the most connections at once; further ones are closed unheard.
-    ///   - identifiesClients: whether a request says whose program asks, where the system tells.
+    ///   - clients: looks at who connects.
     ///   - answer: makes the answer to a request that has no body; it is called on the server's thread.
     /// - Throws: `unavailable` where the port is in use or the library is missing, `cannotCreate` for everything else.
     init(
         at address: HTTPAddress,
         connections: Int,
-        identifiesClients: Bool,
+        clients: HTTPConnections,
         answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
     ) throws(CommandFailure) {
         if let failure = unsafe microhttpd_load() {
@@ -43,13 +43,15 @@ import FrameSocket
             throw CommandFailure(.unavailable, "serving pages needs libmicrohttpd (\(reason)); \(Self.installation)")
         }
         let listener = try HTTPListener.make(at: address)
-        let responder = Responder(answer, identifiesClients: identifiesClients)
+        let responder = Responder(answer, clients)
         let started = unsafe microhttpd_start(
             listener.descriptor,
             UInt32(clamping: connections),
             Self.memoryPerConnection,
             Self.idleSeconds,
             Responder.handler,
+            Responder.changed,
+            Responder.completed,
             Unmanaged.passUnretained(responder).toOpaque()
         )
         guard let started = unsafe started else {
@@ -76,12 +78,28 @@ import FrameSocket
 /// What the library calls for each request.
 private final class Responder: Sendable {
     private let answer: @Sendable (HTTPRequest) -> HTTPResponse
+    private let clients: HTTPConnections
 
-    private let identifiesClients: Bool
-
-    init(_ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse, identifiesClients: Bool) {
+    init(_ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse, _ clients: HTTPConnections) {
         self.answer = answer
-        self.identifiesClients = identifiesClients
+        self.clients = clients
+    }
+
+    private static func clients(_ context: UnsafeMutableRawPointer) -> HTTPConnections {
+        unsafe Unmanaged<Responder>.fromOpaque(context).takeUnretainedValue().clients
+    }
+
+    /// Called when a connection starts, and when it is about to be closed.
+    static let changed: MHD_NotifyConnectionCallback = { context, connection, _, change in
+        guard let context = unsafe context, let connection = unsafe connection else { return }
+        let clients = unsafe clients(context)
+        unsafe change == microhttpd_started ? clients.started(connection) : clients.ended(connection)
+    }
+
+    /// Called when a request has been answered, or never will be.
+    static let completed: MHD_RequestCompletedCallback = { context, connection, _, _ in
+        guard let context = unsafe context, let connection = unsafe connection else { return }
+        unsafe clients(context).answered(connection)
     }
 
     /// Called once for the head, then for each part of a request's body, and at last to be answered.
@@ -102,8 +120,9 @@ private final class Responder: Sendable {
             path: String(cString: url),
             host: field("Host", of: connection),
             site: field("Sec-Fetch-Site", of: connection),
-            userID: responder.identifiesClients ? HTTPClient.userID(of: connection) : nil
+            userID: responder.clients.userID(of: connection)
         )
+        unsafe responder.clients.asked(connection)
         return unsafe respond(to: connection, responder.answer(request))
     }
 

@@ -1,0 +1,40 @@
+/// What a file is, told by its first bytes.
+enum FileKind {
+    case jpeg
+    case png
+    case pnm
+    case empty
+    /// A format that is not read here, by its name.
+    case foreign(String)
+    case unknown
+
+    init(_ bytes: some Sequence<UInt8>) {
+        let start = Array(bytes.prefix(16))
+        func begins(_ signature: String, at offset: Int = 0) -> Bool {
+            start.dropFirst(offset).starts(with: Array(signature.utf8))
+        }
+        if start.isEmpty {
+            self = .empty
+        } else if start.starts(with: [0xFF, 0xD8]) {
+            self = .jpeg
+        } else if start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
+            self = .png
+        } else if start.count > 1, start[0] == UInt8(ascii: "P"), (0x31...0x37).contains(start[1]) {
+            self = .pnm
+        } else if let format = Self.formats.first(where: { begins($0.signature, at: $0.offset) }) {
+            self = .foreign(format.name)
+        } else if start.starts(with: [0x49, 0x49, 0x2A, 0]) || start.starts(with: [0x4D, 0x4D, 0, 0x2A]) {
+            self = .foreign("TIFF")
+        } else if start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) {
+            self = .foreign("Matroska")
+        } else {
+            self = .unknown
+        }
+    }
+
+    private static let formats: [(signature: String, offset: Int, name: String)] = [
+        ("GIF8", 0, "GIF"), ("WEBP", 8, "WebP"), ("BM", 0, "BMP"), ("%PDF", 0, "PDF"), ("qoif", 0, "QOI"),
+        ("ftypavif", 4, "AVIF"), ("ftyphei", 4, "HEIF"), ("ftypmif1", 4, "HEIF"), ("ftypqt", 4, "QuickTime"),
+        ("ftyp", 4, "MP4"), ("<svg", 0, "SVG"), ("<?xml", 0, "XML"), ("JXL ", 4, "JPEG XL"),
+    ]
+}

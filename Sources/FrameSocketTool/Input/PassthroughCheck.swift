@@ -1,0 +1,43 @@
+import FrameSocket
+import Locking
+
+/// Looks at JPEGs that are to be sent as they are, as a receiver with the default limits does.
+final class PassthroughCheck: Sendable {
+    /// Files that were found to be good: each is decoded once, however often it is sent.
+    private let good = Locked<Set<String>>([])
+    private let decoder: JPEGDecoder
+
+    init() {
+        // A receiver's limits, and no more pixels than show that it can be decoded.
+        decoder = JPEGDecoder(pool: PixelBufferPool(maximumIdle: 1))
+    }
+
+    /// Returns the JPEG up to its end: what cameras put behind it no receiver takes.
+    static func trimmed(_ jpeg: [UInt8]) -> [UInt8] {
+        var splitter = JPEGSplitter()
+        for (index, byte) in jpeg.enumerated() where splitter.take(byte) != nil {
+            let rest = jpeg[(index + 1)...]
+            return rest.allSatisfy { $0 == 0 } ? jpeg : Array(jpeg[...index])
+        }
+        return jpeg
+    }
+
+    /// Checks that receivers take the JPEG.
+    ///
+    /// - Throws: a failure that names the file and the reason.
+    func check(_ jpeg: [UInt8], named name: String) throws(CommandFailure) {
+        if good.withLock({ $0.contains(name) }) { return }
+        do {
+            let limit = WireLimits().maximumContentLength
+            guard jpeg.count <= limit else {
+                throw CommandFailure(.badData, "\(name): \(jpeg.count) bytes, and receivers take at most \(limit)")
+            }
+            _ = try decoder.decode(jpeg.span, as: .gray)
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw CommandFailure(.badData, "\(name): \(error); receivers refuse it, and --force sends it all the same")
+        }
+        good.withLock { _ = $0.insert(name) }
+    }
+}

@@ -1,0 +1,99 @@
+internal import CMicroHTTPD
+import FrameSocket
+import Locking
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The connections of an HTTP server: whose they are, and by when a request has to be there.
+///
+/// Whose program connects is looked at before anything is read. Who is not meant is answered at once, and so cannot keep
+/// places from others by asking slowly.
+@safe final class HTTPConnections: Sendable {
+    /// How long a client may take over its first request, and over each further one on the same connection.
+    private static let patience: UInt64 = 10_000_000_000
+
+    private static let bothHalves = Int32(truncatingIfNeeded: SHUT_RDWR)
+
+    private struct Client {
+        let userID: UInt32?
+        /// By when its request has to be complete, on the monotonic clock; nil while one is answered.
+        var deadline: UInt64?
+    }
+
+    private let clients = Locked<[UInt: Client]>([:])
+    private let identifiesClients: Bool
+    private let refusal: @Sendable (UInt32?) -> HTTPResponse?
+
+    /// Watches connections.
+    ///
+    /// - Parameters:
+    ///   - identifiesClients: whether the system is asked who connects.
+    ///   - refusal: what a user's program is answered that may not ask anything; nil if it may.
+    init(identifiesClients: Bool, refusal: @escaping @Sendable (UInt32?) -> HTTPResponse?) {
+        self.identifiesClients = identifiesClients
+        self.refusal = refusal
+    }
+
+    /// The user whose program is at the other end; nil if that is not known.
+    func userID(of connection: OpaquePointer) -> UInt32? {
+        clients.withLock { $0[UInt(bitPattern: connection)]?.userID }
+    }
+
+    /// Closes the connections of clients whose requests are late.
+    func closeLate() {
+        let now = MonotonicClock.now()
+        clients.withLock { clients in
+            for (key, client) in clients {
+                guard let deadline = client.deadline, deadline <= now else { continue }
+                guard let connection = unsafe OpaquePointer(bitPattern: key) else { continue }
+                // Under the lock, behind which the library closes the socket: its number is still its own.
+                unsafe shutdown(microhttpd_socket(connection), Self.bothHalves)
+                clients[key]?.deadline = nil
+            }
+        }
+    }
+
+    // MARK: On the server's thread
+
+    func started(_ connection: OpaquePointer) {
+        let userID = identifiesClients ? unsafe HTTPClient.userID(of: connection) : nil
+        let client = Client(userID: userID, deadline: MonotonicClock.now() &+ Self.patience)
+        clients.withLock { $0[UInt(bitPattern: connection)] = client }
+        guard identifiesClients, let refusal = refusal(userID) else { return }
+        let bytes = Self.bytes(of: refusal)
+        let socket = unsafe microhttpd_socket(connection)
+        // Much less than a socket holds that nothing was written to.
+        _ = unsafe bytes.withUnsafeBytes { unsafe send(socket, $0.baseAddress, $0.count, 0) }
+        shutdown(socket, Self.bothHalves)
+    }
+
+    func ended(_ connection: OpaquePointer) {
+        clients.withLock { _ = $0.removeValue(forKey: UInt(bitPattern: connection)) }
+    }
+
+    /// A request is there whole.
+    func asked(_ connection: OpaquePointer) {
+        clients.withLock { $0[UInt(bitPattern: connection)]?.deadline = nil }
+    }
+
+    /// A request has been answered; another may follow.
+    func answered(_ connection: OpaquePointer) {
+        let deadline = MonotonicClock.now() &+ Self.patience
+        clients.withLock { $0[UInt(bitPattern: connection)]?.deadline = deadline }
+    }
+
+    /// A whole answer, after which the connection is closed.
+    private static func bytes(of response: HTTPResponse) -> [UInt8] {
+        guard case .bytes(let body) = response.body else { return [] }
+        var head = "HTTP/1.1 \(response.status) Forbidden\r\n"
+        for field in response.fields { head += "\(field.name): \(field.value)\r\n" }
+        head += "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
+        return Array(head.utf8) + body
+    }
+}

@@ -1,0 +1,95 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What the system lets this process have, looked at before anything is begun.
+///
+/// The runtime and the libraries end a process, or wait for ever, if they do not get their first descriptors and threads.
+enum ProcessLimits {
+    /// What a command needs for itself: standard streams, sockets, files and what the runtime has.
+    static let ownDescriptors = 24
+
+    /// What a command that has begun still needs of them.
+    static let laterDescriptors = 16
+
+    /// The address space that threads, libraries and a first frame take.
+    private static let addressSpace = 400 << 20
+
+    /// How many descriptors can be opened beyond those that are open.
+    ///
+    /// The soft limit is raised for `wanted` of them, as far as the hard limit lets it.
+    static func freeDescriptors(wanted: Int) -> Int {
+        var limits = rlimit()
+        #if canImport(Glibc)
+            let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let kind = RLIMIT_NOFILE
+        #endif
+        guard unsafe getrlimit(kind, &limits) == 0 else { return wanted }
+        // More need not be looked at than are enough.
+        let enough = rlim_t(wanted) + 1024
+        let open = (0..<Int32(clamping: min(limits.rlim_cur, enough))).count { fcntl($0, F_GETFD) >= 0 }
+        if limits.rlim_cur < rlim_t(open + wanted), limits.rlim_cur < limits.rlim_max {
+            var raised = limits
+            raised.rlim_cur = min(limits.rlim_max, rlim_t(open + wanted))
+            if unsafe setrlimit(kind, &raised) == 0 { limits = raised }
+        }
+        return Int(clamping: limits.rlim_cur) - open
+    }
+
+    /// Checks that there is as much as every command needs.
+    static func check() throws(CommandFailure) {
+        try checkDescriptors(ownDescriptors)
+        let flags = MAP_PRIVATE | Int32(truncatingIfNeeded: MAP_ANONYMOUS)
+        let space = unsafe mmap(nil, addressSpace, PROT_NONE, flags, -1, 0)
+        guard let space = unsafe space, unsafe space != MAP_FAILED else {
+            throw CommandFailure(
+                .systemError,
+                "less than \(addressSpace >> 20) MiB of address space can be had; raise the limit (ulimit -v)"
+            )
+        }
+        unsafe munmap(space, addressSpace)
+    }
+
+    /// Checks that `wanted` descriptors can be opened, and tells how many can.
+    @discardableResult
+    static func checkDescriptors(_ wanted: Int) throws(CommandFailure) -> Int {
+        let free = freeDescriptors(wanted: wanted)
+        guard free >= wanted else {
+            throw CommandFailure(
+                .systemError,
+                "\(Format.count(max(0, free), "descriptor")) can be opened, and \(wanted) are needed;"
+                    + " raise the limit (ulimit -n)"
+            )
+        }
+        return free
+    }
+
+    /// How many senders a server may have a place for, so that they leave enough descriptors for everything else.
+    ///
+    /// - Parameters:
+    ///   - wanted: how many there are if the system lets it.
+    ///   - others: how many descriptors are needed besides.
+    /// - Returns: at most `wanted`.
+    /// - Throws: a failure if there is no place for a single one.
+    static func places(_ wanted: Int, beside others: Int) throws(CommandFailure) -> Int {
+        let free = freeDescriptors(wanted: wanted + others)
+        if free < others + 1 { try checkDescriptors(others + 1) }
+        return min(wanted, free - others)
+    }
+
+    /// Puts something in the place of standard streams that are closed.
+    ///
+    /// Otherwise the next file or socket would take their numbers, and what is printed would go there. Reading and writing
+    /// fail as they would without it.
+    static func fillStandardStreams() {
+        for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) < 0 {
+            // The lowest number that is free is taken: this one.
+            _ = unsafe open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+}

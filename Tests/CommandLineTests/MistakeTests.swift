@@ -1,0 +1,143 @@
+import Foundation
+import Testing
+
+/// What people get wrong at a terminal, and what they are told.
+@Suite(.serialized) struct MistakeTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    @Test(arguments: [
+        (65, "echo text >$D/x.txt; $F send $S $D/x.txt", "x.txt: not a JPEG, PNG or PNM file"),
+        (65, ": >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: the file is empty"),
+        (65, "printf GIF89a >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: a GIF file"),
+        (65, "printf 'RIFF1234WEBPVP8 ' >$D/x; $F send $S $D/x", "a WebP file"),
+        (65, "printf '\\0\\0\\0\\040ftypheic' >$D/x; $F send $S $D/x", "a HEIF file"),
+        (65, "head -c 5000 $X/photos/chelsea-451x300.png >$D/x.png; $F send $S $D/x.png", "(libpng: "),
+        (65, "printf 'P5 20000 1 255\\n' >$D/x; head -c 20000 /dev/zero >>$D/x; $F send $S $D/x", "--width"),
+        (66, "$F send $S - <&-", "standard input"),
+        (73, "$F receive $D/t --json >&-", "standard output"),
+        (73, "$F --version >/dev/full", "standard output"),
+        (66, "printf t >$D/k; chmod 644 $D/k; $F send $S $X/jpeg --token-file $D/k", "chmod 600"),
+        (65, "$F send $S $X/jpeg --token-file /dev/zero", "at most 1024 bytes"),
+        (64, ": >$D/k; chmod 600 $D/k; $F send $S $X/jpeg --token-file $D/k --wait 1", "1 to 1024 bytes"),
+    ])
+    func `what was wrong, and with which file`(code: Int32, command: String, reason: String) async throws {
+        let receiver = try await place.receiver("--json")
+        let ending = try await place.shell(command).ended()
+        #expect(ending.status == code && ending.errors.contains(reason), "\(ending)")
+        #expect(ending.errors.split(separator: "\n").count { $0.contains(reason) } == 1)
+        receiver.send(.interrupt)
+        #expect(await receiver.ended().status == 130)
+    }
+
+    @Test(arguments: ["--mjpeg", "--raw bgra"])
+    func `frames are not written to a terminal`(option: String) async throws {
+        let script = try Places.tool("script")
+        let command = "\(Places.framesocket) receive \(place.socket) \(option)"
+        let ending = try await place.start(script, ["-qec", command, "/dev/null"]).ended()
+        #expect(ending.status == 64 && ending.text.contains("standard output is a terminal"), "\(ending)")
+    }
+
+    @Test func `a bad file among good ones is named, the others are sent, and the exit code is 65`() async throws {
+        let receiver = try await place.receiver("--json", "--count", "4")
+        let ending = try await place.shell(
+            "mkdir $D/p; cp \(jpeg) $D/p/a.jpg; echo bad >$D/p/b.jpg; cp \(jpeg) $D/p/c.jpg; $F send $S $D/p --loop 2"
+        ).ended()
+        #expect(ending.status == 65 && ending.errors.contains("b.jpg: not a JPEG"), "\(ending)")
+        #expect(ending.errors.contains("1 file could not be sent"))
+        #expect(try await receiver.ended().events("frame").count == 4)
+    }
+
+    @Test func `nothing but bad files is exit 65, and comes to an end`() async throws {
+        let receiver = try await place.receiver("--json")
+        let ending = try await place.shell(
+            "mkdir $D/p; echo bad >$D/p/a.jpg; echo bad >$D/p/b.jpg; $F send $S $D/p --loop 0"
+        ).ended()
+        #expect(ending.status == 65 && ending.errors.contains("2 files could not be sent"), "\(ending)")
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test func `tokens that differ are a failure that names the option`() async throws {
+        let (one, other) = (try place.secret("one", [1, 2, 3, 4]), try place.secret("other", [1, 2, 3, 5]))
+        let receiver = try await place.receiver("--token-file", one)
+        let ending = try await place.send(jpeg, "--token-file", other, "--wait", "1")
+        #expect(ending.status == 69 && ending.errors.contains("--token-file"), "\(ending)")
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test func `a receiver's time is over without --count once frames have come`() async throws {
+        let receiver = try await place.receiver("--timeout", "1", "--json")
+        #expect(try await place.send(jpeg).status == 0)
+        let ending = await receiver.ended()
+        let frames = try ending.events("frame")
+        #expect(ending.status == 0 && frames.count == 1, "\(ending)")
+    }
+
+    @Test func `both ends count the same bytes of a frame that is padded`() async throws {
+        let small = try place.file("small.pgm", Array("P5 16 16 255\n".utf8) + Array(repeating: 128, count: 256))
+        let receiver = try await place.receiver("--count", "1")
+        let sent = try await place.send(small, "--json")
+        let received = await receiver.ended()
+        let bytes = try #require(try sent.events("sent").first?["bytes"])
+        #expect(bytes < 10_240 && received.errors.contains("1 frame from 1 sender, \(bytes) B"), "\(received)")
+    }
+
+    // MARK: JPEGs that receivers refuse
+
+    private let progressive = Places.fixture("jpeg/chelsea-progressive.jpg")
+
+    @Test func `what receivers refuse is not passed through unless that is meant`() async throws {
+        let receiver = try await place.receiver("--json", "--decode", "--allow-progressive", "--count", "2")
+        let refused = try await place.send(progressive, "--passthrough")
+        #expect(refused.status == 65 && refused.errors.contains("progressive.jpg: "), "\(refused)")
+        #expect(refused.errors.contains("--force"))
+        #expect(try await place.send(progressive, "--passthrough", "--force").status == 0)
+        // Encoded anew it is any receiver's.
+        #expect(try await place.send(progressive).status == 0)
+        let ending = await receiver.ended()
+        let errors = try ending.events("error")
+        #expect(ending.status == 0 && errors.isEmpty, "\(ending)")
+    }
+
+    @Test func `a receiver takes progressive JPEGs only if told to`() async throws {
+        let receiver = try await place.receiver("--json", "--decode")
+        #expect(try await place.send(progressive, "--passthrough", "--force").status == 0)
+        _ = try await receiver.lines(4)
+        receiver.send(.interrupt)
+        #expect(try await receiver.ended().events("error").count == 1)
+    }
+
+    @Test func `what stands behind a JPEG's end is left out`() async throws {
+        // As cameras write them.
+        let followed = try place.file("followed.jpg", Data.bytes(at: jpeg) + [1, 2, 3] + Data.bytes(at: jpeg))
+        let receiver = try await place.receiver("--count", "1", "--decode", "--output", place.path("out"))
+        let ending = try await place.send(followed, "--passthrough")
+        #expect(ending.status == 0, "\(ending)")
+        #expect(await receiver.ended().status == 0)
+        #expect(try Data.bytes(at: place.path("out/frame-000000.jpg")) == Data.bytes(at: jpeg))
+    }
+
+    @Test(arguments: ["$S $D/r.mkv", "$D/r.mkv $S"])
+    func `replay takes its two words in either order`(words: String) async throws {
+        let recorder = try place.framesocket(["record", place.socket, place.path("r.mkv"), "--once", "--quiet"])
+        _ = try await place.send(jpeg, "--wait", "30")
+        #expect(await recorder.ended().status == 0)
+        let receiver = try await place.receiver("--count", "1")
+        #expect(try await place.shell("$F replay \(words)").ended().status == 0)
+        #expect(await receiver.ended().status == 0)
+    }
+
+    @Test func `an interrupted demo leaves nothing behind`() async throws {
+        let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --seconds 1000")
+        try await demo.told("Every frame")
+        demo.send(.interrupt)
+        #expect(await demo.ended().status == 130)
+        #expect(try place.names() == [])
+    }
+}

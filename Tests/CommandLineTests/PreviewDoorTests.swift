@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Who gets in at `framesocket preview`, and who cannot keep others out.
+@Suite(.serialized) struct PreviewDoorTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// Runs a Python program, in which `port` is the page's.
+    private func python(_ program: String, _ port: Int) throws -> Program {
+        let file = try place.file("client.py", Array("import socket, sys, time\nport = \(port)\n\(program)".utf8))
+        return try place.start(Places.python, ["-B", file])
+    }
+
+    private static let request = #"b"GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n""#
+
+    private func site() async throws -> (program: Program, port: Int) {
+        let program = try place.framesocket(["preview", place.socket, "--http", "127.0.0.1:0", "--json"])
+        let event = try Event(try await program.lines(2)[1])
+        return (program, try #require(event["port"]))
+    }
+
+    @Test func `its owner may close the sending half of the connection`() async throws {
+        let site = try await site()
+        let client = try python(
+            """
+            s = socket.create_connection(("127.0.0.1", port))
+            s.sendall(\(Self.request)); s.shutdown(socket.SHUT_WR)
+            print(s.recv(100).split(b"\\r\\n")[0].decode())
+            """,
+            site.port
+        )
+        #expect(await client.ended().lines == ["HTTP/1.1 200 OK"])
+    }
+
+    @Test func `its owner may come over a socket of both families`() async throws {
+        guard try Data.bytes(at: "/proc/net/if_inet6").isEmpty == false else { return }
+        let site = try await site()
+        let client = try python(
+            """
+            s = socket.socket(socket.AF_INET6); s.connect(("::ffff:127.0.0.1", port))
+            s.sendall(\(Self.request))
+            print(s.recv(100).split(b"\\r\\n")[0].decode())
+            """,
+            site.port
+        )
+        #expect(await client.ended().lines == ["HTTP/1.1 200 OK"])
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can connect as somebody else"))
+    func `another user's slow connections keep nobody out`() async throws {
+        let site = try await site()
+        let others = try python(
+            """
+            # Imported before: the other user may not be able to read Python's own files.
+            import encodings.idna, os
+            os.setuid(65534)
+            held = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
+            for s in held:
+                try: s.sendall(b"GET / HT")
+                except OSError: pass
+            print("held", flush=True)
+            time.sleep(1000)
+            """,
+            site.port
+        )
+        _ = try await others.lines(1)
+        let own = try python(
+            """
+            s = socket.create_connection(("127.0.0.1", port), timeout=60)
+            s.sendall(\(Self.request))
+            print(s.recv(100).split(b"\\r\\n")[0].decode())
+            """,
+            site.port
+        )
+        #expect(await own.ended().lines == ["HTTP/1.1 200 OK"])
+        #expect(try await others.lines(1) == ["held"])
+    }
+
+    @Test func `a request that comes byte by byte has a deadline`() async throws {
+        let site = try await site()
+        let client = try python(
+            """
+            s = socket.create_connection(("127.0.0.1", port)); s.settimeout(0.5)
+            s.sendall(b"GET / HTTP/1.1\\r\\nHost: ")
+            while True:
+                try:
+                    s.sendall(b"x")
+                    if s.recv(1) == b"": break
+                except TimeoutError: continue
+                except OSError: break
+            print("closed")
+            """,
+            site.port
+        )
+        #expect(await client.ended().lines == ["closed"])
+    }
+}

@@ -1,0 +1,58 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    /// A system that gives too little: a sentence at the start, and no trap, no hang and no spinning.
+    @Suite(.serialized) struct ProcessLimitTests {
+        private let place: Workplace
+
+        init() throws {
+            place = try Workplace()
+        }
+
+        private static let commands = [
+            "receive $D/t", "send $D/t $X/jpeg/chelsea-420.jpg --wait 0.1", "preview $D/t --http 127.0.0.1:0",
+            "doctor $D/t",
+            "record $D/t $D/r.mkv", "demo --fixtures $X",
+        ]
+
+        @Test(arguments: commands, [4, 6, 8, 11, 14, 20, 26])
+        func `too few descriptors are exit 71 with a sentence`(command: String, limit: Int) async throws {
+            let ending = try await place.shell("ulimit -n \(limit); exec $F \(command)").ended()
+            #expect(ending.status == 71 && ending.errors.contains("ulimit -n"), "\(ending)")
+            #expect(try place.names() == [])
+        }
+
+        @Test(arguments: [30, 64])
+        func `the preview needs descriptors for its viewers`(limit: Int) async throws {
+            let ending = try await place.shell("ulimit -n \(limit); exec $F preview $D/t --http 127.0.0.1:0").ended()
+            #expect(ending.status == 71 && ending.errors.contains("ulimit -n"), "\(ending)")
+            #expect(try place.names() == [])
+        }
+
+        @Test func `a soft limit that is too low is raised`() async throws {
+            let ending = try await place.shell("ulimit -S -n 12; exec $F receive $S --timeout 0.1").ended()
+            #expect(ending.status == 75, "\(ending)")
+        }
+
+        @Test(arguments: Program.Signal.allCases)
+        func `with just enough descriptors everything works, signals too`(signal: Program.Signal) async throws {
+            let receiver = try place.shell("ulimit -n 30; exec $F receive $S --json")
+            _ = try await receiver.lines(1)
+            // More senders than descriptors: those that find no place are turned away, or wait.
+            let peers = try (0..<40).map { _ in try RawSocket.connected(to: place.socket) }
+            for peer in peers { peer.close() }
+            let sender = try place.shell("ulimit -n 30; $F send $S $X/jpeg/chelsea-420.jpg --wait 60")
+            #expect(await sender.ended().status == 0)
+            receiver.send(signal)
+            #expect(await receiver.ended().status == 130)
+        }
+
+        @Test(arguments: commands, [60_000, 100_000, 300_000])
+        func `too little address space is exit 71 with a sentence`(command: String, limit: Int) async throws {
+            let ending = try await place.shell("ulimit -v \(limit); exec $F \(command)").ended()
+            #expect(ending.status == 71 && ending.errors.contains("ulimit -v"), "\(ending)")
+            #expect(try place.names() == [])
+        }
+    }
+#endif

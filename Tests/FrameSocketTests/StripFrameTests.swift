@@ -115,7 +115,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `all rows change with the orientation or size of a frame`(isUpright: Bool) throws {
+    @Test(arguments: [false, true])
+    func `all rows change with the orientation or size of a frame`(isUpright: Bool) throws {
         let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testPicture(200, 320), with: .init()).jpeg)
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = isUpright
@@ -123,7 +124,8 @@ import Testing
         let first = frame(jpeg, BufferSize(width: 200, height: 320), connection())
         for (width, height) in [(200, 320), (199, 319), (200, 319)] {
             for orientation in [FrameOrientation.up, .right, .down, .left, .upMirrored] {
-                let frame = frame(like: first, size: BufferSize(width: width, height: height), orientation: orientation)
+                let size = BufferSize(width: width, height: height)
+                let frame = frame(like: first, size: size, orientation: orientation)
                 let decoded = try decoder.decodeChanges(frame)
                 #expect(decoded.changedRows == [0..<decoded.picture.height], "\(width)x\(height) \(orientation)")
                 #expect(try decoder.decodeChanges(frame).changedRows == [])

@@ -30,7 +30,7 @@
         }
 
         private let state = Locked(State())
-        private let expander = VideoRangeExpander()
+        private let copier = SampleCopier()
 
         /// Where the app listens; by default in the container of ``AppGroup/main``.
         open var socketPath: String? { AppGroup.main?.socketPath() }
@@ -107,13 +107,9 @@
         }
 
         private func send(pictureOf sample: CMSampleBuffer, to session: BroadcastSession) {
-            guard let buffer = CMSampleBufferGetImageBuffer(sample), var picture = try? PixelBuffer(buffer) else {
-                return
-            }
-            if CVPixelBufferGetPixelFormatType(buffer) == kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange {
-                guard let expanded = try? expander.expand(picture) else { return }
-                picture = expanded
-            }
+            guard let buffer = CMSampleBufferGetImageBuffer(sample), let lent = try? PixelBuffer(buffer),
+                let picture = try? copier.copy(lent, of: VideoColor(buffer))
+            else { return }
             session.send(picture, orientation: sample.orientation, timestamp: sample.presentationNanoseconds)
         }
 

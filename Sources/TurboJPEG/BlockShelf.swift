@@ -15,6 +15,7 @@ internal import Locking
 @safe final class BlockShelf: @unchecked Sendable {
     @safe private struct State {
         var idle: [MemoryBlock] = unsafe []
+        var idleBytes = 0
         var isOpen = true
         var allocatedCount = 0
         var recycledCount = 0
@@ -22,9 +23,11 @@ internal import Locking
 
     private let state = Locked(State())
     private let maximumIdle: Int
+    private let maximumIdleBytes: Int
 
-    init(maximumIdle: Int) {
+    init(maximumIdle: Int, maximumIdleBytes: Int = .max) {
         self.maximumIdle = max(0, maximumIdle)
+        self.maximumIdleBytes = maximumIdleBytes
     }
 
     deinit {
@@ -40,6 +43,7 @@ internal import Locking
                 return nil
             }
             state.recycledCount += 1
+            state.idleBytes -= byteCount
             return unsafe state.idle.remove(at: index)
         }
         if let recycled = unsafe recycled { return unsafe recycled }
@@ -50,21 +54,28 @@ internal import Locking
         return unsafe MemoryBlock(base: base, byteCount: byteCount)
     }
 
-    /// Keeps a block for the next use; where there is no place, the oldest one goes, so that a new size drives out the old.
+    /// Keeps a block for the next use; if there is no room, the oldest ones go, so that a new size drives out the old.
     func giveBack(_ block: MemoryBlock) {
-        let surplus: MemoryBlock? = unsafe state.withLock { state in
-            guard state.isOpen, maximumIdle > 0 else { return unsafe block }
+        let surplus: [MemoryBlock] = unsafe state.withLock { state in
+            var surplus: [MemoryBlock] = unsafe []
             unsafe state.idle.append(block)
-            return unsafe state.idle.count > maximumIdle ? state.idle.removeFirst() : nil
+            unsafe state.idleBytes += block.byteCount
+            while unsafe !state.isOpen || state.idle.count > maximumIdle || state.idleBytes > maximumIdleBytes {
+                guard let oldest = unsafe state.idle.first else { break }
+                unsafe state.idle.removeFirst()
+                unsafe state.idleBytes -= oldest.byteCount
+                unsafe surplus.append(oldest)
+            }
+            return unsafe surplus
         }
-        if let surplus = unsafe surplus { unsafe freeMemory(surplus.base, byteCount: surplus.byteCount) }
+        unsafe surplus.forEach { unsafe freeMemory($0.base, byteCount: $0.byteCount) }
     }
 
     /// Frees what waits, and from now on what comes back.
     func close() {
         let blocks: [MemoryBlock] = unsafe state.withLock { state in
             state.isOpen = false
-            defer { unsafe state.idle = [] }
+            defer { unsafe (state.idle, state.idleBytes) = ([], 0) }
             return unsafe state.idle
         }
         unsafe blocks.forEach { unsafe freeMemory($0.base, byteCount: $0.byteCount) }

@@ -56,12 +56,24 @@ internal import CTurboJPEG
     /// What went wrong in the last call, which read a JPEG.
     func decodingError(byteCount: Int) -> TurboJPEGError {
         guard failedByWarning else {
+            if libraryMessage?.contains(Self.samplingError) == true {
+                return error(
+                    .unsupported,
+                    """
+                    The JPEG of \(byteCount) bytes has components whose sizes have no name here; encode it as 4:4:4, 4:2:2, \
+                    4:2:0, 4:4:0, 4:1:1 or gray.
+                    """
+                )
+            }
             return error(.decodeFailed, "The JPEG of \(byteCount) bytes cannot be decoded.")
         }
         return libraryMessage?.hasPrefix(Self.endWarning) == true
             ? error(.truncated, "The JPEG of \(byteCount) bytes ends before its picture does.")
             : error(.corrupt, "The JPEG of \(byteCount) bytes is damaged.")
     }
+
+    /// How the library refuses sampling factors that have no name in it.
+    private static let samplingError = "Could not determine subsampling"
 
     /// How the library warns of an end that comes too early.
     private static let endWarning = "Premature end of JPEG file"

@@ -13,8 +13,8 @@ struct EncodedStrip: Sendable {
     private(set) var isChanged = true
     /// Why it could not be compressed.
     private(set) var failure: TurboJPEGError?
-    /// What stood before the data.
-    var header: [UInt8] = []
+    /// What stood before the data, until it was compared with that of the others; nil also if the data cannot be joined to any.
+    var header: StripHeader?
 
     private var hash: UInt64?
     private var probe: UInt64?
@@ -36,7 +36,7 @@ struct EncodedStrip: Sendable {
             let part = try image.rows(rows)
             isChanged = look(at: part, key: key)
             guard isChanged else { return }
-            try compress(part, with: encoder, isFirst: rows.lowerBound == 0, capacity: capacity, shelf: shelf)
+            try compress(part, with: encoder, capacity: capacity, shelf: shelf)
         } catch {
             isChanged = true
             failure = error
@@ -75,7 +75,6 @@ struct EncodedStrip: Sendable {
     private mutating func compress(
         _ part: PixelBuffer,
         with encoder: JPEGEncoder,
-        isFirst: Bool,
         capacity: Int,
         shelf: BlockShelf
     ) throws(TurboJPEGError) {
@@ -86,23 +85,10 @@ struct EncodedStrip: Sendable {
         let start = unsafe block.base.assumingMemoryBound(to: UInt8.self)
         let count = try unsafe encoder.encode(part, to: start, capacity: capacity)
         let jpeg = unsafe UnsafeBufferPointer(start: start, count: count)
-        guard let data = Self.startOfData(unsafe jpeg.span), data + 2 <= count else {
-            throw TurboJPEGError(.encodeFailed, "The library made a JPEG without a scan.")
-        }
+        header = unsafe StripHeader(of: jpeg)
+        guard let header else { return }
         // The end's marker does not belong to the data.
         bytes.removeAll(keepingCapacity: true)
-        unsafe bytes.append(contentsOf: jpeg[data..<(count - 2)])
-        if isFirst { header = unsafe Array(jpeg[..<data]) }
-    }
-
-    /// Where the compressed data begins in a JPEG of the library's own making, behind segments that follow each other.
-    private static func startOfData(_ jpeg: Span<UInt8>) -> Int? {
-        var index = 2
-        while index + 4 <= jpeg.count, jpeg[index] == 0xFF {
-            let end = index + 2 + (Int(jpeg[index + 2]) << 8 | Int(jpeg[index + 3]))
-            if jpeg[index + 1] == JPEGMarker.scan { return end }
-            index = end
-        }
-        return nil
+        unsafe bytes.append(contentsOf: jpeg[header.byteCount..<(count - 2)])
     }
 }

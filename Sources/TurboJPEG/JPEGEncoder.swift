@@ -113,7 +113,27 @@ public struct JPEGEncoder: Sendable {
         guard status == 0 else {
             throw handle.error(.encodeFailed, "The picture of \(image.width)x\(image.height) cannot be compressed.")
         }
+        try unsafe checkProcess(of: UnsafeBufferPointer(start: output, count: Int(byteCount)))
         return Int(byteCount)
+    }
+
+    /// Checks that the library wrote what was asked for: the process's environment can make it write other kinds of JPEGs,
+    /// which few receivers take.
+    private func checkProcess(of jpeg: UnsafeBufferPointer<UInt8>) throws(TurboJPEGError) {
+        var index = 2
+        while unsafe index + 4 <= jpeg.count && jpeg[index] == 0xFF {
+            let marker = unsafe jpeg[index + 1]
+            if JPEGMarker.sequentialFrames.contains(marker) { return }
+            guard marker != JPEGMarker.progressiveFrame, JPEGMarker.unsupportedFeature(marker) == nil else { break }
+            unsafe index += 2 + (Int(jpeg[index + 2]) << 8 | Int(jpeg[index + 3]))
+        }
+        throw TurboJPEGError(
+            .encodeFailed,
+            """
+            The JPEG library wrote no sequential JPEG with Huffman coding; unset TJ_PROGRESSIVE and TJ_ARITHMETIC in the \
+            environment of the process.
+            """
+        )
     }
 
     /// How the chroma of a picture in this format is subsampled in the end.

@@ -75,13 +75,18 @@ extension JPEGGate {
         }
         let (dc, ac) = (Int(selectors >> 4), Int(selectors & 15))
         let needsDC = selection.hasDC && !selection.isRefinement
-        let shortestDC = tables.shortestCode(dc: dc)
-        let shortestAC = tables.shortestCode(ac: ac)
+        let shortestDC = shortest(tables.shortestCode(dc: dc), dc)
+        let shortestAC = shortest(tables.shortestCode(ac: ac), ac)
         guard !needsDC || shortestDC != nil else { throw missing("Huffman table \(dc) for DC") }
         guard !selection.hasAC || shortestAC != nil else { throw missing("Huffman table \(ac) for AC") }
         // A code for the DC value, and one at least for the others: the end of the block. A progressive scan may end many
         // blocks with one code.
         return structure.isProgressive ? 0 : (shortestDC ?? 0) + (shortestAC ?? 0)
+    }
+
+    /// The length of a table's shortest code; the library uses the standard's typical tables in place of the first two.
+    private func shortest(_ code: Int?, _ id: Int) -> Int? {
+        code ?? (limits.acceptsMissingHuffmanTables && id < 2 ? JPEGTables.shortestStandardCode : nil)
     }
 
     private func missing(_ table: String) -> TurboJPEGError {

@@ -82,6 +82,8 @@ struct JPEGGate {
             guard index < jpeg.count else { break }
             let marker = jpeg[index]
             index += 1
+            // A marker without a meaning or a segment, for the private use of encoders.
+            if marker == JPEGMarker.temporary { continue }
             if marker != 0, !JPEGMarker.restarts.contains(marker) { return marker }
             guard toleratesDamage else { throw malformed("compressed data outside of a scan") }
         }

@@ -25,16 +25,23 @@ public struct JPEGLimits: Sendable, Hashable {
     /// Cameras put further pictures there.
     public var acceptsTrailingData = false
 
+    /// Whether a JPEG may use the standard's typical Huffman tables (ITU-T T.81, K.3) without defining any; no by default.
+    ///
+    /// The motion JPEG of webcams and of AVI files does.
+    public var acceptsMissingHuffmanTables = false
+
     /// The defaults, for JPEGs that come from somebody else.
     public init() {}
 
-    /// For files that the user has chosen: as the defaults, but with up to 100 progressive scans and with trailing data.
+    /// For files that the user has chosen: as the defaults, but with up to 100 progressive scans, with trailing data, and without
+    /// Huffman tables.
     ///
     /// The progressive JPEGs of common programs have about ten scans.
     public static let ownFiles = {
         var limits = JPEGLimits()
         limits.maximumProgressiveScans = 100
         limits.acceptsTrailingData = true
+        limits.acceptsMissingHuffmanTables = true
         return limits
     }()
 
@@ -44,6 +51,7 @@ public struct JPEGLimits: Sendable, Hashable {
         limits.maximumDimension = PixelLayout.maximumDimension
         limits.maximumPixels = .max
         limits.maximumProgressiveScans = .max
+        limits.acceptsMissingHuffmanTables = true
         return limits
     }()
 }

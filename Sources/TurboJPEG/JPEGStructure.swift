@@ -55,6 +55,7 @@ struct JPEGStructure: Sendable, Equatable {
 
 /// The second bytes of markers.
 enum JPEGMarker {
+    static let temporary: UInt8 = 0x01
     static let start: UInt8 = 0xD8
     static let end: UInt8 = 0xD9
     static let scan: UInt8 = 0xDA

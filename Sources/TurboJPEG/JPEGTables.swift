@@ -2,8 +2,8 @@
 struct JPEGTables: Sendable {
     private var quantization: UInt8 = 0
     /// The length of each Huffman table's shortest code, 1 to 16; 0 where there is no such table.
-    private var shortestDC: InlineArray<4, UInt8> = .init(repeating: 0)
-    private var shortestAC: InlineArray<4, UInt8> = .init(repeating: 0)
+    private var shortestDC: SIMD4<UInt8> = .zero
+    private var shortestAC: SIMD4<UInt8> = .zero
 
     func hasQuantization(_ id: Int) -> Bool {
         id < 8 && quantization & 1 << UInt8(truncatingIfNeeded: id) != 0
@@ -15,28 +15,30 @@ struct JPEGTables: Sendable {
     /// The same of a table for AC coefficients.
     func shortestCode(ac id: Int) -> Int? { Self.shortest(id, in: shortestAC) }
 
-    private static func shortest(_ id: Int, in lengths: InlineArray<4, UInt8>) -> Int? {
-        guard lengths.indices.contains(id), lengths[id] > 0 else { return nil }
+    private static func shortest(_ id: Int, in lengths: SIMD4<UInt8>) -> Int? {
+        guard 0..<4 ~= id, lengths[id] > 0 else { return nil }
         return Int(lengths[id])
     }
 
-    /// Takes the tables of a DQT segment; false where it is not one.
+    /// The length of the shortest code in each of the standard's typical Huffman tables (ITU-T T.81, K.3), for luma and chroma.
+    static let shortestStandardCode = 2
+
+    /// Takes the tables of a DQT segment, which may have none; false if it is not one.
     mutating func takeQuantization(_ bytes: Span<UInt8>, _ content: Range<Int>) -> Bool {
         var index = content.lowerBound
-        repeat {
-            guard index < content.upperBound else { return false }
+        while index < content.upperBound {
             let (precision, id) = (bytes[index] >> 4, bytes[index] & 15)
             guard precision <= 1, id <= 3 else { return false }
             index += 1 + 64 * (Int(precision) + 1)
             quantization |= 1 << id
-        } while index < content.upperBound
+        }
         return index == content.upperBound
     }
 
-    /// Takes the tables of a DHT segment; false where it is not one, or where a table has more codes than there can be.
+    /// Takes the tables of a DHT segment, which may have none; false if it is not one, or a table has more codes than it can.
     mutating func takeHuffman(_ bytes: Span<UInt8>, _ content: Range<Int>) -> Bool {
         var index = content.lowerBound
-        repeat {
+        while index < content.upperBound {
             guard index + 17 <= content.upperBound else { return false }
             let (kind, id) = (bytes[index] >> 4, Int(bytes[index] & 15))
             guard kind <= 1, id <= 3 else { return false }
@@ -51,7 +53,7 @@ struct JPEGTables: Sendable {
             guard 1...256 ~= codes, space <= 1 << 16 else { return false }
             if kind == 0 { shortestDC[id] = shortest } else { shortestAC[id] = shortest }
             index += 17 + codes
-        } while index < content.upperBound
+        }
         return index == content.upperBound
     }
 }

@@ -46,7 +46,7 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
     /// - Parameters:
     ///   - jpeg: A JPEG.
     ///   - edges: What becomes of partial blocks; `keep` by default.
-    ///   - limits: What the JPEG may be. The library needs up to six bytes a pixel.
+    ///   - limits: What the JPEG may be. The library needs up to twelve bytes a pixel.
     /// - Returns: The new JPEG.
     /// - Throws: `transformFailed` where the library refuses, as it does with `perfect` and partial blocks; `unsupported`
     ///   where a `4:1:1` picture should swap its sides; for what is wrong with the JPEG, what `JPEGDecoder.decode` throws.

@@ -13,6 +13,11 @@ public final class PixelBufferPool: Sendable {
         shelf = BlockShelf(maximumIdle: maximumIdle)
     }
 
+    /// A pool that keeps at most so many pictures' memory in waiting, and at most so many bytes of it.
+    init(maximumIdle: Int, maximumIdleBytes: Int) {
+        shelf = BlockShelf(maximumIdle: maximumIdle, maximumIdleBytes: maximumIdleBytes)
+    }
+
     deinit {
         shelf.close()
     }

@@ -8,17 +8,23 @@ struct StandingFrame: Sendable {
     private(set) var canvases: [StripCanvas] = []
     /// The canvas that was handed out last.
     private(set) var current = 0
+    /// Memory for what is decoded aside; it goes when the size changes.
+    private(set) var scratch: PixelBufferPool
 
     init(_ intervals: RestartIntervals, of jpeg: Span<UInt8>, as format: PixelFormat) {
         self.jpeg = Array(copying: jpeg)
         self.format = format
         self.intervals = intervals
         isVerified = [Bool](repeating: false, count: intervals.layout.count)
+        let structure = intervals.structure
+        scratch = PixelBufferPool(maximumIdle: .max, maximumIdleBytes: 4 * structure.width * structure.height)
     }
 
     private init(following frame: StandingFrame, _ intervals: RestartIntervals, of jpeg: Span<UInt8>) {
         self.init(intervals, of: jpeg, as: frame.format)
-        (canvases, current) = (frame.canvases, frame.current)
+        let (old, new) = (frame.intervals.structure, intervals.structure)
+        guard old.width == new.width, old.height == new.height else { return }
+        (canvases, current, scratch) = (frame.canvases, frame.current, frame.scratch)
     }
 
     /// The picture that was handed out last.
@@ -42,8 +48,6 @@ struct StandingFrame: Sendable {
         }
         var frame = StandingFrame(following: self, next, of: other)
         for index in changed.indices { frame.isVerified[index] = isComparable && isVerified[index] && !changed[index] }
-        let keepsCanvases = old.structure.width == new.structure.width && old.structure.height == new.structure.height
-        if !keepsCanvases { frame.canvases = [] }
         for index in frame.canvases.indices {
             let stale = frame.canvases[index].isStale
             frame.canvases[index].isStale = isComparable ? zip(stale, changed).map { $0 || $1 } : changed

@@ -8,15 +8,15 @@ internal import Locking
 ///     let strips = StripDecoder()
 ///     let (picture, changes) = try strips.decode(jpeg.span, as: .bgra)
 ///
-/// It keeps the latest JPEG and its picture, and a second picture where the one before is still held when the next one comes: a
-/// picture that was handed out does not change. One decoder is for the JPEGs of one sender; where several threads decode at once, one of
+/// It keeps the latest JPEG and its picture, a second picture if the one before is still held when the next one comes, as a
+/// picture that was handed out does not change, and at most as much memory again as one picture takes for what is decoded
+/// aside. All of it goes with ``forget()`` and when the size or format changes. One decoder is for the JPEGs of one sender; where several threads decode at once, one of
 /// them does it in strips.
 public final class StripDecoder: Sendable {
     /// Decodes what is no strip, and says how.
     public let decoder: JPEGDecoder
 
     private let threads: Int
-    private let scratch: PixelBufferPool
     private let place = Locked(Place())
 
     /// Where the latest frame waits for the next one; it is away while that is decoded.
@@ -25,6 +25,8 @@ public final class StripDecoder: Sendable {
         var isInUse = false
         /// Whether a JPEG was decoded as a whole meanwhile: the next one follows that, and not the frame.
         var wasPassed = false
+        /// Whether the frame is to be given up when it comes back.
+        var isForgotten = false
     }
 
     /// A decoder that has seen no JPEG.
@@ -35,8 +37,7 @@ public final class StripDecoder: Sendable {
     ///     each core.
     public init(decoder: JPEGDecoder = JPEGDecoder(), maximumThreads: Int? = nil) {
         self.decoder = decoder
-        threads = max(1, maximumThreads ?? StripWork.coreCount)
-        scratch = PixelBufferPool(maximumIdle: threads + 2)
+        threads = max(1, maximumThreads ?? Cores.count)
     }
 
     /// Decodes to a picture of the decoder's pool.
@@ -70,7 +71,8 @@ public final class StripDecoder: Sendable {
         // Whatever goes wrong, the next JPEG is decoded as a whole.
         defer {
             place.withLock { place in
-                place.isInUse = false
+                if place.isForgotten { frame = nil }
+                (place.isInUse, place.isForgotten) = (false, false)
                 swap(&frame, &place.frame)
             }
         }
@@ -90,9 +92,13 @@ public final class StripDecoder: Sendable {
         return try decodeWhole(jpeg, as: format)
     }
 
-    /// Gives up what was kept.
+    /// Gives up what was kept, and its memory; what is being decoded is given up when that is done.
     public func forget() {
-        place.withLock { $0.frame = nil }
+        // Released behind the lock.
+        _ = place.withLock { place in
+            place.isForgotten = place.isInUse
+            return place.frame.take()
+        }
     }
 
     private func decodeWhole(
@@ -129,7 +135,7 @@ public final class StripDecoder: Sendable {
             threads: threads,
             isHasty: 2 * changed.count { $0 } > layout.count
         )
-        try run(plan.jobs, intervals, of: jpeg, into: canvas)
+        try run(plan, intervals, of: jpeg, into: canvas, scratch: frame.scratch)
         frame.settle(unverified: plan.unverified)
         standing = frame
 
@@ -145,17 +151,18 @@ public final class StripDecoder: Sendable {
 
     /// Decodes what a plan says to a canvas that nobody else looks at.
     private func run(
-        _ jobs: [StripJob],
+        _ plan: StripPlan,
         _ intervals: RestartIntervals,
         of jpeg: Span<UInt8>,
-        into canvas: PixelBuffer
+        into canvas: PixelBuffer,
+        scratch: PixelBufferPool
     ) throws(TurboJPEGError) {
-        var jobs = jobs
+        var jobs = plan.jobs
         unsafe jpeg.withUnsafeBufferPointer { bytes in
             // The bytes outlive the threads that read them here.
             nonisolated(unsafe) let bytes = unsafe bytes
-            StripWork.forEach(&jobs, threads: threads) { job in
-                unsafe run(&job, intervals, of: bytes.span, into: canvas)
+            StripWork.forEach(&jobs, threads: plan.threads) { job in
+                unsafe run(&job, intervals, of: bytes.span, into: canvas, scratch: scratch)
             }
         }
         for job in jobs {
@@ -171,12 +178,13 @@ public final class StripDecoder: Sendable {
         _ job: inout StripJob,
         _ intervals: RestartIntervals,
         of jpeg: Span<UInt8>,
-        into canvas: PixelBuffer
+        into canvas: PixelBuffer,
+        scratch: PixelBufferPool
     ) {
         do throws(TurboJPEGError) {
             let strips = intervals.wrap(job.strips, of: jpeg, isExactEnd: job.isExactEnd)
             guard job.place == .canvas else {
-                let picture = try decodeAside(strips, job, intervals, like: canvas)
+                let picture = try decodeAside(strips, job, intervals, like: canvas, scratch: scratch)
                 if job.place == .seam {
                     job.scratch = picture
                 } else {
@@ -195,7 +203,8 @@ public final class StripDecoder: Sendable {
         _ jpeg: [UInt8],
         _ job: StripJob,
         _ intervals: RestartIntervals,
-        like canvas: PixelBuffer
+        like canvas: PixelBuffer,
+        scratch: PixelBufferPool
     ) throws(TurboJPEGError) -> PixelBuffer {
         // Few heights come back more often than many.
         var capacity = 2

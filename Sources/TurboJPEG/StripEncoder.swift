@@ -25,7 +25,7 @@ public final class StripEncoder: Sendable {
     ///     each core.
     public init(height: StripHeight = .automatic, maximumThreads: Int? = nil) {
         self.height = height
-        threads = max(1, maximumThreads ?? StripWork.coreCount)
+        threads = max(1, maximumThreads ?? Cores.count)
     }
 
     /// Appends the JPEG of a picture to an output of the caller's.
@@ -47,7 +47,10 @@ public final class StripEncoder: Sendable {
             throw .outputTooSmall(image, needed: needed, available: output.freeCapacity)
         }
         return try session.withLock { session throws(TurboJPEGError) in
-            let changes = try update(&session, image, encoder)
+            guard let changes = try update(&session, image, encoder) else {
+                try encoder.encode(image, into: &output)
+                return .whole(image)
+            }
             guard session.byteCount <= output.freeCapacity else {
                 throw .outputTooSmall(image, needed: session.byteCount, available: output.freeCapacity)
             }
@@ -73,7 +76,9 @@ public final class StripEncoder: Sendable {
         with encoder: JPEGEncoder
     ) throws(TurboJPEGError) -> (jpeg: [UInt8], changes: StripChanges) {
         try session.withLock { session throws(TurboJPEGError) in
-            let changes = try update(&session, image, encoder)
+            guard let changes = try update(&session, image, encoder) else {
+                return (try encoder.encode(image), .whole(image))
+            }
             var jpeg: [UInt8] = []
             jpeg.reserveCapacity(session.byteCount)
             session.write { bytes in
@@ -88,15 +93,17 @@ public final class StripEncoder: Sendable {
         session.withLock { $0 = StripSession() }
     }
 
-    /// Compresses what has changed.
+    /// Compresses what has changed; nil if the image is to be compressed as a whole.
     private func update(
         _ session: inout StripSession,
         _ image: PixelBuffer,
         _ encoder: JPEGEncoder
-    ) throws(TurboJPEGError) -> StripChanges {
+    ) throws(TurboJPEGError) -> StripChanges? {
         do throws(TurboJPEGError) {
             try session.prepare(for: image, encoder, height, threads: threads)
-            return try session.update(image, encoder, key: key, threads: threads)
+            let changes = try session.update(image, encoder, key: key, threads: threads)
+            if changes == nil { session = StripSession() }
+            return changes
         } catch {
             session = StripSession()
             throw error

@@ -7,8 +7,10 @@ struct StripPlan {
     /// The strips of which that is not seen, because it would take too long for a picture that changes all over.
     private(set) var unverified: Range<Int> = 0..<0
 
+    /// How many threads are worth their seams.
+    let threads: Int
+
     private let layout: StripLayout
-    private let threads: Int
     private let isHasty: Bool
 
     /// A plan for some strips, in ascending order.
@@ -20,7 +22,7 @@ struct StripPlan {
     ///   - isHasty: Whether some may be left unverified.
     init(for runs: [Range<Int>], of layout: StripLayout, threads: Int, isHasty: Bool) {
         self.layout = layout
-        self.threads = threads
+        self.threads = Self.threads(for: runs.reduce(0) { $0 + $1.count }, maximum: threads)
         self.isHasty = isHasty
         for run in runs {
             if 2 * run.count > layout.count { addLarge(run) } else { addSmall(run) }
@@ -34,9 +36,17 @@ struct StripPlan {
         jobs[jobs.count - 1].isExactEnd = true
     }
 
+    /// How many threads some strips are divided among.
+    ///
+    /// Two strips are decoded twice at each seam: a piece has so many strips that it does not show, but that two threads share
+    /// what one would be busy with for a while.
+    static func threads(for strips: Int, maximum: Int) -> Int {
+        min(maximum, strips < 16 ? 1 : max(2, strips / 24))
+    }
+
     /// Decodes strips with their neighbours, and copies what is wanted of it.
     private mutating func addSmall(_ run: Range<Int>) {
-        for piece in run.divided(by: min(threads, run.count / 8)) {
+        for piece in run.divided(by: Self.threads(for: run.count, maximum: threads)) {
             let strips = max(0, piece.lowerBound - 1)..<min(layout.count, piece.upperBound + 1)
             var rows = layout.rows(of: piece)
             // The rows beside the run look over the edge as well.
@@ -52,7 +62,7 @@ struct StripPlan {
 
     /// Decodes strips to their place without copying, and the seams between them once more.
     private mutating func addLarge(_ run: Range<Int>) {
-        let pieces = run.divided(by: threads)
+        let pieces = run.divided(by: Self.threads(for: run.count, maximum: threads))
         for piece in pieces {
             var job = StripJob(strips: piece, rows: layout.rows(of: piece), place: .canvas)
             if isHasty, piece.upperBound == layout.count {

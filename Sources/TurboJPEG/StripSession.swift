@@ -15,10 +15,12 @@ struct StripSession: Sendable {
     private var strips: [EncodedStrip] = []
     /// All that stands before the compressed data.
     private var header: [UInt8] = []
+    /// What stood before the data of every strip, when that was compressed.
+    private var stripHeader: StripHeader?
     private var pace = StripPace()
 
     /// The memory that strips are compressed into before they are kept.
-    private let shelf = BlockShelf(maximumIdle: StripWork.coreCount)
+    private let shelf = BlockShelf(maximumIdle: Cores.count)
 
     /// The bytes of the JPEG: header, strips, a marker of two bytes behind each.
     var byteCount: Int {
@@ -62,13 +64,15 @@ struct StripSession: Sendable {
     }
 
     /// Compresses the strips whose pixels differ from those that were compressed before.
+    ///
+    /// - Returns: The changes; nil if the strips cannot be joined to one JPEG.
     mutating func update(
         _ image: PixelBuffer,
         _ encoder: JPEGEncoder,
         key: PictureHash.Key,
         threads: Int
-    ) throws(TurboJPEGError) -> StripChanges {
-        guard let layout else { return StripChanges(rows: [], stripCount: 0, codedCount: 0) }
+    ) throws(TurboJPEGError) -> StripChanges? {
+        guard let layout else { return nil }
         let height = min(layout.stripHeight, image.height)
         let capacity = try encoder.maximumByteCount(width: image.width, height: height)
         let shelf = shelf
@@ -82,27 +86,22 @@ struct StripSession: Sendable {
             rows.appendJoining(strip.rows)
             changed += 1
         }
-        if header.isEmpty { try makeHeader(layout) }
+        guard hasEqualHeaders() else { return nil }
+        if header.isEmpty, let stripHeader { header = stripHeader.bytes(of: layout) }
         pace.note(changed: changed, of: strips.count)
         return StripChanges(rows: rows, stripCount: strips.count, codedCount: changed)
     }
 
-    /// Makes the header of all from that of the first strip: with the height of the picture, and the interval.
-    private mutating func makeHeader(_ layout: StripLayout) throws(TurboJPEGError) {
-        guard let first = strips.first?.header else { return }
-        let structure = try JPEGGate.structure(of: first.span, limits: .any, extent: .header)
-        guard let scan = structure.scans.first?.header.lowerBound else { return }
-        header = first
-        let place = structure.frameHeader.lowerBound + 5
-        header[place] = UInt8(truncatingIfNeeded: layout.height >> 8)
-        header[place + 1] = UInt8(truncatingIfNeeded: layout.height)
-        if layout.count > 1 {
-            let (high, low) = (
-                UInt8(truncatingIfNeeded: layout.interval >> 8), UInt8(truncatingIfNeeded: layout.interval)
-            )
-            header.insert(contentsOf: [0xFF, JPEGMarker.restartInterval, 0, 4, high, low], at: scan)
+    /// Whether what was compressed now has the header of all strips: their data follow the tables that stand there.
+    ///
+    /// They may differ if the process's environment tells the library to optimize its tables (`TJ_OPTIMIZE`).
+    private mutating func hasEqualHeaders() -> Bool {
+        for index in strips.indices where strips[index].isChanged {
+            guard let found = strips[index].header.take() else { return false }
+            if let stripHeader, found != stripHeader { return false }
+            stripHeader = found
         }
-        for index in strips.indices { strips[index].header = [] }
+        return true
     }
 
     /// Hands out the bytes of the JPEG, from the first to the last.

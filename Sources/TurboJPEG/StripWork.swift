@@ -1,19 +1,8 @@
 internal import Dispatch
 internal import Synchronization
 
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#elseif canImport(Darwin)
-    internal import Darwin
-#endif
-
 /// Work on the parts of a picture, on the cores there are.
 enum StripWork {
-    /// How many cores there are, as the system said when it was first asked.
-    static let coreCount = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-
     /// Calls the body for each item, on at most so many threads, the caller's among them, and returns when all are done.
     ///
     /// Each thread takes the next item that nobody has taken, so that one that comes late holds nobody up.

@@ -25,6 +25,14 @@ open class CVBuffer {
         for plane in planes { plane.memory.deallocate() }
     }
 
+    /// What is attached to it.
+    public var attachments: [CFString: CFTypeRef] = [:]
+
+    /// Draws the next picture into its memory, as a source does that has few buffers, locked or not.
+    public func redraw() {
+        for plane in planes { plane.memory.initializeMemory(as: UInt8.self, repeating: 0x55) }
+    }
+
     /// How often it is locked now.
     public var locks: Int { lockCount.load(ordering: .acquiring) }
 
@@ -87,3 +95,13 @@ public func CVPixelBufferGetBaseAddressOfPlane(_ buffer: CVPixelBuffer, _ plane:
 public func CVPixelBufferGetBytesPerRowOfPlane(_ buffer: CVPixelBuffer, _ plane: Int) -> Int {
     buffer.planes[plane].bytesPerRow
 }
+
+public typealias CVAttachmentMode = UInt32
+public var kCVImageBufferYCbCrMatrixKey: CFString { "CVImageBufferYCbCrMatrix" }
+public var kCVImageBufferYCbCrMatrix_ITU_R_709_2: CFString { "ITU_R_709_2" }
+
+public func CVBufferCopyAttachment(
+    _ buffer: CVBuffer,
+    _ key: CFString,
+    _ mode: UnsafeMutablePointer<CVAttachmentMode>?
+) -> CFTypeRef? { buffer.attachments[key] }

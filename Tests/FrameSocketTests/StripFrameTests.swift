@@ -16,6 +16,12 @@ import Testing
         return frame
     }
 
+    /// Another frame with the same JPEG.
+    private func frame(like frame: Frame, size: BufferSize, orientation: FrameOrientation) -> Frame {
+        let head = FrameHead(contentLength: frame.jpeg.count, bufferSize: size, orientation: orientation)
+        return Frame(jpeg: frame.jpeg, head: head, index: 0, receivedAt: 0, transferTime: 0, tally: frame.tally)
+    }
+
     private func connection() -> DecodingTally { DecodingTally(limit: 100) {} }
 
     private func whole(_ jpeg: FrameBytes, as format: PixelFormat) throws -> PixelBuffer {
@@ -71,11 +77,13 @@ import Testing
         weak var kept: StripDecoder?
         do {
             let first = connection()
-            kept = decoders.decoder(for: first, as: .bgra) { StripDecoder() }
-            #expect(decoders.decoder(for: first, as: .bgra) { StripDecoder() } === kept)
+            let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), first)
+            kept = decoders.decoder(for: frame, as: .bgra) { StripDecoder() }
+            #expect(decoders.decoder(for: frame, as: .bgra) { StripDecoder() } === kept)
             #expect(kept != nil)
         }
-        #expect(decoders.decoder(for: next, as: .bgra) { StripDecoder() } != nil)
+        let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), next)
+        #expect(decoders.decoder(for: frame, as: .bgra) { StripDecoder() } != nil)
         #expect(kept == nil)
     }
 
@@ -104,6 +112,55 @@ import Testing
             frame = Frame(jpeg: jpeg, head: head, index: 0, receivedAt: 0, transferTime: 0, tally: connection)
             let decoded = try upright.decodeChanges(frame)
             #expect(decoded.picture.hasSamePixels(as: turned) && decoded.changedRows == changed)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `all rows change with the orientation or size of a frame`(isUpright: Bool) throws {
+        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testPicture(200, 320), with: .init()).jpeg)
+        var configuration = FrameDecoder.Configuration()
+        configuration.isUpright = isUpright
+        let decoder = FrameDecoder(configuration: configuration)
+        let first = frame(jpeg, BufferSize(width: 200, height: 320), connection())
+        for (width, height) in [(200, 320), (199, 319), (200, 319)] {
+            for orientation in [FrameOrientation.up, .right, .down, .left, .upMirrored] {
+                let size = BufferSize(width: width, height: height)
+                let frame = frame(like: first, size: size, orientation: orientation)
+                let decoded = try decoder.decodeChanges(frame)
+                #expect(decoded.changedRows == [0..<decoded.picture.height], "\(width)x\(height) \(orientation)")
+                #expect(try decoder.decodeChanges(frame).changedRows == [])
+            }
+        }
+        // What was decoded in another size is not what the next image is compared with.
+        _ = try decoder.decodeChanges(first)
+        _ = try decoder.decodeChanges(first, scale: .half)
+        #expect(try decoder.decodeChanges(first).changedRows == [0..<320])
+    }
+
+    @Test func `readers that share a decoder are each told what changed since their own last image`() async throws {
+        let decoder = FrameDecoder()
+        let fanOut = FrameFanOut()
+        let connection = connection()
+        let encoder = FrameEncoder()
+        var picture = try testPicture(200, 640, as: .bgra)
+        var readers = [fanOut.reader(), fanOut.reader()].map { $0.makeAsyncIterator() }
+        for step in 0..<4 {
+            try picture.withMutableRow(100 * step + 8) { $0[8] ^= 0xFF }
+            let sent = try encoder.encode(.pixels(picture), Self.up, .init())
+            fanOut.publish(frame(sent.jpeg, sent.bufferSize, connection))
+            var rows: [[Range<Int>]] = []
+            for index in readers.indices {
+                // The second reader comes for every other frame.
+                guard index == 0 || step % 2 == 1 else { continue }
+                let frame = try #require(try await readers[index].next())
+                rows.append(try decoder.decodeChanges(frame).changedRows)
+            }
+            switch step {
+            case 0: #expect(rows == [[0..<640]])
+            case 1: #expect(rows == [[95..<113], [0..<640]])
+            case 2: #expect(rows == [[207..<225]])
+            default: #expect(rows == [[303..<321], [207..<225, 303..<321]])
+            }
         }
     }
 

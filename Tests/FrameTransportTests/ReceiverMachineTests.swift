@@ -142,6 +142,19 @@ import Testing
         #expect(rig.frames.count == 4)
     }
 
+    @Test func `audio does not wait for the room of frames that were read ahead`() {
+        var rig = ReceiverRig {
+            $0.allowance = 2000
+            $0.hello = ControlHello(wants: [.pictures, .audio])
+        }
+        rig.room = 1
+        rig.arrive(message(body(1, count: 800)))
+        rig.room = 0
+        rig.machine.send(.hello(ControlHello(wants: .audio)))
+        rig.arrive(otherMessage(audioFields, body: 200))
+        #expect(rig.frames.count == 1 && rig.audio.count == 1)
+    }
+
     // MARK: Tokens
 
     @Test func `bytes behind the token are read without a further report`() {

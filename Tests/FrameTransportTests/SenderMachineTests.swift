@@ -118,6 +118,21 @@ import Testing
         #expect(bench.states == [.started, .connected, .closed])
     }
 
+    /// - Parameter room: how many bytes the socket takes at first beyond the answer to the hello.
+    @Test(arguments: [-100, -10, 0, 10])
+    func `a stop read together with other requests is answered before the sending direction ends`(room: Int) {
+        let bench = SenderBench.open()
+        bench.room = max(0, SenderStatus(state: .live).encoded().count + room)
+        bench.receive(.bytes(Self.hello.encoded() + ControlRequest.stop(.callEnded).encoded()))
+        #expect(!bench.isShutDown)
+        bench.makeRoom(.max / 2)
+        let last = SenderStatus(state: .stopped(.callEnded)).encoded()
+        #expect(Array(bench.output.suffix(last.count)) == last)
+        #expect(bench.isShutDown && bench.ends.isEmpty)
+        bench.receive(.end)
+        #expect(bench.ends == [.closedByPeer(.callEnded)])
+    }
+
     @Test func `a pause is answered behind the frame under way, and nothing follows until the resume`() throws {
         let bench = SenderBench.open()
         bench.receive(Self.hello)

@@ -105,7 +105,6 @@ import Foundation
                 case ("--seeds", let number?): options.seeds = Int(clamping: number)
                 case ("--first", let number?): options.first = number
                 case ("--replay", let number?): options.replay = number
-                case ("--jobs", _): break
                 case ("--only", _): options.promise = value
                 default: return nil
                 }

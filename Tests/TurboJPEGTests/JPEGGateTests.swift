@@ -98,6 +98,52 @@ import TurboJPEG
         #expect(try JPEGDecoder().decode(bytes: jpeg, as: .bgra).hasSamePixels(as: expected))
     }
 
+    private static func refusal(of jpeg: [UInt8], by decoder: JPEGDecoder) -> TurboJPEGError.Code? {
+        errorCode { () throws(TurboJPEGError) in _ = try decoder.decode(bytes: jpeg, as: .bgra) }
+    }
+
+    /// JPEGs that common programs write, and that others of this kind decode.
+    @Test(arguments: ChromaSubsampling.allCases) func `a JPEG without Huffman tables is decoded if that is allowed`(
+        subsampling: ChromaSubsampling
+    ) throws {
+        // The library encodes with the typical tables, so that leaving them out changes nothing.
+        let jpeg = try JPEGEncoder(quality: 80, subsampling: subsampling).encode(testPicture(75, 51))
+        let bare = HandmadeJPEG.repeating(0xC4, times: 0, in: jpeg)
+        #expect(bare.count < jpeg.count - 20)
+        #expect(Self.refusal(of: bare, by: JPEGDecoder()) == .missingTable)
+        var decoder = JPEGDecoder()
+        decoder.limits.acceptsMissingHuffmanTables = true
+        let expected = try decoder.decode(bytes: jpeg, as: .bgra)
+        #expect(try decoder.decode(bytes: bare, as: .bgra).hasSamePixels(as: expected))
+        #expect(try JPEGHeader(inspecting: bare.span).subsampling == subsampling)
+        // Table 2 is none of the typical ones.
+        var other = bare
+        if let scan = other.firstIndex(ofMarker: 0xDA, from: 2) { other[scan + 6] = 0x22 }
+        #expect(Self.refusal(of: other, by: decoder) == .missingTable)
+    }
+
+    @Test(arguments: [
+        HandmadeJPEG.segment(0xC4, []), HandmadeJPEG.segment(0xDB, []), [0xFF, 0x01], [0xFF, 0xFF, 0xFF, 0x01],
+    ])
+    func `what means nothing before a segment is skipped`(bytes: [UInt8]) throws {
+        let jpeg = try JPEGEncoder(quality: 80).encode(testPicture(75, 51))
+        let expected = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
+        for marker in [0xDB, 0xC0, 0xC4, 0xDA] as [UInt8] {
+            let longer = HandmadeJPEG.inserting(bytes, before: marker, in: jpeg)
+            #expect(longer.count == jpeg.count + bytes.count)
+            #expect(try JPEGDecoder().decode(bytes: longer, as: .bgra).hasSamePixels(as: expected))
+        }
+    }
+
+    @Test(arguments: [0x42, 0x14, 0x31, 0x24] as [UInt8])
+    func `sampling factors that have no name are unsupported`(sampling: UInt8) {
+        let header = HandmadeJPEG.header(width: 64, height: 64, components: [(1, sampling), (2, 0x11), (3, 0x11)])
+        let jpeg = header + [UInt8](repeating: 0, count: 400) + [0xFF, 0xD9]
+        let decoding = #expect(throws: TurboJPEGError.self) { try JPEGDecoder().decode(bytes: jpeg, as: .bgra) }
+        let inspecting = #expect(throws: TurboJPEGError.self) { try JPEGHeader(inspecting: jpeg.span) }
+        #expect(decoding?.code == .unsupported && inspecting?.code == .unsupported)
+    }
+
     @Test func `J15: an orientation in the JPEG is not heeded`() throws {
         // Big-endian TIFF with a single entry: orientation 6.
         let exif =

@@ -4,7 +4,7 @@ internal import TurboJPEG
 
 /// Hashes what frames show, with a key of its own.
 ///
-/// Whoever does not know the key cannot make two frames with the same hash; by chance one pair in 2^64 has it.
+/// By chance two different frames have the same hash; see `PictureHash`.
 struct FrameDigester: Sendable {
     private let key = PictureHash.Key()
 

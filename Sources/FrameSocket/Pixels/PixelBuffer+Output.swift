@@ -26,9 +26,6 @@ extension PixelBuffer {
             return try cropped(toWidth: plan.part.width, height: plan.part.height)
                 .scaled(toWidth: plan.scaled.width, height: plan.scaled.height, pool: pool)
         }
-        if plan.part.width != plan.scaled.width || plan.part.height != plan.scaled.height {
-            try checkScalable(toWidth: plan.scaled.width, height: plan.scaled.height)
-        }
         var canvas = try pool.buffer(width: plan.canvas.width, height: plan.canvas.height, format: format)
         try unsafe canvas.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
             unsafe withUnsafePlanes { sources in

@@ -9,18 +9,17 @@ extension PixelBuffer {
     /// returned as it is, without a copy.
     ///
     /// - Parameters:
-    ///   - width: the new width in pixels, from 1 to 32,767.
-    ///   - height: the new height in pixels, from 1 to 32,767.
+    ///   - width: the new width in pixels, from 1 to 65,500.
+    ///   - height: the new height in pixels, from 1 to 65,500.
     ///   - pool: where the memory of the result comes from.
     /// - Returns: the scaled picture, in the same format.
-    /// - Throws: `invalidSize`, also where a side of this picture is over 32,767; `allocationFailed`.
+    /// - Throws: `invalidSize` or `allocationFailed`.
     public func scaled(
         toWidth width: Int,
         height: Int,
         pool: PixelBufferPool = PixelBufferPool()
     ) throws(TurboJPEGError) -> PixelBuffer {
         guard (width, height) != (self.width, self.height) else { return self }
-        try checkScalable(toWidth: width, height: height)
         var result = try pool.buffer(width: width, height: height, format: format)
         try unsafe result.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
             unsafe withUnsafePlanes { sources in
@@ -31,20 +30,6 @@ extension PixelBuffer {
         }
         return result
     }
-
-    /// Checks that libyuv can scale this picture to a size.
-    ///
-    /// It counts places in 16 bits and a fraction: beyond that it leaves the result as it was, or reads from elsewhere.
-    ///
-    /// - Throws: `invalidSize`.
-    func checkScalable(toWidth width: Int, height: Int) throws(TurboJPEGError) {
-        let maximum = 32_767
-        guard max(width, height, self.width, self.height) > maximum else { return }
-        throw TurboJPEGError(
-            .invalidSize,
-            "\(self.width)x\(self.height) cannot be scaled to \(width)x\(height); sides may have \(maximum) pixels."
-        )
-    }
 }
 
 /// Scales a part of a plane to the size of another, or copies it where that is the same.
@@ -52,6 +37,13 @@ func scale(_ from: UnsafeArea, into to: UnsafeArea) {
     typealias Scaler = (
         UnsafePointer<UInt8>?, Int32, Int32, Int32, UnsafeMutablePointer<UInt8>?, Int32, Int32, Int32, FilterMode
     ) -> Int32
+    if let mean = unsafe AreaMean(from, to) { return unsafe scale(from, by: mean, into: to) }
+    if unsafe ScalingTile.isNeeded(for: from) {
+        for tile in unsafe ScalingTile.all(from, to) {
+            unsafe scale(tile.source(of: from), into: tile.target(of: to))
+        }
+        return
+    }
     if unsafe from.bytesPerSample > 1 && needsBoxFilter(from, to) { return unsafe scaleByBox(from, into: to) }
     // The results say no more than that a size or pointer is wrong, which buffers rule out.
     let scaler: Scaler =
@@ -72,6 +64,18 @@ func scale(_ from: UnsafeArea, into to: UnsafeArea) {
         to.height,
         kFilterBox
     )
+}
+
+/// Scales an area by exact means as far as its sides become much shorter, and by libyuv the rest of the way.
+private func scale(_ from: UnsafeArea, by mean: AreaMean, into to: UnsafeArea) {
+    if unsafe mean.width == to.width && mean.height == to.height { return unsafe mean.write(from, into: to) }
+    let channels = unsafe from.bytesPerSample
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: mean.width * mean.height * channels) { memory in
+        guard let base = memory.baseAddress else { return }
+        let between = unsafe UnsafeArea(base, width: mean.width, height: mean.height, bytesPerSample: channels)
+        unsafe mean.write(from, into: between)
+        unsafe scale(between, into: to)
+    }
 }
 
 /// Whether libyuv would skip pixels of several bytes: it takes all of them into account at a half and a quarter, and

@@ -33,15 +33,31 @@ internal import TurboJPEG
         unsafe bytesPerSample = 1
     }
 
-    /// Some of the rows.
-    func rows(_ rows: Range<Int>) -> UnsafeArea {
+    /// A part, in samples, that lies within the area.
+    func part(_ columns: Range<Int>, _ rows: Range<Int>) -> UnsafeArea {
         unsafe UnsafeArea(
-            base: base + rows.lowerBound * Int(stride),
+            base: base + rows.lowerBound * Int(stride) + columns.lowerBound * bytesPerSample,
             stride: stride,
-            width: width,
+            width: Int32(columns.count),
             height: Int32(rows.count),
             bytesPerSample: bytesPerSample
         )
+    }
+
+    /// Memory without padding.
+    init(_ base: UnsafeMutablePointer<UInt8>, width: Int, height: Int, bytesPerSample: Int) {
+        unsafe self.init(
+            base: base,
+            stride: Int32(width * bytesPerSample),
+            width: Int32(width),
+            height: Int32(height),
+            bytesPerSample: bytesPerSample
+        )
+    }
+
+    /// Some of the rows.
+    func rows(_ rows: Range<Int>) -> UnsafeArea {
+        unsafe part(0..<Int(width), rows)
     }
 
     private init(

@@ -6,11 +6,12 @@ public struct DecodedFrame: Sendable {
     /// The picture.
     public let picture: PixelBuffer
 
-    /// The rows that may differ from the last picture that the same decoder made of the same connection, in the same format;
-    /// in ascending order, with gaps between them.
+    /// The rows that may differ from the last image that the same decoder made for the same consumer in the same format, in
+    /// ascending order, with gaps between them.
     ///
-    /// Empty where nothing has changed; all where there is nothing to compare with, where the sender does not cut its JPEGs into
-    /// strips, and where a picture that has changed was turned.
+    /// A consumer is that of a connection, or a reader of a fan-out: readers may share a decoder. The rows are empty if nothing
+    /// has changed. They are all rows if there is nothing to compare with, if the frame's size or orientation is another, if the
+    /// sender does not cut its JPEGs into strips, and if an image that has changed was turned.
     public let changedRows: [Range<Int>]
 
     private init(picture: PixelBuffer, changedRows: [Range<Int>]) {

@@ -22,7 +22,8 @@ public final class FrameDecoder: Sendable {
         /// How the JPEG is decoded, and what it may be.
         public var jpeg = JPEGDecoder()
 
-        /// Of how many connections, in how many formats, the latest frame is kept for the next one.
+        /// For how many consumers, in how many formats each, the latest frame is kept for the next one: connections, and the
+        /// readers of fan-outs.
         ///
         /// Default: 4; those that were used last. 0 decodes each frame as a whole.
         ///
@@ -98,6 +99,8 @@ public final class FrameDecoder: Sendable {
             if ![.allocationFailed, .codecUnavailable].contains(error.code) { frame.reportUndecodable() }
             throw error
         }
+        let isComparable = strips.withLock { $0.noteDecoded(frame, as: format, isFullSize: scale == .full) }
+        if !isComparable { decoded = DecodedFrame(decoded.picture) }
         if configuration.isUpright {
             decoded = try decoded.upright(from: frame.orientation, pool: configuration.jpeg.pool)
         }
@@ -106,12 +109,11 @@ public final class FrameDecoder: Sendable {
         return decoded
     }
 
-    /// What decodes the frames of a connection in strips; nil for frames that are of none.
+    /// What decodes the frames of a consumer in strips; nil for frames that are of no connection.
     private func stripDecoder(for frame: Frame, as format: PixelFormat) -> StripDecoder? {
-        guard let connection = frame.tally else { return nil }
         let jpeg = configuration.jpeg
         return strips.withLock {
-            $0.decoder(for: connection, as: format) { StripDecoder(decoder: jpeg) }
+            $0.decoder(for: frame, as: format) { StripDecoder(decoder: jpeg) }
         }
     }
 

@@ -82,8 +82,8 @@ extension SampleUploader.Configuration {
     public enum Strips: Sendable, Hashable {
         /// In strips between restart markers, which every decoder of baseline JPEGs takes.
         ///
-        /// Only the strips whose pixels differ from those of the frame before are encoded. They are told by a hash of 64 bits
-        /// with a key of its own: by chance one change in 2^64 goes unseen, until the next change of its strip.
+        /// Only the strips whose pixels differ from those of the frame before are encoded. They are told by a keyed hash of
+        /// 64 bits: by chance one change in about 2^53 goes unseen, until the next change of its strip.
         case automatic
         /// Always as a whole, by one thread, without restart markers.
         case off

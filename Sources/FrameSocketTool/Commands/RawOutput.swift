@@ -1,36 +1,66 @@
 import FrameSocket
 
-/// Raw video on standard output: pictures of one size, one after the other, without anything between them.
+/// Raw video on standard output: images of one size, one after the other.
 ///
-/// Whoever reads raw video knows its size beforehand. So all pictures have the size of the first, or of the box that the
-/// user gave; one of another size ends the output, rather than being read as garbage.
+/// Its reader knows the size beforehand, or from a header before the first image. So all images have the size of the first,
+/// or of the box that the user gave; one of another size ends the output, rather than being read as garbage.
 struct RawOutput {
-    private let format: PixelFormat
+    /// What is written.
+    struct Settings: Sendable {
+        /// How pixels are arranged.
+        var format: PixelFormat
+        /// What the samples of planar formats mean.
+        var color = VideoColor.jpeg
+        /// The bytes from one row to the next in each plane; nil if rows follow each other.
+        var strides: [Int]?
+        /// Whether YUV4MPEG2 headers say what comes.
+        var isY4M = false
+        /// The frames a second that such a header states.
+        var framesPerSecond = 30.0
+    }
+
+    private let settings: Settings
     private let box: OutputScale?
     private let decoder: FrameDecoder
-    /// The memory of scaled pictures, from one to the next.
-    private let pool = PixelBufferPool(maximumIdle: 1)
+    /// The memory of scaled images, from one to the next, and that of converted ones.
+    private let scaled = PixelBufferPool(maximumIdle: 1)
+    private let converted = PixelBufferPool(maximumIdle: 1)
     private var size: BufferSize?
 
     /// Prepares to write.
     ///
     /// - Parameters:
-    ///   - format: how pixels are written.
-    ///   - box: the size that every picture is scaled to, black where it does not reach; nil leaves them as they are.
+    ///   - settings: what is written.
+    ///   - box: the size that every image is scaled to, black where it does not reach; nil leaves them as they are.
     ///   - decoder: decodes the frames.
-    init(_ format: PixelFormat, box: BufferSize?, decoder: FrameDecoder) {
-        self.format = format
+    init(_ settings: Settings, box: BufferSize?, decoder: FrameDecoder) {
+        self.settings = settings
         self.box = box.map { .letterbox(width: $0.width, height: $0.height, turning: .never) }
         self.decoder = decoder
     }
 
-    /// A picture's bytes, without padding between rows and planes.
+    /// What is written for a frame.
     mutating func bytes(of frame: Frame) throws -> FrameBytes {
-        var pixels = try decoder.decode(frame, as: format)
+        var pixels = try decoder.decode(frame, as: settings.format)
         if let box {
-            pixels = try pixels.applying(box.plan(forWidth: pixels.width, height: pixels.height), pool: pool)
+            pixels = try pixels.applying(box.plan(forWidth: pixels.width, height: pixels.height), pool: scaled)
         }
-        let current = BufferSize(width: pixels.width, height: pixels.height)
+        pixels = try pixels.converted(from: .jpeg, to: settings.color, pool: converted)
+        let header = try header(for: BufferSize(width: pixels.width, height: pixels.height))
+        if let strides = settings.strides { try pixels.check(strides) }
+        let strides = settings.strides ?? pixels.packedStrides
+        return try FrameBytes(capacity: header.count + pixels.byteCount(strides)) { output throws(TurboJPEGError) in
+            for byte in header { output.append(byte) }
+            if settings.strides == nil {
+                try pixels.copyPacked(into: &output)
+            } else {
+                pixels.copy(into: &output, strides)
+            }
+        }
+    }
+
+    /// What stands before an image of the given size.
+    private mutating func header(for current: BufferSize) throws(CommandFailure) -> [UInt8] {
         if let size, size != current {
             throw CommandFailure(
                 .badData,
@@ -38,9 +68,32 @@ struct RawOutput {
                     + " video cannot tell its reader: give all one size with --letterbox WxH"
             )
         }
+        let isFirst = size == nil
         size = current
-        return try FrameBytes(capacity: pixels.packedByteCount) { output throws(TurboJPEGError) in
-            try pixels.copyPacked(into: &output)
+        guard settings.isY4M else { return [] }
+        let stream = Y4MHeader(size: current, framesPerSecond: settings.framesPerSecond, range: settings.color.range)
+        return Array(((isFirst ? stream.text : "") + "FRAME\n").utf8)
+    }
+}
+
+extension PixelBuffer {
+    /// The bytes of the rows of each plane.
+    fileprivate var packedStrides: [Int] { (0..<planeCount).map { plane($0).visibleBytesPerRow } }
+
+    /// The bytes of all planes, with rows so far apart.
+    fileprivate func byteCount(_ strides: [Int]) -> Int {
+        strides.enumerated().reduce(0) { $0 + $1.element * plane($1.offset).height }
+    }
+
+    /// Appends all planes, with zeros between the rows.
+    fileprivate func copy(into output: inout OutputSpan<UInt8>, _ strides: [Int]) {
+        for (index, stride) in strides.enumerated() {
+            for row in 0..<plane(index).height {
+                withRow(row, ofPlane: index) { bytes in
+                    for position in bytes.indices { output.append(bytes[position]) }
+                }
+                output.append(repeating: 0, count: stride - plane(index).visibleBytesPerRow)
+            }
         }
     }
 }

@@ -24,10 +24,13 @@ struct ReceiveCommand: Command {
           --mjpeg          write the JPEGs to standard output, one after another
           --raw FORMAT     write the pixels to standard output; FORMAT is one of
                            \(PixelFormat.allCases.map(\.name).joined(separator: " "))
+          --y4m            write the pixels to standard output as YUV4MPEG2, which states
+                           their size, range and a rate of 30 frames a second
+        \(RawVideoOptions.help)
           --letterbox WxH  scale every picture to that size, black where it does not
-                           reach (with --raw); without it, a change of size ends raw
-                           video with exit code 65
-          --upright        turn pixels as their orientation says (with --raw)
+                           reach (with --raw and --y4m); without it, a change of size
+                           ends the video with exit code 65
+          --upright        turn pixels as their orientation says (with --raw and --y4m)
           --newest         take the latest frame where frames come faster than they are
                            handled, and count the others
           --audio FILE     ask for sound, and write the app's to a WAVE file
@@ -62,7 +65,7 @@ struct ReceiveCommand: Command {
         case nothing
         case json
         case mjpeg
-        case raw(PixelFormat)
+        case raw(RawOutput.Settings)
     }
 
     let place: ListeningPlace
@@ -112,19 +115,42 @@ struct ReceiveCommand: Command {
         let raw = try arguments.value("--raw", "one of \(formats)") { PixelFormat(name: $0) }
         let isJSON = arguments.flag("--json")
         let isMJPEG = arguments.flag("--mjpeg")
-        decodes = arguments.flag("--decode") || raw != nil
+        let isY4M = arguments.flag("--y4m")
+        let options = try RawVideoOptions(&arguments)
+        let settings = try Self.settings(raw, isY4M: isY4M, options)
+        decodes = arguments.flag("--decode") || settings != nil
         allowsProgressive = arguments.flag("--allow-progressive")
         box = try arguments.size("--letterbox")
         isUpright = arguments.flag("--upright")
         printsStatistics = try arguments.value("--stats", "json") { $0 == "json" ? true : nil } ?? false
         isQuiet = arguments.flag("--quiet")
-        guard [isJSON, isMJPEG, raw != nil].count(where: { $0 }) <= 1 else {
-            throw UsageError(message: "standard output has room for one of --json, --mjpeg and --raw")
+        guard [isJSON, isMJPEG, raw != nil, isY4M].count(where: { $0 }) <= 1 else {
+            throw UsageError(message: "standard output has room for one of --json, --mjpeg, --raw and --y4m")
         }
-        if isMJPEG || raw != nil { try Terminal.checkTakesBytes() }
-        guard box == nil || raw != nil else { throw UsageError(message: "--letterbox goes with --raw") }
-        output = raw.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
+        if isMJPEG || settings != nil { try Terminal.checkTakesBytes() }
+        guard box == nil || settings != nil else { throw UsageError(message: "--letterbox goes with --raw and --y4m") }
+        output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
         place = try ListeningPlace(&arguments)
+    }
+
+    /// What of raw video is written; nil if none is.
+    private static func settings(
+        _ raw: PixelFormat?,
+        isY4M: Bool,
+        _ options: RawVideoOptions
+    ) throws(UsageError) -> RawOutput.Settings? {
+        guard let format = raw ?? (isY4M ? .i420 : nil) else {
+            guard !options.isGiven else {
+                throw UsageError(message: "--range, --matrix and --stride go with --raw; the first two also with --y4m")
+            }
+            return nil
+        }
+        try options.check(format)
+        guard !isY4M || options.strides == nil else {
+            throw UsageError(message: "--stride goes with --raw; rows of Y4M follow each other")
+        }
+        let color = options.color(orElse: .jpeg)
+        return RawOutput.Settings(format: format, color: color, strides: options.strides, isY4M: isY4M)
     }
 
     private static func requests(

@@ -34,7 +34,7 @@ actor Reception {
             configuration.jpeg.limits.maximumProgressiveScans = ReceiveCommand.progressiveScans
         }
         decoder = FrameDecoder(configuration: configuration)
-        if case .raw(let format) = command.output { raw = RawOutput(format, box: command.box, decoder: decoder) }
+        if case .raw(let settings) = command.output { raw = RawOutput(settings, box: command.box, decoder: decoder) }
     }
 
     // MARK: The end

@@ -11,8 +11,8 @@ struct SendCommand: Command {
 
         Sends every picture to the server at PATH, or at tcp:PORT of this machine, in
         order. FILE is a JPEG, PNG or PNM file, or a directory of them; - is a stream
-        of JPEGs, one after another, on standard input, or raw video where its size and
-        format are given.
+        of JPEGs, one after another, or of Y4M on standard input, or raw video if its
+        size and format are given.
 
           --fps N          at most N frames a second; without it, as fast as they are
                            taken
@@ -26,6 +26,7 @@ struct SendCommand: Command {
           --size WxH       size of raw video
           --format FORMAT  format of raw video, one of
                            \(PixelFormat.allCases.map(\.name).joined(separator: " "))
+        \(RawVideoOptions.help)
           --audio FILE     send the sound of a WAVE file as well, at its own pace, to a
                            receiver that asks for it
           --stop-after N   end after N frames
@@ -43,6 +44,7 @@ struct SendCommand: Command {
     let stopAfter: Int?
     let paths: [String]
     let rawFormat: (width: Int, height: Int, format: PixelFormat)?
+    let rawOptions: RawVideoOptions
     let fps: Double?
     let loops: Int
     let orientation: FrameOrientation
@@ -72,6 +74,7 @@ struct SendCommand: Command {
         let size = try arguments.size("--size")
         let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
         let format = try arguments.value("--format", "one of \(formats)") { PixelFormat(name: $0) }
+        rawOptions = try RawVideoOptions(&arguments)
         wait = try arguments.number("--wait") ?? 5
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
@@ -92,6 +95,10 @@ struct SendCommand: Command {
         case (nil, nil): rawFormat = nil
         default: throw UsageError(message: "raw video wants all of: -, --size and --format")
         }
+        if let format { try rawOptions.check(format) }
+        guard rawFormat != nil || rawOptions.strides == nil, paths == ["-"] || !rawOptions.isGiven else {
+            throw UsageError(message: "--range and --matrix go with video on standard input, --stride with --size")
+        }
         guard paths != ["-"] || loops == 1 else { throw UsageError(message: "standard input cannot be sent twice") }
     }
 
@@ -100,9 +107,14 @@ struct SendCommand: Command {
 
     private func makeSource() throws(CommandFailure) -> any PictureSource {
         if let rawFormat {
-            return try RawSource(width: rawFormat.width, height: rawFormat.height, format: rawFormat.format)
+            return try RawSource(
+                width: rawFormat.width,
+                height: rawFormat.height,
+                format: rawFormat.format,
+                rawOptions
+            )
         }
-        if paths == ["-"] { return MJPEGSource() }
+        if paths == ["-"] { return StreamSource(rawOptions, isPassthrough: isPassthrough) }
         return FileSource(try PictureFile.expand(paths), loops: loops)
     }
 

@@ -57,69 +57,87 @@ struct FileSource: PictureSource {
 
 /// Raw video on standard input: frames of one size, one after the other, without anything between them.
 struct RawSource: PictureSource {
-    private let width: Int
-    private let height: Int
-    private let format: PixelFormat
-    private let byteCount: Int
-    /// The memory of the picture that is read, and of the one before, which its sender may let go of a moment later.
-    private let pool = PixelBufferPool(maximumIdle: 2)
+    private let reader: RawReader
+
     private var index = 0
 
-    init(width: Int, height: Int, format: PixelFormat) throws(CommandFailure) {
-        self.width = width
-        self.height = height
-        self.format = format
-        do {
-            byteCount = try pool.buffer(width: width, height: height, format: format).packedByteCount
-        } catch {
-            throw CommandFailure(.usage, "\(error)")
-        }
+    init(width: Int, height: Int, format: PixelFormat, _ options: RawVideoOptions) throws(CommandFailure) {
+        let color = options.color(orElse: .jpeg)
+        reader = try RawReader(width: width, height: height, format: format, color: color, strides: options.strides)
     }
 
     mutating func next() throws(CommandFailure) -> Picture? {
-        do {
-            var pixels = try pool.buffer(width: width, height: height, format: format)
-            let count = try read(into: &pixels)
-            guard count > 0 else { return nil }
-            guard count == byteCount else {
-                throw CommandFailure(
-                    .badData,
-                    "standard input ends in frame \(index) after \(count) of \(byteCount) bytes; are --size and --format right?"
-                )
-            }
-            defer { index += 1 }
-            return Picture(name: "frame \(index)", content: .pixels(pixels))
-        } catch let failure as CommandFailure {
-            throw failure
-        } catch let failure as Files.Failure {
-            throw CommandFailure(.noInput, failure.message)
-        } catch {
-            throw CommandFailure(.badData, "\(error)")
-        }
+        guard let pixels = try reader.read(index, advice: "are --size and --format right?") else { return nil }
+        defer { index += 1 }
+        return Picture(name: "frame \(index)", content: .pixels(pixels))
+    }
+}
+
+/// A stream on standard input that says itself what it is: JPEGs, or YUV4MPEG2.
+struct StreamSource: PictureSource {
+    private let options: RawVideoOptions
+    private let isPassthrough: Bool
+    private var source: (any PictureSource)?
+
+    init(_ options: RawVideoOptions, isPassthrough: Bool) {
+        (self.options, self.isPassthrough) = (options, isPassthrough)
     }
 
-    /// Reads one picture, and returns how many bytes of it there were.
-    private func read(into pixels: inout PixelBuffer) throws -> Int {
-        var count = 0
-        for index in 0..<pixels.planeCount {
-            let plane = pixels.plane(index)
-            // In one go where there is no padding between the rows.
-            let isWhole = plane.bytesPerRow == plane.visibleBytesPerRow
-            for row in 0..<(isWhole ? 1 : plane.height) {
-                let fill = { (bytes: inout MutableSpan<UInt8>) in
-                    let wanted = bytes.count
-                    let result = Result { () throws(Files.Failure) in try StandardInput.fill(&bytes) }
-                    return result.map { (count: $0, isShort: $0 < wanted) }
-                }
-                let piece =
-                    isWhole
-                    ? try pixels.withMutablePlane(index, fill) : try pixels.withMutableRow(row, ofPlane: index, fill)
-                let read = try piece.get()
-                count += read.count
-                if read.isShort { return count }
+    mutating func next() throws(CommandFailure) -> Picture? {
+        if source == nil { source = try begin() }
+        guard var source else { return nil }
+        defer { self.source = source }
+        return try source.next()
+    }
+
+    /// Looks at the first bytes.
+    private func begin() throws(CommandFailure) -> any PictureSource {
+        let bytes = try StandardInput.prefix(Y4MHeader.magic.utf8.count)
+        guard bytes == Array(Y4MHeader.magic.utf8) else {
+            guard !options.isGiven else {
+                throw CommandFailure(
+                    .usage,
+                    "--range and --matrix go with raw video and Y4M, and standard input has neither"
+                )
             }
+            return MJPEGSource(after: bytes)
         }
-        return count
+        guard !isPassthrough else {
+            throw CommandFailure(.usage, "--passthrough sends JPEGs as they are, and standard input has Y4M")
+        }
+        return try Y4MSource(options)
+    }
+}
+
+/// A YUV4MPEG2 stream on standard input, which says itself what it is.
+struct Y4MSource: PictureSource {
+    private let header: Y4MHeader
+    private let reader: RawReader
+    private var index = 0
+
+    /// Goes on with a stream whose first bytes have been read: its magic.
+    init(_ options: RawVideoOptions) throws(CommandFailure) {
+        header = try Y4MHeader(parsing: StandardInput.line(atMost: Y4MHeader.maximumByteCount))
+        reader = try RawReader(
+            width: header.size.width,
+            height: header.size.height,
+            format: .i420,
+            color: options.color(orElse: VideoColor(range: header.range, matrix: .bt601)),
+            isMono: header.isMono
+        )
+    }
+
+    mutating func next() throws(CommandFailure) -> Picture? {
+        let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount)
+        guard !line.isEmpty else { return nil }
+        guard line.hasPrefix("FRAME") else {
+            throw CommandFailure(.badData, "the Y4M stream has no header of frame \(index) where one should be")
+        }
+        guard let pixels = try reader.read(index, advice: "was the stream cut off?") else {
+            throw CommandFailure(.badData, "the Y4M stream ends within frame \(index)")
+        }
+        defer { index += 1 }
+        return Picture(name: "frame \(index)", content: .pixels(pixels))
     }
 }
 
@@ -129,6 +147,11 @@ struct MJPEGSource: PictureSource {
     private var bytes: [UInt8] = []
     private var position = 0
     private var index = 0
+
+    /// Goes on with a stream whose first bytes have been read.
+    init(after bytes: [UInt8]) {
+        self.bytes = bytes
+    }
 
     mutating func next() throws(CommandFailure) -> Picture? {
         while true {
@@ -147,21 +170,5 @@ struct MJPEGSource: PictureSource {
         }
         guard index > 0 else { throw CommandFailure(.badData, "there is no JPEG on standard input") }
         return nil
-    }
-}
-
-private enum StandardInput {
-    /// Reads until `bytes` is full or the input ends, and returns how many there were.
-    static func fill(_ bytes: inout MutableSpan<UInt8>) throws(Files.Failure) -> Int {
-        try Files.read(from: 0, filling: &bytes, name: "standard input")
-    }
-
-    /// Reads once, so that `bytes` has at most `count` bytes; false at the end.
-    static func read(into bytes: inout [UInt8], upTo count: Int) throws(CommandFailure) -> Bool {
-        do {
-            return try Files.read(from: 0, into: &bytes, atMost: count - bytes.count, name: "standard input")
-        } catch {
-            throw CommandFailure(.noInput, error.message)
-        }
     }
 }

@@ -202,6 +202,11 @@ package import FrameWire
         return .body(byteCount: length)
     }
 
+    /// Whether the body under way is that of a frame.
+    var isAtFrame: Bool {
+        if case .frame? = message { true } else { false }
+    }
+
     /// Skips the frame whose body has not been admitted yet; false if there is none.
     mutating func skipPendingFrame() -> Bool {
         guard case .frame? = message, body == nil else { return false }

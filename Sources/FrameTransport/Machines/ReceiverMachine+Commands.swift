@@ -83,7 +83,7 @@ extension ReceiverMachine {
             // The wait is this side's.
             suspendDeadline()
             return .askForMemory(byteCount: byteCount)
-        } else if burstByteCount > 0, burstByteCount + byteCount > share {
+        } else if assembler.isAtFrame, burstByteCount > 0, burstByteCount + byteCount > share {
             // What is read ahead has a share of its own, and this would exceed it.
             setGate(.open(room: nil))
             return .reserveRoom

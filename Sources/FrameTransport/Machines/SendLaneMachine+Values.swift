@@ -3,6 +3,8 @@ extension SendLaneMachine {
     package enum Progress: Sendable, Hashable {
         /// Everything that was accepted has been written.
         case sent
+        /// As `sent`, and nothing more is accepted: the last message is out.
+        case ended
         /// The socket is full; the count grows as the peer takes bytes.
         case waiting(bytesWritten: Int)
         /// A write has failed.

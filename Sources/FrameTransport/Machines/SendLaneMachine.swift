@@ -75,10 +75,12 @@ package struct SendLaneMachine: ~Copyable {
     package var progress: Progress {
         switch phase {
         case .broken(let error): .broken(error)
-        case .accepting, .ending: hasUnsent ? .waiting(bytesWritten: bytesOut + writer.progress) : .sent
+        case .accepting, .ending: hasUnsent ? .waiting(bytesWritten: bytesOut + writer.progress) : allSent
         case .closed: .sent
         }
     }
+
+    private var allSent: Progress { if case .ending = phase { .ended } else { .sent } }
 
     private var hasUnsent: Bool { writer.isWriting || queueCount > 0 }
 

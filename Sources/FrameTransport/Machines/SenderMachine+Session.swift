@@ -68,9 +68,10 @@ extension SenderMachine {
             update(&session, progress, at: now)
         case .ending(var ending):
             switch progress {
-            case .waiting: break
+            // An answer that was ordered before the end may be out before the lane knows of the end.
+            case .waiting, .sent: break
             case .broken: conclude(ending, at: now)
-            case .sent:
+            case .ended:
                 switch ending.awaiting {
                 case .ownBytes: conclude(ending, at: now)
                 case .ownBytesAndPeersEnd:
@@ -89,7 +90,7 @@ extension SenderMachine {
         switch (progress, session.sending) {
         case (_, .broken):
             return
-        case (.sent, _):
+        case (.sent, _), (.ended, _):
             session.sending = .flowing
         case (.waiting(let bytes), .flowing):
             session.sending = .stalled(bytesWritten: bytes, until: now &+ settings.sendTimeout)

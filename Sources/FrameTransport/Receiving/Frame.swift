@@ -19,6 +19,8 @@ public struct Frame: Sendable {
 
     /// What counts the frames of its connection that cannot be decoded: all of them share it, and those of others have another.
     package var tally: DecodingTally?
+    /// Which reader of a fan-out got it; 0 for the connection's own consumer.
+    package var reader: UInt64 = 0
     /// What it takes of the memory budget until the consumer has it.
     var grant: MemoryBudget.Grant?
 

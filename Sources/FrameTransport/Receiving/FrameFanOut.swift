@@ -1,5 +1,6 @@
 internal import FrameWire
 internal import Locking
+internal import Synchronization
 
 /// Gives the frames of one sender to several readers, each at its own pace.
 ///
@@ -125,9 +126,13 @@ public final class FrameFanOut: Sendable {
 
     /// One of those who read; it leaves when nobody holds it or its iterator any more.
     public final class Reader: AsyncSequence, Sendable {
+        private static let lastIdentity = Atomic<UInt64>(0)
+
         private let id: UInt64
         private let mailbox: Mailbox<Frame>
         private let fanOut: FrameFanOut
+        /// Tells the reader from all others of the process, so that a decoder which they share knows what each has seen.
+        private let identity = lastIdentity.wrappingAdd(1, ordering: .relaxed).newValue
 
         fileprivate init(id: UInt64, mailbox: Mailbox<Frame>, fanOut: FrameFanOut) {
             self.id = id
@@ -155,7 +160,9 @@ public final class FrameFanOut: Sendable {
             ///
             /// - Throws: why the connection failed.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
-                try await reader.mailbox.next(isolation: actor)
+                var frame = try await reader.mailbox.next(isolation: actor)
+                frame?.reader = reader.identity
+                return frame
             }
 
             /// The next frame; nil at the end, or if the caller's task is cancelled.

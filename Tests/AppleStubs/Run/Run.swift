@@ -139,6 +139,8 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
             let attachment: [CFString: CFTypeRef] = [RPVideoSampleOrientationKey: NSNumber(value: 6)]
             let sample = CMSampleBuffer(standIn: buffer, time: time(5), attachments: index == 0 ? attachment : [:])
             handler.processSampleBuffer(sample, with: .video)
+            // The callback has returned: the memory is the source's again.
+            buffer.redraw()
             guard let frame = try await frames.next() else { return expect(false, "no frame came") }
             expect(frame.orientation == (index == 0 ? .right : .unknown), "it lies \(frame.orientation)")
             expect(frame.timestamp == 5_000_000, "its time is \(frame.timestamp ?? 0)")

@@ -33,7 +33,8 @@ final class SenderMonitor {
     var hasReasonToRepeat = false
     /// Whether the frame that has begun may repeat the one before it.
     var mayRepeat = false
-    var refreshUnanswered = false
+    /// When a frame was asked for that has not come: only one that begins later is an answer.
+    var frameAskedAt: UInt64?
     /// When the last request was read.
     var reasonAt: UInt64 = 0
 
@@ -66,6 +67,12 @@ final class SenderMonitor {
         self.sender = sender
         tokenRemaining = tokenCount
         serverTokenRemaining = tokenCount
+    }
+
+    /// The receiver is owed a frame, the latest even if it has it.
+    func askForFrame(at now: UInt64) {
+        hasReasonToRepeat = true
+        frameAskedAt = now
     }
 
     /// Whether the stream stands between two messages.

@@ -115,7 +115,10 @@ extension World {
     // MARK: What a sender leaves unread
 
     /// A sender gives up its socket: a stop that it could have read counts.
+    ///
+    /// An attempt that nobody waits for anymore has not become a connection, and its stop is nobody's.
     func checkLeft(_ sender: SimSender) {
+        guard sender.isWanted || sender.machine.waitingCount > 0 else { return }
         let index = sockets[sender.socket].monitor
         guard index >= 0, monitors[index].understandsRequests else { return }
         let count = sockets[sender.socket].inbound.visible

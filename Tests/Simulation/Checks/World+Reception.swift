@@ -31,6 +31,7 @@ extension World {
 
     func received(_ message: AudioMessage, by receiver: SimReceiver) {
         receiver.audioCount += 1
+        if receiver.stated == .audio { coverage.count(.audioOnly) }
         guard message.samples.count > 4 else { return }
         guard let identity = message.samples.withBytes({ Content.identify($0) }), identity.isAudio else {
             return violate(.integrity, "receiver \(receiver.index) gets audio that nobody sent")
@@ -79,10 +80,13 @@ extension World {
     /// A sender of this package has written a frame to its end.
     func frameWritten(_ number: UInt32, of index: Int) {
         guard number > 0, Int(number) <= senders[index].offers.count else { return }
+        let offer = senders[index].offers[Int(number) - 1]
+        if offer.isHeldBack, offer.written == 0 { coverage.count(.trailingFrame) }
         senders[index].offers[Int(number) - 1].written += 1
         senders[index].lastWritten = max(senders[index].lastWritten, number)
-        for id in senders[index].finishers where Int(number) > senders[index].finisherOffers[id] ?? .max {
-            violate(.finishIgnoresLater, "uploader \(index): a caller waits for frames that were offered after it")
+        for id in senders[index].finishers {
+            let isWaitedFor = Int(number) <= senders[index].finisherOffers[id] ?? .max
+            check(.finishIgnoresLater, isWaitedFor, "uploader \(index): a caller waits for a frame offered after it")
         }
     }
 
@@ -103,7 +107,21 @@ extension World {
             check(.reasons, isOver, "connection \(receiver.index) ends in order, but its peer goes on")
             checkOrderlyEnd(of: receiver)
         case .failed(let error):
+            cover(error, of: receiver)
             checkFailure(of: receiver, error)
+        }
+    }
+
+    /// Counts why connections fail.
+    private func cover(_ error: TransportError, of receiver: SimReceiver) {
+        switch error.code {
+        case .malformedMessage: coverage.count(.malformed)
+        case .noMemory: coverage.count(.grantRefused)
+        case .handshakeTimedOut: coverage.count(.handshakeTimeout)
+        case .receiveTimedOut:
+            let isIdle = receiver.machine.messages > 0 && "\(error)".contains("its next message")
+            coverage.count(isIdle ? .idleTimeout : .receiveTimeout)
+        default: break
         }
     }
 
@@ -117,6 +135,11 @@ extension World {
     private func checkFailure(of receiver: SimReceiver, _ error: TransportError) {
         let socket = receiver.socket
         let peer = sockets[socket].formerPeer
+        if peer >= 0, sockets[peer].hasEndedInOrder, !sockets[socket].isTCP {
+            // What it left unread of this side's requests makes its end a reset, after all that it has sent.
+            let isAboutTheEnd = error.code == .connectionLost || error.code == .malformedMessage
+            check(.reasons, !isAboutTheEnd, "connection \(receiver.index) ends in order between two frames: \(error)")
+        }
         // A sender of this package keeps to the format: only what breaks the connection may fail it.
         guard receiver.isPresented, peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
         let monitor = monitors[sockets[peer].monitor]

@@ -37,6 +37,7 @@ extension World {
             let step: FrameMessageDecoder.Step
             do {
                 step = try monitors[index].decoder.decode(rest)
+                coverage.checked(.messagesAreWhole)
             } catch {
                 return violate(.messagesAreWhole, "sender \(monitors[index].sender) wrote what is no message: \(error)")
             }
@@ -125,7 +126,9 @@ extension World {
         case .frame:
             let number = monitors[index].lastFrame
             monitors[index].frames.append(number)
-            monitors[index].refreshUnanswered = false
+            if let askedAt = monitors[index].frameAskedAt, askedAt <= monitors[index].beganAt {
+                monitors[index].frameAskedAt = nil
+            }
             frameWritten(number, of: monitors[index].sender)
         case .audio:
             monitors[index].audioSent += 1
@@ -190,8 +193,7 @@ extension World {
         monitors[index].reasonAt = now
         if case .hello(let hello) = request {
             if hello.wants.contains(.pictures), !monitors[index].wants.contains(.pictures) {
-                monitors[index].hasReasonToRepeat = true
-                monitors[index].refreshUnanswered = true
+                monitors[index].askForFrame(at: now)
             }
             monitors[index].hasReadHello = true
             if monitors[index].wants != hello.wants { monitors[index].changedAt = now }
@@ -215,8 +217,7 @@ extension World {
         case .resume:
             if monitors[index].isPauseAsked {
                 monitors[index].changedAt = now
-                monitors[index].hasReasonToRepeat = true
-                monitors[index].refreshUnanswered = true
+                monitors[index].askForFrame(at: now)
             }
             monitors[index].isPauseAsked = false
             monitors[index].questions += 1
@@ -229,8 +230,7 @@ extension World {
         case .refresh:
             coverage.count(.refresh)
             guard !monitors[index].isPauseAsked, monitors[index].wants.contains(.pictures) else { return }
-            monitors[index].hasReasonToRepeat = true
-            monitors[index].refreshUnanswered = true
+            monitors[index].askForFrame(at: now)
         case .ping(let number):
             coverage.count(.ping)
             monitors[index].questions += 1

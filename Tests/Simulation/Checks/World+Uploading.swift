@@ -17,7 +17,7 @@ extension World {
         guard !isUnsendable(sender, sender.offers.count), sender.comparing.isEmpty, fits(sender, latest) else {
             return nil
         }
-        if monitor.refreshUnanswered { return "a refresh or a resume is not answered by a frame" }
+        if monitor.frameAskedAt != nil { return "a refresh or a resume is not answered by a frame" }
         guard let last = monitor.frames.last else { return "a receiver that wants frames has none" }
         if last == latest { return nil }
         if isEqual(sender, last, latest) { return nil }
@@ -43,11 +43,26 @@ extension World {
         guard count > 0, count == sender.offers.count, sender.comparing.isEmpty, sender.lane.isAccepting,
             sender.terms.isConnected,
             !sender.terms.isPaused, sender.terms.wants.contains(.pictures), fits(sender, UInt32(count)),
-            !isUnsendable(sender, count)
+            !isUnsendable(sender, count),
+            // What is written to a receiver that has just gone need not be seen to fail yet.
+            sender.socket >= 0, !sockets[sender.socket].peerHasEnded
         else { return }
         let last = sender.lastWritten
         let isSent = last == count || (last > 0 && isEqual(sender, last, UInt32(count)))
         check(.finishSendsWhatIsHeldBack, isSent, "uploader \(sender.index): frame \(count) is not sent after a finish")
+    }
+
+    /// Callers that wait for frames wait for the encoder or the connection, and never for the time to pass.
+    func checkFinishersGoOn(_ sender: SimSender) {
+        guard let uploader = sender.uploader, uploader.waiterCount > 0 else { return }
+        let isUnderWay = sender.hasTurn || sender.job != nil || !sender.submitted.isEmpty
+        // After a failure the next attempt is made a little later.
+        let hasJustFailed = now < sender.failedAt + 100_000_000
+        check(
+            .finishSendsWhatIsHeldBack,
+            isUnderWay || hasJustFailed,
+            "uploader \(sender.index): a caller waits for frames, and nothing is under way"
+        )
     }
 
     /// Whether a frame could not be encoded, or equals one that could not: it is not tried either.

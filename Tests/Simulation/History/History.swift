@@ -37,9 +37,8 @@ struct History {
             guard let event = world.events.popFirst() else { return }
             world.now = max(world.now, event.time)
             world.eventCount += 1
-            guard world.eventCount < Self.maximumEvents else {
-                return world.violate(.progress, "the history does not come to an end")
-            }
+            world.check(.progress, world.eventCount < Self.maximumEvents, "the history does not come to an end")
+            guard world.violation == nil else { return }
             dispatch(event)
         }
         if world.violation == nil { world.now = max(world.now, time) }
@@ -54,7 +53,8 @@ struct History {
         case .connect: world.concludeConnect(index)
         case .program: world.stepProgram(index)
         case .peer: world.stepPeer(index, argument)
-        case .recovery: world.descriptorLimit = .max
+        case .descriptorsReturn: world.descriptorsReturn()
+        case .placeAnswers: world.places[index].hangs = false
         }
     }
 

@@ -64,7 +64,8 @@ struct Plan {
         case pace(ConsumerPace)
         case cancelConsumer
         case letGo
-        case request(ControlRequest)
+        /// Requests, one right behind the other.
+        case request([ControlRequest])
         case closeConnection(FinishReason?)
         case drainConnection
         case joinFanOut

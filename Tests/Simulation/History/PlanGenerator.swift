@@ -2,17 +2,20 @@ internal import FrameWire
 
 /// Makes plans: what could happen, as often as it pays to let it.
 struct PlanGenerator {
-    private var random: Random
-    private var plan = Plan()
-    private var time: UInt64 = 1_000_000_000
+    var random: Random
+    var plan = Plan()
+    var time: UInt64 = 1_000_000_000
     private var identity: UInt16 = 0
 
     /// What this history is mostly about; other things happen too, but less often.
-    private enum Theme: Int, CaseIterable {
-        case mixed, requests, pacing, hostility, memory, reconnecting, tokens, crowd, ends, audio
+    enum Theme: Int, CaseIterable {
+        case mixed, requests, pacing, hostility, memory, reconnecting, tokens, crowd, ends, audio, patience
     }
 
-    private var theme = Theme.mixed
+    var theme = Theme.mixed
+
+    /// The servers whose latest connection has been asked to pause.
+    var paused: Set<Int> = []
 
     /// Returns the plan of a seed.
     static func plan(seed: UInt64) -> Plan {
@@ -56,11 +59,12 @@ struct PlanGenerator {
 
     private mutating func addReceivers(at place: Int) {
         let kind = random.below(100)
-        if kind < 78 {
+        let servers = theme == .patience ? 55 : 78
+        if kind < servers {
             plan.actors.append(.server(server(at: place)))
             // A second server at the same place takes over when the first one closes.
             if theme == .reconnecting || random.chance(10) { plan.actors.append(.server(server(at: place))) }
-        } else if kind < 88, !plan.places[place].usesTokens {
+        } else if kind < (theme == .patience ? 90 : 88), !plan.places[place].usesTokens {
             plan.actors.append(.peer(peer(.plainReceiver, at: place)))
         } else {
             let hostility = HostileReceiving(rawValue: random.below(HostileReceiving.allCases.count)) ?? .pingFlood
@@ -82,12 +86,13 @@ struct PlanGenerator {
             connections: random.pick(2, 3, 4, 8, 64),
             deliversNewest: random.chance(40),
             hello: talks ? wants : nil,
-            pace: random.pick(.prompt, .prompt, .slow(random.time(in: 100_000...50_000_000)), .silent),
+            pace: theme == .patience && random.chance(60)
+                ? .silent : random.pick(.prompt, .prompt, .slow(random.time(in: 100_000...50_000_000)), .silent),
             takesConnections: random.chance(92),
             usesDelegate: random.chance(15),
             usesFanOut: random.chance(10),
             firstFrame: random.chance(70) ? 10_000_000_000 : nil,
-            idle: random.chance(15) ? random.pick(200_000_000, 3_000_000_000) : nil,
+            idle: random.chance(theme == .patience ? 50 : 15) ? random.pick(200_000_000, 3_000_000_000) : nil,
             isPort: plan.places[place].isPort,
             isInline: random.chance(25),
             requestCapacity: random.pick(200, 2_000, 200_000)
@@ -126,10 +131,10 @@ struct PlanGenerator {
     }
 
     private mutating func capacity() -> Int {
-        random.pick(300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
+        random.pick(150, 300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
     }
 
-    private mutating func pacing() -> Plan.PacingChoice {
+    mutating func pacing() -> Plan.PacingChoice {
         guard theme == .pacing || random.chance(50) else { return .everyFrame }
         switch random.below(5) {
         case 0: return .every(random.number(in: 1...4))
@@ -152,136 +157,11 @@ struct PlanGenerator {
         peer.readPause = random.chance(30) ? random.time(in: 10_000...5_000_000) : 0
         // Few bytes at a time and slowly would take longer than a history lasts.
         if peer.readPause > 0 { peer.readSize = max(peer.readSize, 1_000) }
+        // Unless that is what the history is about.
+        if theme == .patience, case .plainReceiver = role {
+            (peer.readSize, peer.readPause) = (random.number(in: 20...200), random.time(in: 5_000_000...200_000_000))
+        }
         return peer
-    }
-
-    // MARK: Steps
-
-    private mutating func addFirstStep(of actor: Int) {
-        // Some senders are opened only for those who wait for them.
-        if case .sender(let sender) = plan.actors[actor], !sender.usesUploader, random.chance(50) { return }
-        let delay =
-            switch plan.actors[actor] {
-            case .server: random.chance(75) ? random.time(in: 0...10_000) : random.time(in: 0...300_000_000)
-            case .sender, .peer: random.time(in: 0...3_000_000)
-            }
-        // Steps are in the order of their times; those of one actor's beginning come before the others.
-        let step = Plan.Step(time: 1_000_000_000 + delay, actor: actor, action: .appear)
-        let index = plan.steps.firstIndex { $0.time > step.time } ?? plan.steps.count
-        plan.steps.insert(step, at: index)
-    }
-
-    private mutating func advance() {
-        switch random.below(100) {
-        case ..<70: time += random.time(in: 10_000...4_000_000)
-        case ..<97: time += random.time(in: 4_000_000...250_000_000)
-        default: time += random.time(in: 500_000_000...12_000_000_000)
-        }
-    }
-
-    private mutating func addStep() {
-        advance()
-        time = max(time, plan.steps.last?.time ?? 0)
-        if random.chance(5) { return addFault() }
-        let actor = random.below(plan.actors.count)
-        let action: Plan.Action
-        switch plan.actors[actor] {
-        case .sender(let sender): action = senderAction(sender)
-        case .server(let server): action = serverAction(server)
-        case .peer(let peer): action = peerAction(peer)
-        }
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: action))
-    }
-
-    private mutating func addFault() {
-        let action: Plan.Action
-        switch random.below(theme == .hostility ? 12 : 60) {
-        case 0: action = .storm(place: random.below(plan.places.count), random.number(in: 20...120))
-        case ..<20: action = .shortage(random.pick(1_000_000, 50_000_000, 700_000_000))
-        case ..<40: action = .hang(place: random.below(plan.places.count), random.pick(10_000_000, 3_000_000_000))
-        default: action = .breakConnection(random.below(1_000))
-        }
-        plan.steps.append(Plan.Step(time: time, actor: -1, action: action))
-    }
-
-    private mutating func senderAction(_ sender: SenderPlan) -> Plan.Action {
-        if !sender.usesUploader, random.chance(25) {
-            return .openWithin(random.pick(1_000_000, 300_000_000), cancelledAfter: random.time(in: 0...3_000_000))
-        }
-        switch random.below(100) {
-        case ..<70: return .offer(offering())
-        case ..<78: return .audio(count: random.number(in: 1...5), length: 4 * random.number(in: 4...500))
-        case ..<84: return .configure(pacing())
-        case ..<87: return .requestFrame
-        case ..<90: return .finish(cancelledAfter: random.chance(40) ? random.time(in: 0...30_000_000) : nil)
-        case ..<93:
-            let limit: UInt64 = random.pick(1_000_000, 50_000_000, 1_000_000_000)
-            return .openWithin(limit, cancelledAfter: random.chance(40) ? random.time(in: 0...30_000_000) : nil)
-        case ..<95: return .encoderFails(random.chance(50))
-        case ..<97: return .appear
-        default: return random.chance(theme == .ends ? 100 : 40) ? .leave(.callEnded) : .offer(offering())
-        }
-    }
-
-    private mutating func offering() -> Plan.Offering {
-        let isLong = theme == .memory || random.chance(6)
-        return Plan.Offering(
-            count: random.pick(1, 1, 2, 3, random.number(in: 4...12)),
-            interval: random.pick(0, 1_000_000, 16_000_000, 33_000_000, 200_000_000),
-            length: isLong ? random.number(in: 3_000...40_000) : random.number(in: 64...1_500),
-            isStatic: random.chance(35)
-        )
-    }
-
-    private mutating func serverAction(_ server: ServerPlan) -> Plan.Action {
-        switch random.below(100) {
-        case ..<(theme == .requests ? 60 : 35): return .request(request())
-        case ..<70:
-            return .pace(random.pick(.prompt, .slow(random.time(in: 100_000...80_000_000)), .silent))
-        case ..<74: return .cancelConsumer
-        case ..<77: return .letGo
-        case ..<81: return .closeConnection(random.pick(nil, nil, .callEnded))
-        case ..<84: return .drainConnection
-        case ..<86: return .drain
-        case ..<89: return .leave(nil)
-        case ..<93: return .appear
-        case ..<97: return .joinFanOut
-        default: return .leaveFanOut
-        }
-    }
-
-    private mutating func request() -> ControlRequest {
-        switch random.below(12) {
-        case 0, 1: return .hello(ControlHello(wants: random.pick([.pictures], [.pictures, .audio], [.audio], [])))
-        case 2, 3: return .pause
-        case 4, 5: return .resume
-        case 6, 7:
-            return .prefer(
-                ControlPreferences(
-                    frameRateInMillihertz: random.pick(nil, 1, 1_000, 5_000, 60_000),
-                    quality: random.pick(nil, 50)
-                )
-            )
-        case 8, 9: return .refresh
-        case 10: return .ping(random.next())
-        default: return random.chance(40) ? .stop(.requestedByHost) : .refresh
-        }
-    }
-
-    private mutating func peerAction(_ peer: ScriptedPeer) -> Plan.Action {
-        switch peer.role {
-        case .plainSender where random.chance(75):
-            return .offer(
-                Plan.Offering(
-                    count: random.number(in: 1...6),
-                    interval: random.pick(0, 1_000_000, 30_000_000),
-                    length: random.chance(90) ? random.number(in: 16...3_000) : random.number(in: 3_000...50_000),
-                    isStatic: false
-                )
-            )
-        default:
-            return random.pick(.appear, .appear, .leave(nil), .reset)
-        }
     }
 }
 

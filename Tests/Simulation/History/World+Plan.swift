@@ -37,10 +37,11 @@ extension World {
         switch action {
         case .shortage(let duration):
             descriptorLimit = descriptors
-            events.schedule(.recovery, 0, at: now + duration)
+            hasMissedDescriptors = false
+            events.schedule(.descriptorsReturn, 0, at: now + duration)
         case .hang(let place, let duration):
             places[place].hangs = true
-            events.schedule(.recovery, place, at: now + duration)
+            events.schedule(.placeAnswers, place, at: now + duration)
         case .storm(let place, let count):
             coverage.count(.storm)
             for _ in 0..<count {
@@ -57,6 +58,12 @@ extension World {
             }
         default: break
         }
+    }
+
+    /// A shortage of descriptors is over.
+    func descriptorsReturn() {
+        if hasMissedDescriptors { coverage.count(.descriptorsReturn) }
+        descriptorLimit = .max
     }
 
     private func perform(_ action: Plan.Action, peer: Int) {

@@ -118,7 +118,11 @@ extension World {
             peers[peer].outgoing += hello
             peers[peer].leavesWhenWritten = true
         case .stopThenEnd, .stopThenReset:
-            peers[peer].outgoing += hello + ControlRequest.stop(.requestedByHost).encoded()
+            peers[peer].outgoing += hello
+            // Those that are read before the stop are answered, which fails if the receiver has gone.
+            let pings = peers[peer].random.pick(0, 0, 1, 20, 60)
+            for number in 0..<pings { peers[peer].outgoing += ControlRequest.ping(UInt64(number)).encoded() }
+            peers[peer].outgoing += ControlRequest.stop(.requestedByHost).encoded()
             peers[peer].leavesWhenWritten = kind == .stopThenEnd
             if kind == .stopThenReset {
                 writeForPeer(peer)

@@ -90,6 +90,9 @@ extension World {
         let socket = peers[peer].socket
         guard socket >= 0 else { return }
         note("peer \(peer) ends \(socket)")
+        if case .plainSender = peers[peer].role, !reset {
+            sockets[socket].hasEndedInOrder = peers[peer].outgoing.isEmpty && peers[peer].tokenRemaining == 0
+        }
         peers[peer].leaveConnection()
         if reset { breakOnClose(socket) } else { close(socket) }
         if peers[peer].listener >= 0 { acceptForPeer(peer) }
@@ -100,6 +103,7 @@ extension World {
         if peer >= 0, sockets[peer].isOpen {
             sockets[peer].failure = .reset
             sockets[peer].wasBroken = true
+            if !sockets[peer].isTCP { sockets[peer].inbound.show(.max / 2) }
             coverage.count(.reset)
         }
         close(socket)

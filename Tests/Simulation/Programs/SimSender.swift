@@ -92,6 +92,8 @@ final class SimSender {
         var offeredAt: UInt64
         /// How often it was written to a connection.
         var written = 0
+        /// Whether the pacing held it back.
+        var isHeldBack = false
     }
 
     struct Run {

@@ -6,10 +6,8 @@ extension World {
     func perform(_ action: Plan.Action, receiver: SimReceiver) {
         let owner = Owner.receiver(receiver.index)
         switch action {
-        case .request(let request):
-            if case .hello(let hello) = request, !hello.wants.contains(.pictures) { receiver.hasSkippedFrames = true }
-            if case .hello(let hello) = request { receiver.asked.formUnion(hello.wants) }
-            execute(.send(request), for: owner, on: receiver.thread)
+        case .request(let requests):
+            for request in requests { send(request, from: receiver) }
         case .closeConnection(let reason):
             receiver.isClosed = true
             receiver.closeReasonSent = reason
@@ -24,6 +22,14 @@ extension World {
         case .leaveFanOut: leaveFanOut(receiver)
         default: break
         }
+    }
+
+    private func send(_ request: ControlRequest, from receiver: SimReceiver) {
+        if case .hello(let hello) = request {
+            if !hello.wants.contains(.pictures) { receiver.hasSkippedFrames = true }
+            receiver.asked.formUnion(hello.wants)
+        }
+        execute(.send(request), for: .receiver(receiver.index), on: receiver.thread)
     }
 
     func startConsumers(_ receiver: SimReceiver) {

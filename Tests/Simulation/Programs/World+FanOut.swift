@@ -4,7 +4,8 @@ internal import FrameTransport
 struct SimFanOut {
     var machine = FanOutMachine<Frame>()
     var receiver: Int
-    var published = 0
+    /// The latest frame.
+    var latest: Frame?
 }
 
 /// One of the readers.
@@ -28,8 +29,12 @@ extension World {
         }
         coverage.count(.fanOutJoined)
         let (number, first, ending) = fanOuts[receiver.fanOut].machine.join()
-        let mustHaveFrame = fanOuts[receiver.fanOut].published > 0
-        check(.fanOutReaders, first != nil || !mustHaveFrame, "a reader that joins late gets no frame")
+        let latest = fanOuts[receiver.fanOut].latest
+        check(
+            .fanOutReaders,
+            first?.index == latest?.index,
+            "a reader that joins late begins with frame \(first?.index ?? -1), and not \(latest?.index ?? -1)"
+        )
         var reader = SimReader(fanOut: receiver.fanOut, number: number)
         if let first { _ = reader.mailbox.put(first) }
         if let ending { _ = reader.mailbox.end(ending.error) }
@@ -54,7 +59,7 @@ extension World {
     /// A frame has been consumed, and goes to the readers.
     func publish(_ frame: Frame, of receiver: SimReceiver) {
         guard receiver.fanOut >= 0 else { return }
-        fanOuts[receiver.fanOut].published += 1
+        if fanOuts[receiver.fanOut].machine.ending == nil { fanOuts[receiver.fanOut].latest = frame }
         for number in fanOuts[receiver.fanOut].machine.publish(frame) {
             guard let index = readers.firstIndex(where: { $0.fanOut == receiver.fanOut && $0.number == number }) else {
                 continue

@@ -38,7 +38,8 @@ extension World {
             perform(command, of: receiver)
             if receiver.isAsking, receiver.answer != nil { return }
             count += 1
-            guard count < 20_000 else { return violate(.progress, "a receiver's machine never stops giving commands") }
+            check(.progress, count < 20_000, "a receiver's machine never stops giving commands")
+            guard violation == nil else { return }
         }
         wakeConsumers(of: receiver)
     }
@@ -129,6 +130,8 @@ extension World {
     private func writeRequests(_ receiver: SimReceiver) {
         let bytes = receiver.machine.outbox.bytes
         check(.requestsAreBounded, bytes.count <= 4096, "\(bytes.count) bytes of requests wait")
+        let endsWithRequest = bytes.suffix(4).elementsEqual([13, 10, 13, 10].suffix(bytes.count))
+        check(.requestsAreWhole, endsWithRequest, "the requests of connection \(receiver.index) end within one")
         let transfer = unsafe bytes.withUnsafeBytes { unsafe send(receiver.socket, $0) }
         if case .bytes(let count, _) = transfer {
             receiver.machine.didWriteRequests(count)

@@ -191,7 +191,10 @@ extension World {
             check(.toldOnce, sender.states.last != state, "a state is told twice")
             if state == .connected, sender.states.contains(.connected) { coverage.count(.reconnect) }
             sender.states.append(state)
-            if state == .connected { sender.isWanted = true }
+            if state == .connected {
+                sender.isWanted = true
+                check(.neverItself, !isConnectedToItself(sender.socket), "sender \(sender.index) talks to itself")
+            }
         case .terms(let terms):
             check(.order, terms.revision > sender.terms.revision, "terms are told out of order")
             if terms.connection != sender.terms.connection {

@@ -90,6 +90,7 @@ extension World {
         case .taken: break
         case .deferred(let cause):
             coverage.count(cause == .paced ? .pacedFrame : .deferredFrame)
+            if cause == .paced { sender.offers[Int(number) - 1].isHeldBack = true }
             if sender.closeReason != nil { handle(sender) { $0.close(at: now) } }
         case .dropped(.overMemoryBudget):
             coverage.count(.overBudgetFrame)
@@ -120,6 +121,7 @@ extension World {
         let cause = settlement.error.map { Self.cause($0) }
         if cause != nil { sender.failedAt = now }
         handle(sender) { $0.sent(cause, at: now) }
+        checkFinishersGoOn(sender)
     }
 
     private static func cause(_ error: TransportError) -> DropCause {
@@ -174,6 +176,7 @@ extension World {
             result = .encoded(image, digest: job.comparison == .none ? nil : digest)
         }
         handle(sender) { $0.encoded(result, at: now) }
+        checkFinishersGoOn(sender)
     }
 
     // MARK: The program
@@ -200,6 +203,7 @@ extension World {
             sender.finisherOffers[id] = sender.comparing.isEmpty ? sender.offers.count : .max
             sender.finisherTimes[id] = now
             handle(sender) { $0.finish(UInt64(id), at: now) }
+            checkFinishersGoOn(sender)
             schedule(.finishIsDue(id), of: sender, after: 60_000_000_000)
             if let cancelledAfter { schedule(.cancelFinish(id), of: sender, after: cancelledAfter) }
         default: break
@@ -231,6 +235,7 @@ extension World {
     func termsChanged(of sender: SimSender) {
         let terms = sender.terms
         handle(sender) { $0.termsChanged(terms, at: now) }
+        checkFinishersGoOn(sender)
         guard let uploader = sender.uploader else { return }
         let isOwn =
             uploader.configuration.pacing == uploader.ownConfiguration.pacing

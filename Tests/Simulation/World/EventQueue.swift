@@ -14,7 +14,9 @@ struct Event {
         /// A peer that is not of this package goes on.
         case peer
         /// The system has descriptors again.
-        case recovery
+        case descriptorsReturn
+        /// A place answers again.
+        case placeAnswers
     }
 
     var time: UInt64

@@ -83,6 +83,8 @@ struct SimSocket {
     var formerPeer = -1
     /// Whether the connection was reset, so that its end says nothing of what the peer meant.
     var wasBroken = false
+    /// Whether a plain sender closed it between two messages.
+    var hasEndedInOrder = false
     var random = Random(seed: 0)
 
     /// Whether the end of the stream can be read.

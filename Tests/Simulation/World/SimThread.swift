@@ -61,9 +61,6 @@ struct SimThread {
         liveRegistrations = 0
     }
 
-    /// Notes that a socket has changed.
-    mutating func sawChange(of socket: Int, at now: UInt64) {}
-
     mutating func beginTurn() {
         turns += 1
         swap(&inbox, &running)
@@ -214,11 +211,8 @@ extension World {
     private func endTurn(_ thread: Int) {
         if !threads[thread].inbox.isEmpty || !threads[thread].changed.isEmpty { return beginTurn(thread) }
         threads[thread].phase = .asleep
-        // The poller counts whole milliseconds, and rounds up.
-        if let deadline = threads[thread].deadlines.first {
-            let wait = deadline > now ? (deadline - now + 999_999) / 1_000_000 * 1_000_000 : 0
-            sleep(thread, until: now + wait)
-        }
+        let wait = threads[thread].deadlines.milliseconds(until: { now })
+        if wait >= 0 { sleep(thread, until: now + UInt64(wait) * 1_000_000) }
     }
 
     /// Calls a handler, and checks that it did not take more than its turn.

@@ -4,6 +4,7 @@ extension World {
     func makeSocket(at place: Int, isOurs: Bool, capacity: Int) -> Int? {
         if isOurs, descriptors >= descriptorLimit {
             coverage.count(.descriptorShortage)
+            hasMissedDescriptors = true
             return nil
         }
         return newSocket(isTCP: places[place].isPort, isOurs: isOurs, capacity: capacity)
@@ -89,13 +90,11 @@ extension World {
 
     /// Takes the first connection that waits.
     func accept(_ listener: Int, isOurs: Bool) -> Result<Int, AcceptFailure> {
-        guard sockets[listener].isOpen else {
-            violate(.descriptorUsedAfterClose, "accept on the closed socket \(listener)")
-            return .failure(AcceptFailure(.aborted))
-        }
+        guard isUsable(listener) else { return .failure(AcceptFailure(.aborted)) }
         guard let socket = sockets[listener].backlog.first else { return .failure(AcceptFailure(.again)) }
         if isOurs, descriptors >= descriptorLimit {
             coverage.count(.descriptorShortage)
+            hasMissedDescriptors = true
             return .failure(AcceptFailure(.noDescriptors))
         }
         sockets[listener].backlog.removeFirst()

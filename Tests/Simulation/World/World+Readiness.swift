@@ -33,7 +33,6 @@ extension World {
         case .thread(let thread, _):
             sockets[socket].isReported = true
             threads[thread].changed.append(socket)
-            threads[thread].sawChange(of: socket, at: now)
             wake(thread)
         }
     }

@@ -179,6 +179,9 @@ extension World {
                 sockets[peer].inbound.dropInvisible()
                 // Linux keeps what had arrived; others lose that too.
                 if random.chance(50) { sockets[peer].inbound.removeAll() }
+            } else {
+                // Over a path the end never overtakes what was written before it.
+                sockets[peer].inbound.show(.max / 2)
             }
             peerHasGone(peer)
             changed(peer)
@@ -212,9 +215,9 @@ extension World {
     }
 
     /// Whether a call makes sense; one on a descriptor that is closed would hit somebody else's.
-    private func isUsable(_ socket: Int) -> Bool {
+    func isUsable(_ socket: Int) -> Bool {
         let isOpen = socket >= 0 && socket < socketCount && sockets[socket].isOpen
-        if !isOpen { violate(.descriptorUsedAfterClose, "a call on the closed socket \(socket)") }
+        check(.descriptorUsedAfterClose, isOpen, "a call on the closed socket \(socket)")
         return isOpen
     }
 }

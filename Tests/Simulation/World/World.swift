@@ -17,6 +17,8 @@ internal import FrameTransport
     /// Descriptors that processes of this package hold, and how many they may.
     var descriptors = 0
     var descriptorLimit = Int.max
+    /// Whether somebody has asked for a descriptor in vain during this shortage.
+    var hasMissedDescriptors = false
 
     var actors: [ActorIndex] = []
     /// Sockets that have connected and do nothing more.
@@ -70,7 +72,7 @@ internal import FrameTransport
         readers.removeAll(keepingCapacity: true)
         monitors.removeAll(keepingCapacity: true)
         timers.removeAll(keepingCapacity: true)
-        (descriptors, descriptorLimit) = (0, .max)
+        (descriptors, descriptorLimit, hasMissedDescriptors) = (0, .max, false)
         eventCount = 0
         rounds = 0
         coverage.beginHistory()

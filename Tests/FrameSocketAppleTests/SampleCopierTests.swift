@@ -3,8 +3,8 @@ import Testing
 
 @testable import FrameSocketApple
 
-/// Video range made full.
-@Suite struct VideoRangeTests {
+/// What a source lends, copied with the samples that a JPEG holds.
+@Suite struct SampleCopierTests {
     /// A picture of 256 by 2 with every value of luma in each row and every value of chroma in its one row.
     private func ramp() throws -> PixelBuffer {
         var picture = try PixelBuffer(width: 256, height: 2, format: .nv12)
@@ -16,9 +16,9 @@ import Testing
         return picture
     }
 
-    @Test func `every value becomes the nearest of the full range`() throws {
+    @Test func `every value of limited range becomes the nearest of the full range`() throws {
         let picture = try ramp()
-        let result = try VideoRangeExpander().expand(picture)
+        let result = try SampleCopier().copy(picture, of: VideoColor(range: .limited, matrix: .bt601))
         #expect(result.format == .nv12 && result.width == 256 && result.height == 2)
         for value in 0...255 {
             let luma = min(max((Double(value) - 16) * 255 / 219, 0), 255).rounded()
@@ -30,9 +30,19 @@ import Testing
 
     @Test func `the picture that is given stays as it is, and memory is used again`() throws {
         let picture = try ramp()
-        let expander = VideoRangeExpander()
-        let address = try expander.expand(picture).address
-        #expect(picture.hasSamePixels(as: try ramp()))
-        #expect(try expander.expand(picture).address == address)
+        let copier = SampleCopier()
+        for color in [VideoColor.jpeg, VideoColor(range: .limited, matrix: .bt709)] {
+            let address = try copier.copy(picture, of: color).address
+            #expect(picture.hasSamePixels(as: try ramp()) && address != picture.address)
+            #expect(try copier.copy(picture, of: color).address == address)
+        }
+    }
+
+    @Test func `what is drawn over a lent picture does not show in its copy`() throws {
+        var picture = try ramp()
+        let copy = try SampleCopier().copy(picture, of: .jpeg)
+        let expected = try ramp()
+        try picture.withMutableRow(0) { $0[7] = 99 }
+        #expect(copy.hasSamePixels(as: expected))
     }
 }

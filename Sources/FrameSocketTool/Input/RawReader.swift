@@ -1,0 +1,150 @@
+import FrameSocket
+
+/// Reads images of one size and format from standard input.
+struct RawReader: Sendable {
+    private let width: Int
+    private let height: Int
+    private let format: PixelFormat
+    private let color: VideoColor
+    /// The bytes behind each row, by planes.
+    private let padding: [Int]
+    /// How many planes are there; the others are gray.
+    private let planeCount: Int
+    private let byteCount: Int
+    /// The memory of the image that is read, and of the one before, which its sender may let go of a moment later.
+    private let pool = PixelBufferPool(maximumIdle: 2)
+    private let converted = PixelBufferPool(maximumIdle: 2)
+
+    init(
+        width: Int,
+        height: Int,
+        format: PixelFormat,
+        color: VideoColor,
+        strides: [Int]? = nil,
+        isMono: Bool = false
+    ) throws(CommandFailure) {
+        (self.width, self.height, self.format, self.color) = (width, height, format, color)
+        let sample: PixelBuffer
+        do {
+            sample = try pool.buffer(width: width, height: height, format: format)
+        } catch {
+            throw CommandFailure(.usage, "\(error)")
+        }
+        if let strides { try sample.check(strides) }
+        let planes = (0..<(isMono ? 1 : sample.planeCount)).map { sample.plane($0) }
+        let rows = strides ?? planes.map(\.visibleBytesPerRow)
+        padding = zip(rows, planes).map { $0 - $1.visibleBytesPerRow }
+        planeCount = planes.count
+        byteCount = zip(rows, planes).reduce(0) { $0 + $1.0 * $1.1.height }
+    }
+
+    /// Reads the next image.
+    ///
+    /// - Parameters:
+    ///   - index: its number.
+    ///   - advice: what to ask of a user whose input ends within it.
+    /// - Returns: the image; nil at the end of the input.
+    /// - Throws: why it cannot be read.
+    func read(_ index: Int, advice: String) throws(CommandFailure) -> PixelBuffer? {
+        do {
+            var pixels = try pool.buffer(width: width, height: height, format: format)
+            for plane in planeCount..<pixels.planeCount {
+                try pixels.withMutablePlane(plane) { bytes in
+                    for position in bytes.indices { bytes[position] = 128 }
+                }
+            }
+            let count = try fill(&pixels)
+            guard count > 0 else { return nil }
+            guard count == byteCount else {
+                throw CommandFailure(
+                    .badData,
+                    "standard input ends in frame \(index) after \(count) of \(byteCount) bytes; \(advice)"
+                )
+            }
+            return try pixels.converted(from: color, pool: converted)
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch let failure as Files.Failure {
+            throw CommandFailure(.noInput, failure.message)
+        } catch {
+            throw CommandFailure(.badData, "\(error)")
+        }
+    }
+
+    /// Reads one image, and returns how many bytes of it there were.
+    private func fill(_ pixels: inout PixelBuffer) throws -> Int {
+        var count = 0
+        for index in 0..<planeCount {
+            let plane = pixels.plane(index)
+            // In one go if there is no padding between the rows, here or there.
+            let isWhole = plane.bytesPerRow == plane.visibleBytesPerRow && padding[index] == 0
+            for row in 0..<(isWhole ? 1 : plane.height) {
+                let fill = { (bytes: inout MutableSpan<UInt8>) in
+                    let wanted = bytes.count
+                    let result = Result { () throws(Files.Failure) in try StandardInput.fill(&bytes) }
+                    return result.map { (count: $0, isShort: $0 < wanted) }
+                }
+                let piece =
+                    isWhole
+                    ? try pixels.withMutablePlane(index, fill) : try pixels.withMutableRow(row, ofPlane: index, fill)
+                let read = try piece.get()
+                count += read.count
+                if read.isShort { return count }
+                let skipped = try StandardInput.skip(padding[index])
+                count += skipped
+                if skipped < padding[index] { return count }
+            }
+        }
+        return count
+    }
+}
+
+/// Standard input, read to the byte: what follows is left to whoever reads next.
+enum StandardInput {
+    /// Reads until `bytes` is full or the input ends, and returns how many there were.
+    static func fill(_ bytes: inout MutableSpan<UInt8>) throws(Files.Failure) -> Int {
+        try Files.read(from: 0, filling: &bytes, name: "standard input")
+    }
+
+    /// Reads once, so that `bytes` has at most `count` bytes; false at the end.
+    static func read(into bytes: inout [UInt8], upTo count: Int) throws(CommandFailure) -> Bool {
+        do {
+            return try Files.read(from: 0, into: &bytes, atMost: count - bytes.count, name: "standard input")
+        } catch {
+            throw CommandFailure(.noInput, error.message)
+        }
+    }
+
+    /// Reads so many bytes, or as many as there are, and returns how many there were.
+    static func skip(_ count: Int) throws(Files.Failure) -> Int {
+        if count == 0 { return 0 }
+        var bytes = [UInt8](repeating: 0, count: count)
+        var span = bytes.mutableSpan
+        return try fill(&span)
+    }
+
+    /// The first bytes, so many or as many as there are.
+    static func prefix(_ count: Int) throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count, try read(into: &bytes, upTo: count) {}
+        return bytes
+    }
+
+    /// The rest of a line, without its end; empty at the end of the input.
+    static func line(atMost count: Int) throws(CommandFailure) -> String {
+        var line: [UInt8] = []
+        while true {
+            let byte = try prefix(1)
+            guard let byte = byte.first, byte != UInt8(ascii: "\n") else {
+                return String(decoding: line, as: UTF8.self)
+            }
+            line.append(byte)
+            guard line.count <= count else {
+                throw CommandFailure(
+                    .badData,
+                    "a line of the Y4M stream on standard input has more than \(count) bytes"
+                )
+            }
+        }
+    }
+}

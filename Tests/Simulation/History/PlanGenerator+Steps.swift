@@ -1,0 +1,156 @@
+internal import FrameWire
+
+/// What happens, and when.
+extension PlanGenerator {
+    mutating func addFirstStep(of actor: Int) {
+        // Some senders are opened only for those who wait for them.
+        if case .sender(let sender) = plan.actors[actor], !sender.usesUploader, random.chance(50) { return }
+        let delay =
+            switch plan.actors[actor] {
+            case .server: random.chance(75) ? random.time(in: 0...10_000) : random.time(in: 0...300_000_000)
+            case .sender, .peer: random.time(in: 0...3_000_000)
+            }
+        // Steps are in the order of their times; those of one actor's beginning come before the others.
+        let step = Plan.Step(time: 1_000_000_000 + delay, actor: actor, action: .appear)
+        let index = plan.steps.firstIndex { $0.time > step.time } ?? plan.steps.count
+        plan.steps.insert(step, at: index)
+    }
+
+    private mutating func advance() {
+        switch random.below(100) {
+        case ..<70: time += random.time(in: 10_000...4_000_000)
+        case ..<(theme == .patience ? 85 : 97): time += random.time(in: 4_000_000...250_000_000)
+        default: time += random.time(in: 500_000_000...12_000_000_000)
+        }
+    }
+
+    mutating func addStep() {
+        advance()
+        time = max(time, plan.steps.last?.time ?? 0)
+        if random.chance(5) { return addFault() }
+        let actor = random.below(plan.actors.count)
+        let action: Plan.Action
+        switch plan.actors[actor] {
+        case .sender(let sender):
+            action = senderAction(sender)
+            if case .leave = action, random.chance(60) { addLastWords(of: actor) }
+        case .server(let server):
+            // What a pause does is seen when it ends.
+            action = paused.remove(actor) != nil && random.chance(60) ? .request([.resume]) : serverAction(server)
+            if case .request(let requests) = action, requests.last == .pause { paused.insert(actor) }
+        case .peer(let peer): action = peerAction(peer)
+        }
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: action))
+    }
+
+    /// Lets a sender have something to write when it leaves.
+    private mutating func addLastWords(of actor: Int) {
+        let audio = Plan.Action.audio(count: random.number(in: 1...60), length: 4 * random.number(in: 4...500))
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: audio))
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .offer(offering())))
+        time += random.time(in: 0...random.pick(500_000, 20_000_000))
+    }
+
+    private mutating func addFault() {
+        let action: Plan.Action
+        switch random.below(theme == .hostility ? 12 : 60) {
+        case 0: action = .storm(place: random.below(plan.places.count), random.number(in: 20...120))
+        case ..<20: action = .shortage(random.pick(1_000_000, 50_000_000, 700_000_000))
+        case ..<40: action = .hang(place: random.below(plan.places.count), random.pick(10_000_000, 3_000_000_000))
+        default: action = .breakConnection(random.below(1_000))
+        }
+        plan.steps.append(Plan.Step(time: time, actor: -1, action: action))
+    }
+
+    private mutating func senderAction(_ sender: SenderPlan) -> Plan.Action {
+        if !sender.usesUploader, random.chance(25) {
+            return .openWithin(random.pick(1_000_000, 300_000_000), cancelledAfter: random.time(in: 0...3_000_000))
+        }
+        switch random.below(100) {
+        case ..<70: return .offer(offering())
+        case ..<78: return .audio(count: random.number(in: 1...5), length: 4 * random.number(in: 4...500))
+        case ..<84: return .configure(pacing())
+        case ..<87: return .requestFrame
+        case ..<90: return .finish(cancelledAfter: random.chance(40) ? random.time(in: 0...30_000_000) : nil)
+        case ..<93:
+            let limit: UInt64 = random.pick(1_000_000, 50_000_000, 1_000_000_000)
+            return .openWithin(limit, cancelledAfter: random.chance(40) ? random.time(in: 0...30_000_000) : nil)
+        case ..<95: return .encoderFails(random.chance(50))
+        case ..<97: return .appear
+        default:
+            let leaves = random.chance(theme == .ends || theme == .audio ? 100 : 40)
+            return leaves ? .leave(.callEnded) : .offer(offering())
+        }
+    }
+
+    private mutating func offering() -> Plan.Offering {
+        let isLong = theme == .memory || random.chance(theme == .patience ? 25 : 6)
+        return Plan.Offering(
+            count: random.pick(1, 1, 2, 3, random.number(in: 4...12)),
+            interval: random.pick(0, 1_000_000, 16_000_000, 33_000_000, 200_000_000),
+            length: isLong ? random.number(in: 3_000...40_000) : random.number(in: 64...1_500),
+            isStatic: random.chance(35)
+        )
+    }
+
+    private mutating func serverAction(_ server: ServerPlan) -> Plan.Action {
+        switch random.below(100) {
+        case ..<(theme == .requests ? 60 : 35): return .request(requests())
+        case ..<70:
+            return .pace(random.pick(.prompt, .slow(random.time(in: 100_000...80_000_000)), .silent))
+        case ..<74: return .cancelConsumer
+        case ..<77: return .letGo
+        case ..<81: return .closeConnection(random.pick(nil, nil, .callEnded))
+        case ..<84: return .drainConnection
+        case ..<86: return .drain
+        case ..<89: return .leave(nil)
+        case ..<93: return .appear
+        case ..<97: return .joinFanOut
+        default: return .leaveFanOut
+        }
+    }
+
+    /// One request as a rule; several may be read together.
+    private mutating func requests() -> [ControlRequest] {
+        switch random.below(100) {
+        case ..<82: return [request()]
+        case ..<97: return (0..<random.number(in: 2...4)).map { _ in request() }
+        // More than may wait for a sender that does not read.
+        default: return (0..<random.number(in: 40...80)).map { _ in request() }
+        }
+    }
+
+    private mutating func request() -> ControlRequest {
+        switch random.below(12) {
+        case 0, 1: return .hello(ControlHello(wants: random.pick([.pictures], [.pictures, .audio], [.audio], [])))
+        case 2, 3: return .pause
+        case 4, 5: return .resume
+        case 6, 7:
+            return .prefer(
+                ControlPreferences(
+                    frameRateInMillihertz: random.pick(nil, 1, 1_000, 5_000, 60_000),
+                    quality: random.pick(nil, 50)
+                )
+            )
+        case 8, 9: return .refresh
+        case 10: return .ping(random.next())
+        default: return random.chance(40) ? .stop(.requestedByHost) : .refresh
+        }
+    }
+
+    private mutating func peerAction(_ peer: ScriptedPeer) -> Plan.Action {
+        switch peer.role {
+        case .plainSender where random.chance(75):
+            return .offer(
+                Plan.Offering(
+                    count: random.number(in: 1...6),
+                    interval: random.pick(0, 1_000_000, 30_000_000),
+                    length: random.chance(90) ? random.number(in: 16...3_000) : random.number(in: 3_000...50_000),
+                    isStatic: false
+                )
+            )
+        default:
+            return random.pick(.appear, .appear, .leave(nil), .reset)
+        }
+    }
+}

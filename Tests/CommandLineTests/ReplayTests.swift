@@ -103,7 +103,7 @@ import Testing
         #expect(ending.status == 0 && frames.count == 15)
         // Four times ten milliseconds, three times over, and not less.
         #expect(ContinuousClock.now - start >= .milliseconds(120))
-        #expect(times(frames).last == 120_000_000)
+        #expect(times(frames).last ?? 0 >= 120_000_000)
     }
 
     @Test func `a recording that is cut ends with its last whole frame, and says so`() async throws {

@@ -60,4 +60,11 @@ public struct JPEGHeader: Sendable, Hashable {
         self.subsampling = subsampling
         self.colorspace = colorspace
     }
+
+    /// Where the first image of some bytes ends, behind its last marker; nil if they are no whole JPEG.
+    package static func endOfImage(in jpeg: Span<UInt8>) -> Int? {
+        var limits = JPEGLimits.any
+        limits.acceptsTrailingData = true
+        return try? JPEGGate.structure(of: jpeg, limits: limits).end
+    }
 }

@@ -152,6 +152,11 @@ final class PictureSender: Sendable {
 
     /// Why the frames that are left cannot be sent.
     private func lost(_ uploader: SampleUploader) -> CommandFailure {
+        do {
+            try link.checkEnd(of: uploader.connection)
+        } catch {
+            return error
+        }
         if let error = uploader.connection.closeReason?.error { return link.failure(error) }
         let count = Format.count(uploader.statistics.sent, "frame")
         return CommandFailure(.unavailable, "\(command.endpoint): the receiver ended the connection after \(count)")

@@ -24,8 +24,8 @@ struct ReceiveCommand: Command {
           --mjpeg          write the JPEGs to standard output, one after another
           --raw FORMAT     write the pixels to standard output; FORMAT is one of
                            \(PixelFormat.allCases.map(\.name).joined(separator: " "))
-          --y4m            write the pixels to standard output as YUV4MPEG2, which states
-                           their size, range and a rate of 30 frames a second
+          --y4m            write the pixels to standard output as YUV4MPEG2, which
+                           states their size, range and a rate of 30 frames a second
         \(RawVideoOptions.help)
           --letterbox WxH  scale every picture to that size, black where it does not
                            reach (with --raw and --y4m); without it, a change of size

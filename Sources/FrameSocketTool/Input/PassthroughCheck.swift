@@ -14,12 +14,8 @@ final class PassthroughCheck: Sendable {
 
     /// Returns the JPEG up to its end: what cameras put behind it no receiver takes.
     static func trimmed(_ jpeg: [UInt8]) -> [UInt8] {
-        var splitter = JPEGSplitter()
-        for (index, byte) in jpeg.enumerated() where splitter.take(byte) != nil {
-            let rest = jpeg[(index + 1)...]
-            return rest.allSatisfy { $0 == 0 } ? jpeg : Array(jpeg[...index])
-        }
-        return jpeg
+        guard let end = JPEGHeader.endOfImage(in: jpeg.span), end < jpeg.count else { return jpeg }
+        return jpeg[end...].allSatisfy { $0 == 0 } ? jpeg : Array(jpeg[..<end])
     }
 
     /// Checks that receivers take the JPEG.

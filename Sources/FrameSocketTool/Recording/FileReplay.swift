@@ -93,6 +93,7 @@ struct FileReplay {
             guard try await link.isAdmitted(connection, isSent: false) else { return false }
             if connection.wasAskedToStop { return true }
             await link.waitForEnd(of: connection)
+            try link.checkEnd(of: connection)
             let count = sent.withLock { Format.count($0.frames, "frame") }
             guard let error = connection.closeReason?.error else {
                 throw CommandFailure(

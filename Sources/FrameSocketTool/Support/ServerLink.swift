@@ -138,7 +138,9 @@ final class ServerLink: Sendable {
     }
 
     /// Checks that the server has not said that something kept it from taking frames.
-    private func checkEnd(of connection: SocketConnection) throws(CommandFailure) {
+    ///
+    /// - Throws: a failure that says what it was, and how to fix it.
+    func checkEnd(of connection: SocketConnection) throws(CommandFailure) {
         guard case .closedByPeer(let reason)? = connection.closeReason, !reason.isOrderly else { return }
         let hint = reason == .tokenRejected ? " It expects a token: name its file with --token-file." : ""
         throw CommandFailure(.unavailable, "\(endpoint): \(reason)\(hint)")

@@ -36,7 +36,8 @@ import Testing
         let names = ["chelsea-420", "chelsea-444", "chelsea-gray", "chelsea-progressive", "phone-563x1219"]
         let paths = names.map { Places.fixture("jpeg/\($0).jpg") }
         let peer = try place.peer(parser, "--out", place.path("out"))
-        let frames = try await frames(at: peer, paths + ["--passthrough", "--force", "--loop", "20", "--orientation", "8"])
+        let options = ["--passthrough", "--force", "--loop", "20", "--orientation", "8"]
+        let frames = try await frames(at: peer, paths + options)
         #expect(frames.count == 100)
         #expect(frames.allSatisfy { $0["orientation"] == 8 })
         #expect(frames.allSatisfy { $0["width"] == $0["jpegWidth"] && $0["height"] == $0["jpegHeight"] })

@@ -7,6 +7,12 @@ open class NSObject {
     public init() {}
 }
 
+public final class NSString {
+    private let text: String
+    public init(string: String) { text = string }
+    public func isEqual(to other: String) -> Bool { text == other }
+}
+
 open class NSNumber: NSObject {
     public let uint32Value: UInt32
     public init(value: UInt32) { uint32Value = value }

@@ -99,7 +99,7 @@ import Testing
         #expect(refused.status == 65 && refused.errors.contains("progressive.jpg: "), "\(refused)")
         #expect(refused.errors.contains("--force"))
         #expect(try await place.send(progressive, "--passthrough", "--force").status == 0)
-        // Encoded anew it is any receiver's.
+        // Encoded again it is any receiver's.
         #expect(try await place.send(progressive).status == 0)
         let ending = await receiver.ended()
         let errors = try ending.events("error")

@@ -8,7 +8,7 @@
 
 /// What the system lets this process have, looked at before anything is begun.
 ///
-/// The runtime and the libraries end a process, or wait for ever, if they do not get their first descriptors and threads.
+/// The runtime and the libraries end a process, or wait indefinitely, if they do not get their first descriptors and threads.
 enum ProcessLimits {
     /// What a command needs for itself: standard streams, sockets, files and what the runtime has.
     static let ownDescriptors = 24

@@ -142,13 +142,6 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         hasher.combine(message)
     }
 
-    /// What a sender is told whose server closes the connection in place of showing its token: it expects another one, or
-    /// has no place.
-    package static let closedInPlaceOfToken = TransportError(
-        .tokenRejected,
-        "the other side closed in place of its token"
-    )
-
     /// The failure of a connection that was open.
     package static func lost(_ error: Errno) -> TransportError {
         TransportError(.connectionLost, systemError: error, "the connection broke")

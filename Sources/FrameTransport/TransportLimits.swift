@@ -42,6 +42,12 @@ public struct TransportLimits: Sendable, Hashable {
     /// Default: 64.
     public var connections = 64
 
+    /// How many connections may be open at once whose senders have yet to show their token, where tokens are used; for one
+    /// more, and for one that finds no place, the oldest of them is closed.
+    ///
+    /// Default: 16; at least 1, and no more than ``connections``.
+    public var handshakes = 16
+
     /// How many frames in a row may be undecodable; the connection that has sent so many is closed.
     ///
     /// Default: 8. See ``Frame/reportUndecodable()``.

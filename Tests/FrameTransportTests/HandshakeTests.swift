@@ -100,6 +100,28 @@ import Testing
         #expect(try await frames.next()?.jpeg.array() == body(3, count: 300))
     }
 
+    /// More idle visitors than the server has places; then a sender that has the token, and another while they stay.
+    @Test func `connections that show no token keep nobody out who has one`() async throws {
+        let server = try makeServer {
+            $0.limits.connections = 4
+            $0.limits.handshakes = 2
+            $0.limits.handshake = .seconds(600)
+        }
+        var idle: [RawSocket] = []
+        for _ in 0..<8 { idle.append(try RawSocket.connected(to: server.path)) }
+        #expect(await eventually { server.refusedConnections == 6 })
+        var senders: [SocketConnection] = []
+        for _ in 0..<4 {
+            let sender = directory.connection { $0.tokens = tokens }
+            try await sender.open(within: .seconds(30))
+            senders.append(sender)
+            idle.append(try RawSocket.connected(to: server.path))
+        }
+        #expect(senders.count(where: \.isOpen) == 4)
+        // There is no place left, and none that could give way.
+        #expect(await eventually { server.refusedConnections == 12 })
+    }
+
     @Test func `whoever shows nothing is sent away at the deadline`() async throws {
         let server = try makeServer { $0.limits.handshake = .milliseconds(20) }
         let silent = try RawSocket.connected(to: server.path)

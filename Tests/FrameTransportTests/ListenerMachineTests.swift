@@ -43,6 +43,26 @@ import Testing
         #expect(commands(&machine).contains(.admit(2)) && machine.refused == 1)
     }
 
+    @Test func `the oldest connection without a token gives way to one more, and to one that finds no place`() {
+        var limits = TransportLimits()
+        (limits.connections, limits.handshakes) = (3, 2)
+        var machine = ListenerMachine(limits: limits, usesTokens: true)
+        for _ in 0..<3 { machine.accepted(isAdmitted: true) }
+        #expect(commands(&machine) == [.admit(1), .admit(2), .makeWay(1), .admit(3)])
+        machine.ended(1, wasReady: false)
+        machine.tokenShown(2)
+        machine.tokenShown(3)
+        // One place is left; the second to come takes it over.
+        machine.accepted(isAdmitted: true)
+        machine.accepted(isAdmitted: true)
+        #expect(commands(&machine) == [.admit(4), .makeWay(4), .admit(5)])
+        // The fourth shows its token before it is told.
+        machine.tokenShown(4)
+        machine.tokenShown(5)
+        machine.accepted(isAdmitted: true)
+        #expect(commands(&machine) == [.turnAway] && machine.refused == 2)
+    }
+
     @Test func `short visits that nobody took free their places, and the oldest are forgotten`() {
         var machine = machine(places: 4)
         for id in 1...100 {

@@ -175,6 +175,18 @@ import Testing
         #expect(rig.isPresented && rig.frames.count == 1)
     }
 
+    @Test(
+        arguments: [([], .handshakeTimedOut), ([1, 9], .tokenRejected), ([1, 2], nil)]
+            as [([UInt8], TransportError.Code?)]
+    )
+    func `a connection gives way until it has shown the right token`(shown: [UInt8], end: TransportError.Code?) {
+        var rig = ReceiverRig { $0.expectedToken = [1, 2] }
+        rig.arrive(shown)
+        rig.machine.giveWay(at: 5)
+        rig.run()
+        #expect(rig.reason?.error?.code == end)
+    }
+
     @Test func `a wrong token is answered by an end that the sender can read`() {
         var rig = ReceiverRig { $0.expectedToken = [1, 2, 3] }
         rig.arrive([1, 2, 4, 5, 6])

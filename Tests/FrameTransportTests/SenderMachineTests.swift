@@ -55,7 +55,7 @@ import Testing
 
     /// What a server does in place of showing its token, and what comes of it.
     @Test(arguments: [
-        (SenderBench.Input.end, true), (.bytes(Array("the ghost!".utf8)), true), (.failure(.reset), false),
+        (SenderBench.Input.end, false), (.bytes(Array("the ghost!".utf8)), true), (.failure(.reset), false),
     ])
     func `a server with another token is left for good, one that goes away is tried again`(
         input: SenderBench.Input,
@@ -70,6 +70,19 @@ import Testing
         #expect(bench.ends.map(\.error?.code) == (isFinal ? [.tokenRejected] : []))
         bench.pass(seconds: 1)
         #expect((bench.connects > 1) == !isFinal)
+    }
+
+    @Test func `a server that closes in place of its token is tried after pauses that grow`() {
+        let bench = SenderBench { $0.tokens = token }
+        bench.attempts = Array(repeating: .connected, count: 20)
+        bench.open(waiter: 1, seconds: 10)
+        for _ in 0..<12 {
+            bench.receive(.end)
+            let before = bench.connects
+            for _ in 0..<40 where bench.connects == before { bench.pass(nanoseconds: 100_000_000) }
+        }
+        // 0.1, 0.2, 0.4, 0.8, then 1.6 s each: ten seconds have room for nine attempts.
+        #expect(bench.openings[1] == [.tokenRejected] && bench.ends.isEmpty && bench.connects <= 10)
     }
 
     // MARK: Obedience

@@ -39,23 +39,14 @@ final class ServerLink: Sendable {
     }
 
     /// Connects to a server, within what is left of the time.
-    ///
-    /// A server that closes in place of its token may only have no place, so that is tried again.
     func open() async throws(CommandFailure) -> SocketConnection {
-        while true {
-            let (connection, limit) = begin()
-            do throws(TransportError) {
-                try await connection.open(within: limit)
-                return connection
-            } catch {
-                let isTokenRejected = error.code == .tokenRejected
-                guard error == .closedInPlaceOfToken, let pause = nextPause() else {
-                    let hint = isTokenRejected ? "; does --token-file name the same token at both ends?" : ""
-                    let name = isTokenRejected && error.path == nil ? "\(endpoint): " : ""
-                    throw CommandFailure(ExitCode(error), name + error.description + hint)
-                }
-                try? await Task.sleep(for: pause)
-            }
+        let (connection, limit) = begin()
+        do throws(TransportError) {
+            try await connection.open(within: limit)
+            return connection
+        } catch {
+            let hint = error.code == .tokenRejected ? "; does --token-file name the same token at both ends?" : ""
+            throw CommandFailure(ExitCode(error), error.description + hint)
         }
     }
 
@@ -169,20 +160,19 @@ final class ServerLink: Sendable {
         return false
     }
 
+    /// Waits before the next attempt.
+    ///
+    /// - Throws: a failure if there is no time for one.
     private func pause() async throws(CommandFailure) {
-        guard let pause = nextPause() else {
-            throw CommandFailure(.unavailable, Self.refusal(by: endpoint.description, for: wait))
-        }
-        try? await Task.sleep(for: pause)
-    }
-
-    /// How long to wait before the next attempt; nil if there is no time for one.
-    private func nextPause() -> Duration? {
-        state.withLock { state in
+        let next: Duration? = state.withLock { state in
             defer { state.pause = min(state.pause * 2, Self.pauses.upperBound) }
             let isOver = state.deadline.map { $0 <= ContinuousClock.now + state.pause } ?? true
             return isOver || state.isClosed ? nil : state.pause
         }
+        guard let next else {
+            throw CommandFailure(.unavailable, Self.refusal(by: endpoint.description, for: wait))
+        }
+        try? await Task.sleep(for: next)
     }
 
     /// Why nothing could be sent to a server that closes every connection at once.

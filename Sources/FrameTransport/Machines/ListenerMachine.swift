@@ -9,6 +9,8 @@ package struct ListenerMachine: Sendable {
         case admit(Int)
         /// Close the connection that was accepted last: there is no place for it.
         case turnAway
+        /// Have a connection that has yet to show its token give way.
+        case makeWay(Int)
         case setDeadline(UInt64?)
         /// Let others have their turns, then call ``resume()``.
         case yield
@@ -34,6 +36,8 @@ package struct ListenerMachine: Sendable {
     }
 
     private let places: Int
+    /// How many connections may have yet to show their token; nil if there are no tokens.
+    private let handshakes: Int?
     private var state = State.listening
     private var commands: [Command] = []
     private var acceptsLeft = acceptsPerTurn
@@ -42,6 +46,10 @@ package struct ListenerMachine: Sendable {
     private var pauses: Backoff
     private var lastID = 0
     private var connected: Set<Int> = []
+    /// Those that have yet to show their token, in order.
+    private var handshaking: [Int] = []
+    /// Those among them that give way, until they have ended.
+    private var leaving: Set<Int> = []
     private var isFinished = false
 
     /// Those who wait in the queue of connections to be taken by the program, and those among them that have gone, in order.
@@ -56,8 +64,9 @@ package struct ListenerMachine: Sendable {
     /// How many departed senders were dropped with what the program had not taken: they themselves, or their frames.
     package private(set) var dropped = 0
 
-    package init(limits: TransportLimits) {
+    package init(limits: TransportLimits, usesTokens: Bool = false) {
         places = limits.connections
+        handshakes = usesTokens ? max(1, min(limits.handshakes, places)) : nil
         pauses = Backoff(first: limits.firstAcceptPause, longest: limits.longestAcceptPause)
     }
 
@@ -92,14 +101,23 @@ package struct ListenerMachine: Sendable {
     package mutating func accepted(isAdmitted: Bool) {
         acceptsLeft -= 1
         pauses.reset()
-        guard isAdmitted, connected.count < places else {
+        if isAdmitted { makeWay() }
+        guard isAdmitted, connected.count - leaving.count < places else {
             refused += 1
             commands.append(.turnAway)
             return
         }
         lastID += 1
         connected.insert(lastID)
+        if handshakes != nil { handshaking.append(lastID) }
         commands.append(.admit(lastID))
+    }
+
+    /// The sender of a connection has shown its token.
+    package mutating func tokenShown(_ id: Int) {
+        handshaking.removeAll { $0 == id }
+        // It was faster than the order to give way.
+        leaving.remove(id)
     }
 
     /// Nobody waits to be accepted.
@@ -146,6 +164,8 @@ package struct ListenerMachine: Sendable {
     /// A connection has ended; one that was never ready had no right token.
     package mutating func ended(_ id: Int, wasReady: Bool) {
         guard connected.remove(id) != nil else { return }
+        leaving.remove(id)
+        handshaking.removeAll { $0 == id }
         // One that was still showing its token when the server ended was not turned away.
         if !wasReady, !hasEnded { refused += 1 }
         if queued.contains(id) { departed(id) }
@@ -183,6 +203,17 @@ package struct ListenerMachine: Sendable {
     }
 
     // MARK: Changes of state
+
+    /// Has the oldest connection without a token give way, if one more would be too many of them, or there is no place.
+    ///
+    /// So whoever cannot show the token keeps nobody out who can, and shows it at once.
+    private mutating func makeWay() {
+        guard let handshakes, let oldest = handshaking.first else { return }
+        guard handshaking.count >= handshakes || connected.count - leaving.count >= places else { return }
+        handshaking.removeFirst()
+        leaving.insert(oldest)
+        commands.append(.makeWay(oldest))
+    }
 
     private var hasEnded: Bool { if case .ended = state { true } else { false } }
 

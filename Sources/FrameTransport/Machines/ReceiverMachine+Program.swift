@@ -45,6 +45,20 @@ extension ReceiverMachine {
         linger(.closedLocally(reason ?? .stoppedByUser))
     }
 
+    /// Ends a connection whose sender has not shown its token, or a wrong one, if that is still so: its place is needed.
+    package mutating func giveWay(at now: UInt64) {
+        self.now = now
+        switch state {
+        case .handshaking:
+            let message = "the sender had not shown its token when its place was needed"
+            finish(.failed(TransportError(.handshakeTimedOut, message)))
+        case .lingering(let reason) where reason.error?.code == .tokenRejected:
+            finish(reason)
+        case .showingToken, .receiving, .draining, .lingering, .closed:
+            break
+        }
+    }
+
     /// Ends the connection in order, once what has arrived, and what comes until the sender stops, is delivered.
     package mutating func drain(at now: UInt64) {
         self.now = now

@@ -57,7 +57,7 @@ extension SenderMachine {
     /// The connection could not be made.
     package mutating func connectFailed(_ error: Errno, at now: UInt64) {
         guard case .connecting = state else { return }
-        giveUpAttempt(after: error, at: now)
+        giveUpAttempt(after: .system(error), at: now)
     }
 
     /// The other end is one that this side deals with.
@@ -78,7 +78,7 @@ extension SenderMachine {
     /// The socket is connected to itself, as a TCP socket may be if nobody listens at the port.
     package mutating func peerIsThisSide(at now: UInt64) {
         guard case .connecting = state else { return }
-        giveUpAttempt(after: .refused, at: now)
+        giveUpAttempt(after: .system(.refused), at: now)
     }
 
     /// The socket has taken so many more bytes of this side's token; 0 if it is full.
@@ -93,7 +93,7 @@ extension SenderMachine {
     /// This side's token could not be written.
     package mutating func tokenWriteFailed(_ error: Errno, at now: UInt64) {
         guard case .handshaking = state else { return }
-        giveUpAttempt(after: error, at: now)
+        giveUpAttempt(after: .system(error), at: now)
     }
 
     // MARK: Decisions
@@ -119,6 +119,7 @@ extension SenderMachine {
     private mutating func didOpen(at now: UInt64) {
         isWantedForGood = true
         lastFailure = nil
+        turnAwayPauses.reset()
         commands.append(.lane(.open))
         enter(.open(Session(decoder: ControlDecoder())))
         commands.append(.tell(.hello(nil)))
@@ -132,16 +133,18 @@ extension SenderMachine {
         commands.append(.tell(.event(.didOpen)))
     }
 
-    mutating func giveUpAttempt(after failure: Errno?, at now: UInt64) {
+    mutating func giveUpAttempt(after failure: AttemptFailure?, at now: UInt64) {
         commands.append(.closeSocket(Self.closedError))
         retryLater(after: failure, at: now)
     }
 
-    mutating func retryLater(after failure: Errno?, at now: UInt64) {
+    mutating func retryLater(after failure: AttemptFailure?, at now: UInt64) {
         isReadable = false
         watchesRoom = false
         lastFailure = failure
-        enter(.waiting(until: now &+ settings.retryInterval))
+        // A server that turns senders away has enough of them.
+        let pause = if case .turnedAway? = failure { turnAwayPauses.next().nanoseconds } else { settings.retryInterval }
+        enter(.waiting(until: now &+ pause))
         expireWaiters(at: now)
         giveUpIfUnwanted()
     }
@@ -162,15 +165,27 @@ extension SenderMachine {
         guard !expired.isEmpty else { return }
         waiters.removeAll { waiter in waiter.deadline.map { $0 <= now } ?? false }
         giveUpIfUnwanted()
-        for waiter in expired {
-            let error = TransportError(
-                .openTimedOut,
+        for waiter in expired { commands.append(.settle(waiter: waiter.id, noServer(within: waiter.limit ?? .zero))) }
+    }
+
+    private func noServer(within limit: Duration) -> TransportError {
+        let systemError: Errno?
+        switch lastFailure {
+        case .turnedAway?:
+            return TransportError(
+                .tokenRejected,
                 path: settings.name,
-                systemError: lastFailure,
-                "no server was reached within \(waiter.limit ?? .zero); is one running, for the same user, at this path?"
+                "the server closed in place of its token, the last time within \(limit): it expects another one, or has no place"
             )
-            commands.append(.settle(waiter: waiter.id, error))
+        case .system(let error)?: systemError = error
+        case nil: systemError = nil
         }
+        return TransportError(
+            .openTimedOut,
+            path: settings.name,
+            systemError: systemError,
+            "no server was reached within \(limit); is one running, for the same user, at this path?"
+        )
     }
 
     /// Ends attempts that nobody waits for.

@@ -34,7 +34,7 @@ extension SenderMachine {
         isReadable = false
         switch state {
         case .handshaking:
-            refuse(.closedInPlaceOfToken, at: now)
+            giveUpAttempt(after: .turnedAway, at: now)
         case .open(let session):
             let reason = CloseReason.closedByPeer(.stoppedByUser)
             if case .broken = session.sending { return end(reason, at: now) }
@@ -54,7 +54,7 @@ extension SenderMachine {
     package mutating func readFailed(_ error: Errno, at now: UInt64) {
         isReadable = false
         switch state {
-        case .handshaking: giveUpAttempt(after: error, at: now)
+        case .handshaking: giveUpAttempt(after: .system(error), at: now)
         case .open: end(.failed(.lost(error)), at: now)
         case .ending(let ending): conclude(ending, at: now)
         case .idle, .waiting, .connecting, .closed: break

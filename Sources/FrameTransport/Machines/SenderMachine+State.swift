@@ -33,6 +33,13 @@ extension SenderMachine {
         }
     }
 
+    /// Why an attempt to connect failed, if something says so.
+    enum AttemptFailure {
+        case system(Errno)
+        /// The server closed in place of its token: it expects another one, or has no place.
+        case turnedAway
+    }
+
     /// Somebody who waits for the connection to open.
     struct Waiter {
         let id: Int

@@ -27,8 +27,11 @@ package struct SenderMachine: Sendable {
     /// Whether a connection is wanted even if nobody waits for it.
     var isWantedForGood = false
 
-    /// What the system answered to the latest attempt to connect.
-    var lastFailure: Errno?
+    /// What the latest attempt to connect came to.
+    var lastFailure: AttemptFailure?
+
+    /// The pauses after attempts that the server turned away.
+    var turnAwayPauses: Backoff
 
     /// What the receiver has stated.
     package internal(set) var terms = ReceiverTerms()
@@ -47,6 +50,8 @@ package struct SenderMachine: Sendable {
 
     package init(_ settings: Settings) {
         self.settings = settings
+        let first = Duration.nanoseconds(Int64(clamping: settings.retryInterval))
+        turnAwayPauses = Backoff(first: first, longest: first * 16)
     }
 
     /// How many callers wait for the connection to open.

@@ -39,7 +39,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         self.configuration = configuration
         self.delegate = delegate
         thread = configuration.thread
-        machine = ListenerMachine(limits: configuration.limits)
+        machine = ListenerMachine(limits: configuration.limits, usesTokens: configuration.tokens != nil)
         let owner = WeakReference<ListeningDriver>()
         mailbox = Mailbox(
             capacity: .init(count: .max),
@@ -135,6 +135,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         case .accept: accept()
         case .admit(let id): takeUp(id)
         case .turnAway: accepted = nil
+        case .makeWay(let id): connections[id].map { call($0) { $0.giveWay() } }
         case .setDeadline(let deadline): registration?.deadline = deadline
         case .yield: thread.execute { self.change { $0.resume() } }
         case .stopListening(let error): stopListening(error)
@@ -190,10 +191,14 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         let onReady = { @Sendable [weak self] () -> Void in
             let connection = FrameConnection(id: id, peer: peer, driver: driver)
             guard let delegate else {
-                self?.onThread { $0.machine.queued(id) }
+                self?.onThread {
+                    $0.machine.tokenShown(id)
+                    $0.machine.queued(id)
+                }
                 mailbox.put(connection)
                 return
             }
+            self?.onThread { $0.machine.tokenShown(id) }
             delegate.connectionDidOpen(connection)
             driver.deliver(
                 to: { frame in delegate.connection(connection, didReceive: frame) },
@@ -228,9 +233,11 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     }
 
     private func forEachConnection(_ call: @escaping @Sendable (ReceivingDriver) -> Void) {
-        for connection in connections.values {
-            if connection.thread.isCurrent { call(connection) } else { connection.thread.execute { call(connection) } }
-        }
+        for connection in connections.values { self.call(connection, call) }
+    }
+
+    private func call(_ connection: ReceivingDriver, _ call: @escaping @Sendable (ReceivingDriver) -> Void) {
+        if connection.thread.isCurrent { call(connection) } else { connection.thread.execute { call(connection) } }
     }
 
     private func stopListening(_ error: TransportError?) {

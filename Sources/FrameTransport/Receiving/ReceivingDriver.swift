@@ -145,6 +145,11 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         change { $0.drain(at: MonotonicClock.now()) }
     }
 
+    /// Ends a connection that has shown no token yet; see ``ReceiverMachine/giveWay(at:)``.
+    func giveWay() {
+        change { $0.giveWay(at: MonotonicClock.now()) }
+    }
+
     /// Sends a request to the sender.
     func send(_ request: ControlRequest) {
         change { $0.send(request) }

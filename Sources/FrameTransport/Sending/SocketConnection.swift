@@ -148,11 +148,12 @@ public final class SocketConnection: Sendable {
     ///
     /// If the limit passes or the caller's task is cancelled, the attempt that this call started ends, unless somebody else
     /// waits for it or ``open()`` was called; it may be started again. Once a server has been reached the connection is
-    /// wanted for good, as after ``open()``. A path, port or token that can never be used ends the connection for good.
+    /// wanted for good, as after ``open()``. A path, port or token that can never be used ends the connection for good, and so
+    /// does a server that shows a wrong token. One that closes in place of its token is tried again, after pauses that grow.
     ///
     /// - Parameter limit: how long to try, whatever an attempt is waiting for; nil for no limit.
     /// - Throws: `openTimedOut`, `cancelled` if the caller's task is cancelled, `peerRefused` or `tokenRejected` if it is
-    ///   the wrong server, what is wrong with the path, or, if the connection has ended for good, its failure or `closed`.
+    ///   the wrong server or it has closed in place of its token until the limit passed, what is wrong with the path, or, if the connection has ended for good, its failure or `closed`.
     public func open(within limit: Duration?) async throws(TransportError) {
         try thread.checkRunning()
         let opening = Opening(limit: limit)

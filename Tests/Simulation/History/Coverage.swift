@@ -7,7 +7,7 @@ struct Coverage {
         case unchangedFrame, overBudgetFrame, sendBlocked, sendTimeout, receiveTimeout, handshakeTimeout, idleTimeout
         case openTimeout, cancelled, finished, lingered, halfClose, malformed, hostileSender, hostileReceiver
         case plainSender, plainReceiver, fanOutJoined, fanOutLeft, sharedBudget, tcp, manyEndpoints, audioOnly
-        case encodingFailed, turnYielded, drainCutOff, storm
+        case encodingFailed, turnYielded, drainCutOff, storm, handshakeGaveWay
 
         /// The name in words.
         var name: String {

@@ -112,6 +112,8 @@ struct ServerPlan {
     var thread: Int
     var budget: Int
     var connections: Int
+    /// How many of them may have yet to show their token.
+    var handshakes: Int { max(1, connections / 2) }
     var deliversNewest: Bool
     var hello: ControlWants?
     var pace: Plan.ConsumerPace

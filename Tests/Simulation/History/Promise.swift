@@ -83,6 +83,8 @@ enum Promise: Int, CaseIterable {
     case departedGiveWay
     /// P189: no more departed senders are remembered than there are places.
     case visitorsAreBounded
+    /// P154, P166: there are no more connections than places, and few of them without a token.
+    case placesAreBounded
     /// P103: frames that nobody wants hold up no audio.
     case audioNeedsNoFrames
     /// P102, P185: audio that was not asked for is skipped, and what is kept has a bound.

@@ -42,7 +42,8 @@ final class SimServer {
         limits.connections = plan.connections
         limits.firstFrame = plan.firstFrame.map { .nanoseconds(Int64($0)) }
         limits.idle = plan.idle.map { .nanoseconds(Int64($0)) }
+        limits.handshakes = plan.handshakes
         self.limits = limits
-        machine = ListenerMachine(limits: limits)
+        machine = ListenerMachine(limits: limits, usesTokens: tokens != nil)
     }
 }

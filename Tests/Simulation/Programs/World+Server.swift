@@ -122,6 +122,9 @@ extension World {
             for index in server.connections.values.sorted() { change(receivers[index]) { $0.close(nil, at: now) } }
         case .drainConnections:
             for index in server.connections.values.sorted() { drain(receivers[index]) }
+        case .makeWay(let id):
+            coverage.count(.handshakeGaveWay)
+            if let index = server.connections[id] { change(receivers[index]) { $0.giveWay(at: now) } }
         case .dropVisitor(let id): dropVisitor(server, id)
         case .finished:
             check(.toldOnce, !server.isFinished, "a server ends twice")
@@ -165,6 +168,12 @@ extension World {
         sockets[socket].capacity = receiver.requestCapacity
         receiver.registration = register(.receiver(receiver.index), socket: socket, on: server.plan.thread)
         change(receiver) { $0.start(at: now) }
+        let handshaking = server.connections.values.count { !receivers[$0].isPresented }
+        let isWithin = server.tokens == nil || handshaking <= max(1, server.limits.handshakes)
+        check(.placesAreBounded, isWithin, "\(handshaking) connections have yet to show their token")
+        let places = server.limits.connections
+        let count = server.connections.count
+        check(.placesAreBounded, count <= places, "\(count) connections, \(places) places")
     }
 
     /// A connection has ended.
@@ -189,6 +198,7 @@ extension World {
         check(.presentedOnce, server.presented.last ?? 0 < receiver.id || server.tokens != nil, "out of order")
         receiver.isPresented = true
         server.presented.append(receiver.id)
+        server.machine.tokenShown(receiver.id)
         if server.plan.usesDelegate {
             server.current = receiver.index
             receiver.isTaken = true

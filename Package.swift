@@ -13,6 +13,18 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// The `pkg-config` file of a library that not every product needs.
+///
+/// SwiftPM looks for those of all targets, and warns an importer about libraries that its own products do not use. Only
+/// Homebrew needs them, as its headers are outside the compiler's search paths.
+func pkgConfigOfHomebrew(_ name: String) -> String? {
+    #if os(macOS)
+        name
+    #else
+        nil
+    #endif
+}
+
 let package = Package(
     name: "FrameSocket",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -21,12 +33,14 @@ let package = Package(
         .library(name: "FrameWire", targets: ["FrameWire"]),
         .library(name: "FrameTransport", targets: ["FrameTransport"]),
         .library(name: "FrameSocket", targets: ["FrameSocket"]),
+        .library(name: "FrameSocketAudio", targets: ["FrameSocketAudio"]),
         .library(name: "FrameSocketApple", targets: ["FrameSocketApple"]),
         .executable(name: "framesocket", targets: ["FrameSocketTool"]),
         .executable(name: "framesocket-bench", targets: ["FrameSocketBenchmarks"]),
     ],
     targets: [
-        // C libraries of the system, each hidden behind one Swift target.
+        // C libraries of the system, each hidden behind one Swift target. A missing header is an error of the module's
+        // shim.h, which names the package to install.
         .systemLibrary(
             name: "CTurboJPEG",
             pkgConfig: "libturbojpeg",
@@ -35,12 +49,12 @@ let package = Package(
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(
             name: "CPNG",
-            pkgConfig: "libpng",
+            pkgConfig: pkgConfigOfHomebrew("libpng"),
             providers: [.apt(["libpng-dev"]), .brew(["libpng"])]
         ),
         .systemLibrary(
             name: "CSpeexDSP",
-            pkgConfig: "speexdsp",
+            pkgConfig: pkgConfigOfHomebrew("speexdsp"),
             providers: [.apt(["libspeexdsp-dev"]), .brew(["speexdsp"])]
         ),
 
@@ -56,7 +70,12 @@ let package = Package(
         ),
         .target(
             name: "FrameSocket",
-            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "Locking", "CYUV", "CSpeexDSP"],
+            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "Locking", "CYUV"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FrameSocketAudio",
+            dependencies: ["FrameSocket", "Locking", "CSpeexDSP"],
             swiftSettings: settings
         ),
         .target(name: "FrameSocketApple", dependencies: ["FrameSocket", "Locking"], swiftSettings: settings),
@@ -86,13 +105,18 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "FrameSocketAudioTests",
+            dependencies: ["FrameSocketAudio", "FrameSocket"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "FrameSocketAppleTests",
             dependencies: ["FrameSocketApple", "FrameSocket"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["FrameSocketTool", "FrameSocket"],
+            dependencies: ["FrameSocketTool", "FrameSocket", "FrameSocketAudio"],
             swiftSettings: settings
         ),
     ]

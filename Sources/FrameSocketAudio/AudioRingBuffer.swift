@@ -1,3 +1,4 @@
+public import FrameSocket
 internal import Locking
 
 /// Keeps the audio of one source until it is pulled, in the rate and channels that the consumer wants.

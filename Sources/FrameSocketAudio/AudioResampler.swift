@@ -1,3 +1,5 @@
+public import FrameSocket
+
 /// Converts a stream of audio to another sample rate and number of channels.
 ///
 /// What came before is remembered, so blocks come out as if they had been converted in one piece. Mono becomes stereo

@@ -9,7 +9,7 @@ PYTHON  := .tools/venv/bin/python -B
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build demo test bench consumers docs lint format clean
-.PHONY: apple examples fuzz faults sanitize memcheck soak simulate simulate-mutants
+.PHONY: api apple examples fuzz faults sanitize memcheck soak simulate simulate-mutants
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,10 @@ examples: ## build and run the programs in Examples
 apple: ## compile the Apple sources against stubs of the frameworks, and run broadcasts over these
 	@scripts/setup build
 	scripts/check-apple $(SWIFTFLAGS)
+
+api: ## compare the public API with docs/api; UPDATE=1 records it
+	@scripts/setup build
+	scripts/check-api $(if $(UPDATE),--update) -- $(SWIFTFLAGS)
 
 docs: ## compile the snippets of the articles, and make the site of every library: .build-docs
 	@scripts/setup build

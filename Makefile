@@ -91,9 +91,10 @@ examples: ## build and run the programs in Examples
 	@scripts/setup build
 	scripts/check-examples $(SWIFTFLAGS)
 
-apple: ## compile the Apple sources against stubs of the frameworks, and run broadcasts over these
+apple: ## compile the Apple sources against stubs of the frameworks, run broadcasts over these, and check the manifest for iOS
 	@scripts/setup build
 	scripts/check-apple $(SWIFTFLAGS)
+	scripts/check-manifest
 
 api: ## compare the public API with docs/api; UPDATE=1 records it
 	@scripts/setup build

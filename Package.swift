@@ -25,6 +25,16 @@ func pkgConfigOfHomebrew(_ name: String) -> String? {
     #endif
 }
 
+/// The folder in this package of XCFrameworks that take the place of the system's libraries, as docs/apple.md describes.
+let frameworks = Context.environment["FRAMESOCKET_XCFRAMEWORKS"]
+
+/// Whether the privacy manifest is a resource. Elsewhere it would only make SwiftPM link Foundation for the bundle.
+#if os(macOS)
+    let hasPrivacyManifest = true
+#else
+    let hasPrivacyManifest = frameworks != nil
+#endif
+
 let package = Package(
     name: "FrameSocket",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -78,7 +88,13 @@ let package = Package(
             dependencies: ["FrameSocket", "Locking", "CSpeexDSP"],
             swiftSettings: settings
         ),
-        .target(name: "FrameSocketApple", dependencies: ["FrameSocket", "Locking"], swiftSettings: settings),
+        .target(
+            name: "FrameSocketApple",
+            dependencies: ["FrameSocket", "Locking"],
+            exclude: hasPrivacyManifest ? [] : ["PrivacyInfo.xcprivacy"],
+            resources: hasPrivacyManifest ? [.copy("PrivacyInfo.xcprivacy")] : [],
+            swiftSettings: settings
+        ),
 
         // The programs, and what only they and the tests need.
         // Loads libmicrohttpd when it is used (apt: libmicrohttpd-dev), so that it is not linked.
@@ -121,6 +137,25 @@ let package = Package(
         ),
     ]
 )
+
+// For iOS, which has neither the system's libraries nor a use for the programs: the libraries alone, on XCFrameworks.
+if let frameworks {
+    var libraries = package.products.compactMap { $0 as? Product.Library }
+    if Context.environment["FRAMESOCKET_WITHOUT_AUDIO"] != nil { libraries.removeAll { $0.name == "FrameSocketAudio" } }
+    var names = libraries.flatMap(\.targets)
+    var needed: Set<String> = []
+    while let name = names.popLast() {
+        guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else {
+            continue
+        }
+        for case .byNameItem(let dependency, _) in target.dependencies { names.append(dependency) }
+    }
+    package.products = libraries
+    package.targets = package.targets.filter { needed.contains($0.name) }.map { target in
+        guard target.type == .system else { return target }
+        return .binaryTarget(name: target.name, path: "\(frameworks)/\(target.name).xcframework")
+    }
+}
 
 // `make fuzz`: each is a libFuzzer program, and built by no other target.
 if Context.environment["FUZZ"] != nil {

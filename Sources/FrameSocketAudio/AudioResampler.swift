@@ -54,7 +54,7 @@ public struct AudioResampler: ~Copyable, Sendable {
     ///
     /// Default quality: `standard`.
     ///
-    /// - Throws: ``AudioError`` with `resamplerUnavailable` where there is no memory for the filter.
+    /// - Throws: `AudioError` with `resamplerUnavailable` where there is no memory for the filter.
     public init(
         from source: AudioFormat,
         to target: AudioFormat,
@@ -120,7 +120,7 @@ public struct AudioResampler: ~Copyable, Sendable {
 
     /// Converts a block; the result is shorter by what the filter keeps back, and has the time of its own first frame.
     ///
-    /// - Throws: ``AudioError`` with `formatMismatch` where the block is not of the ``source`` format.
+    /// - Throws: `AudioError` with `formatMismatch` where the block is not of the ``source`` format.
     public mutating func convert(_ block: AudioBlock) throws(AudioError) -> AudioBlock {
         guard block.format == source else {
             throw AudioError(.formatMismatch, "A block of \(block.format) came to a converter of \(source).")

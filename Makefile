@@ -9,7 +9,7 @@ PYTHON  := .tools/venv/bin/python -B
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build demo test bench consumers docs lint format clean
-.PHONY: apple examples fuzz faults sanitize memcheck soak simulate simulate-mutants
+.PHONY: api apple deb deb-check docker-check examples fuzz faults sanitize memcheck soak simulate simulate-mutants
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,13 +74,31 @@ consumers: ## build the packages that depend on this one, and look at what they 
 	@scripts/setup build
 	scripts/check-consumers $(SWIFTFLAGS)
 
+deb: ## build the Debian package of the program: .build-deb/framesocket_VERSION_ARCHITECTURE.deb
+	@scripts/setup deb
+	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
+	scripts/make-deb
+
+deb-check: ## check that package, install it in a new Debian system, and run it there; ARGUMENTS=--no-root installs nothing
+	@scripts/setup deb
+	scripts/check-deb $(ARGUMENTS)
+
+docker-check: ## check the commands of the Dockerfile without an engine, in a new Debian system
+	@scripts/setup deb
+	scripts/check-dockerfile
+
 examples: ## build and run the programs in Examples
 	@scripts/setup build
 	scripts/check-examples $(SWIFTFLAGS)
 
-apple: ## compile the Apple sources against stubs of the frameworks, and run broadcasts over these
+apple: ## compile the Apple sources against stubs of the frameworks, run broadcasts over these, and check the manifest for iOS
 	@scripts/setup build
 	scripts/check-apple $(SWIFTFLAGS)
+	scripts/check-manifest
+
+api: ## compare the public API with docs/api; UPDATE=1 records it
+	@scripts/setup build
+	scripts/check-api $(if $(UPDATE),--update) -- $(SWIFTFLAGS)
 
 docs: ## compile the snippets of the articles, and make the site of every library: .build-docs
 	@scripts/setup build

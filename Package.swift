@@ -13,6 +13,28 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// The `pkg-config` file of a library that not every product needs.
+///
+/// SwiftPM looks for those of all targets, and warns an importer about libraries that its own products do not use. Only
+/// Homebrew needs them, as its headers are outside the compiler's search paths.
+func pkgConfigOfHomebrew(_ name: String) -> String? {
+    #if os(macOS)
+        name
+    #else
+        nil
+    #endif
+}
+
+/// The folder in this package of XCFrameworks that take the place of the system's libraries, as docs/apple.md describes.
+let frameworks = Context.environment["FRAMESOCKET_XCFRAMEWORKS"]
+
+/// Whether the privacy manifest is a resource. Elsewhere it would only make SwiftPM link Foundation for the bundle.
+#if os(macOS)
+    let hasPrivacyManifest = true
+#else
+    let hasPrivacyManifest = frameworks != nil
+#endif
+
 let package = Package(
     name: "FrameSocket",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -21,12 +43,14 @@ let package = Package(
         .library(name: "FrameWire", targets: ["FrameWire"]),
         .library(name: "FrameTransport", targets: ["FrameTransport"]),
         .library(name: "FrameSocket", targets: ["FrameSocket"]),
+        .library(name: "FrameSocketAudio", targets: ["FrameSocketAudio"]),
         .library(name: "FrameSocketApple", targets: ["FrameSocketApple"]),
         .executable(name: "framesocket", targets: ["FrameSocketTool"]),
         .executable(name: "framesocket-bench", targets: ["FrameSocketBenchmarks"]),
     ],
     targets: [
-        // C libraries of the system, each hidden behind one Swift target.
+        // C libraries of the system, each hidden behind one Swift target. A missing header is an error of the module's
+        // shim.h, which names the package to install.
         .systemLibrary(
             name: "CTurboJPEG",
             pkgConfig: "libturbojpeg",
@@ -35,12 +59,12 @@ let package = Package(
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(
             name: "CPNG",
-            pkgConfig: "libpng",
+            pkgConfig: pkgConfigOfHomebrew("libpng"),
             providers: [.apt(["libpng-dev"]), .brew(["libpng"])]
         ),
         .systemLibrary(
             name: "CSpeexDSP",
-            pkgConfig: "speexdsp",
+            pkgConfig: pkgConfigOfHomebrew("speexdsp"),
             providers: [.apt(["libspeexdsp-dev"]), .brew(["speexdsp"])]
         ),
 
@@ -56,10 +80,21 @@ let package = Package(
         ),
         .target(
             name: "FrameSocket",
-            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "Locking", "CYUV", "CSpeexDSP"],
+            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "Locking", "CYUV"],
             swiftSettings: settings
         ),
-        .target(name: "FrameSocketApple", dependencies: ["FrameSocket", "Locking"], swiftSettings: settings),
+        .target(
+            name: "FrameSocketAudio",
+            dependencies: ["FrameSocket", "Locking", "CSpeexDSP"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FrameSocketApple",
+            dependencies: ["FrameSocket", "Locking"],
+            exclude: hasPrivacyManifest ? [] : ["PrivacyInfo.xcprivacy"],
+            resources: hasPrivacyManifest ? [.copy("PrivacyInfo.xcprivacy")] : [],
+            swiftSettings: settings
+        ),
 
         // The programs, and what only they and the tests need.
         // Loads libmicrohttpd when it is used (apt: libmicrohttpd-dev), so that it is not linked.
@@ -86,17 +121,41 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "FrameSocketAudioTests",
+            dependencies: ["FrameSocketAudio", "FrameSocket"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "FrameSocketAppleTests",
             dependencies: ["FrameSocketApple", "FrameSocket"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["FrameSocketTool", "FrameSocket"],
+            dependencies: ["FrameSocketTool", "FrameSocket", "FrameSocketAudio"],
             swiftSettings: settings
         ),
     ]
 )
+
+// For iOS, which has neither the system's libraries nor a use for the programs: the libraries alone, on XCFrameworks.
+if let frameworks {
+    var libraries = package.products.compactMap { $0 as? Product.Library }
+    if Context.environment["FRAMESOCKET_WITHOUT_AUDIO"] != nil { libraries.removeAll { $0.name == "FrameSocketAudio" } }
+    var names = libraries.flatMap(\.targets)
+    var needed: Set<String> = []
+    while let name = names.popLast() {
+        guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else {
+            continue
+        }
+        for case .byNameItem(let dependency, _) in target.dependencies { names.append(dependency) }
+    }
+    package.products = libraries
+    package.targets = package.targets.filter { needed.contains($0.name) }.map { target in
+        guard target.type == .system else { return target }
+        return .binaryTarget(name: target.name, path: "\(frameworks)/\(target.name).xcframework")
+    }
+}
 
 // `make fuzz`: each is a libFuzzer program, and built by no other target.
 if Context.environment["FUZZ"] != nil {

@@ -19,16 +19,29 @@ open class NSNumber: NSObject {
 }
 
 open class Bundle: NSObject {
-    public static var main: Bundle { Bundle() }
+    private let path: String
+    public static var main: Bundle { Bundle(at: "") }
     /// What the Info.plist says.
     nonisolated(unsafe) public static var standInInfo: [String: Any] = [:]
-    open func object(forInfoDictionaryKey key: String) -> Any? { Self.standInInfo[key] }
+    /// What the Info.plists of other bundles say, by the paths of the bundles.
+    nonisolated(unsafe) public static var standInBundles: [String: [String: Any]] = [:]
+    private init(at path: String) { self.path = path }
+    public convenience init?(path: String) {
+        guard Self.standInBundles[path] != nil else { return nil }
+        self.init(at: path)
+    }
+    open var infoDictionary: [String: Any]? { path.isEmpty ? Self.standInInfo : Self.standInBundles[path] }
+    open var builtInPlugInsPath: String? { "/App.app/PlugIns" }
+    open func object(forInfoDictionaryKey key: String) -> Any? { infoDictionary?[key] }
 }
 
 open class FileManager: NSObject {
     public static var `default`: FileManager { FileManager() }
     /// Where the containers are of the groups that this process is entitled to.
     nonisolated(unsafe) public static var standInContainers: [String: String] = [:]
+    open func contentsOfDirectory(atPath path: String) throws -> [String] {
+        Bundle.standInBundles.keys.filter { $0.hasPrefix(path + "/") }.map { String($0.dropFirst(path.utf8.count + 1)) }
+    }
     open func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? {
         Self.standInContainers[groupIdentifier].map { URL(path: $0) }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import FrameSocketAudio
 import FrameTransport
 import FrameWire
 import Testing

@@ -16,6 +16,9 @@ let package = Package(
     targets: [
         .executableTarget(name: "WireOnly", dependencies: [product("FrameWire")]),
         .executableTarget(name: "TransportOnly", dependencies: [product("FrameTransport")]),
+        .executableTarget(name: "CodecOnly", dependencies: [product("TurboJPEG")]),
         .executableTarget(name: "Everything", dependencies: [product("FrameSocket")]),
+        .executableTarget(name: "AppleOnly", dependencies: [product("FrameSocketApple")]),
+        .executableTarget(name: "Audio", dependencies: [product("FrameSocketAudio"), product("FrameSocket")]),
     ]
 )

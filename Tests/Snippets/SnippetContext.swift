@@ -2,6 +2,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
 import FrameSocket
+import FrameSocketAudio
 
 /// Never returns: snippets are compiled, and not run.
 private func absent<Value>() -> Value { fatalError("snippets are not run") }

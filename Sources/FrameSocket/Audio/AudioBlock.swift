@@ -24,7 +24,7 @@ public struct AudioBlock: Sendable, Hashable {
     }
 
     /// A block of samples whose count is known to be that of whole frames.
-    init(format: AudioFormat, presentationTime: UInt64?, wholeFrames samples: [Int16]) {
+    package init(format: AudioFormat, presentationTime: UInt64?, wholeFrames samples: [Int16]) {
         self.format = format
         self.presentationTime = presentationTime
         self.samples = samples

@@ -83,6 +83,7 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
             BroadcastNotification.stopped.observe { stopped.value.add(1, ordering: .relaxed) },
         ]
         withoutGroup()
+        setup(directory)
         Bundle.standInInfo = ["RTCAppGroupIdentifier": "group.a", "RTCScreenSharingExtension": "a.b"]
         FileManager.standInContainers = ["group.a": directory]
         expect(AppGroup.extensionIdentifier == "a.b", "the extension is not named")
@@ -111,6 +112,31 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         handler.broadcastFinished()
         expect(stopped.now == 1, "it ended twice")
     }
+
+    /// The check of the setup finds what the bundles and containers lack.
+    static func setup(_ directory: String) {
+        expect(codes == ["group.missing", "background.audio", "extension.missing"], "without entries: \(codes)")
+        Bundle.standInInfo = [
+            "CFBundleIdentifier": "a", "RTCAppGroupIdentifier": "group.a", "RTCScreenSharingExtension": "a.b",
+            "UIBackgroundModes": ["audio"],
+        ]
+        expect(codes == ["group.notEntitled", "extension.notEmbedded"], "without bundle and container: \(codes)")
+        FileManager.standInContainers = ["group.a": directory]
+        Bundle.standInBundles["/App.app/PlugIns/Share.appex"] = ["CFBundleIdentifier": "a.share"]
+        Bundle.standInBundles["/App.app/PlugIns/Screen.appex"] = [
+            "CFBundleIdentifier": "a.b", "RTCAppGroupIdentifier": "group.a",
+            "NSExtension": [
+                "NSExtensionPointIdentifier": "com.apple.broadcast-services-upload",
+                "NSExtensionPrincipalClass": "b.SampleHandler",
+                "RPBroadcastProcessMode": "RPBroadcastProcessModeSampleBuffer",
+            ],
+        ]
+        expect(codes.isEmpty, "with everything: \(codes)")
+        let long = BroadcastSetup.check(socketName: String(repeating: "n", count: 103)).map(\.code.name)
+        expect(long == ["path.tooLong"], "with a long name: \(long)")
+    }
+
+    private static var codes: [String] { BroadcastSetup.check().map(\.code.name) }
 
     /// A broadcast that has begun, and the app's end of it.
     static func broadcast(to server: FrameServer) async throws -> (Handler, FrameConnection) {

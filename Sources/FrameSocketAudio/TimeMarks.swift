@@ -1,3 +1,5 @@
+internal import FrameSocket
+
 /// Which frame of a stream has which presentation time.
 ///
 /// Each block that came leaves a mark. There are at most ``capacity`` of them: where blocks are so small that more

@@ -1,3 +1,4 @@
+public import FrameSocket
 internal import Locking
 
 /// Keeps the audio of one source until it is pulled, in the rate and channels that the consumer wants.
@@ -70,7 +71,7 @@ public final class AudioRingBuffer: Sendable {
     ///
     /// Where the buffer does not convert, `frames` frames of the source's own rate and channels are taken out.
     ///
-    /// - Throws: ``AudioError`` with `unsupportedFormat`; with `invalidFrameCount` where `frames` is below 0, or is more
+    /// - Throws: `AudioError` with `unsupportedFormat`; with `invalidFrameCount` where `frames` is below 0, or is more
     ///   than the buffer's capacity; with `resamplerUnavailable`. Missing audio is not an error.
     public func pull(frames: Int, rate: Int, channels: Int) throws(AudioError) -> AudioPull {
         try pull(frames: frames, as: AudioFormat(sampleRate: rate, channels: channels))
@@ -78,7 +79,7 @@ public final class AudioRingBuffer: Sendable {
 
     /// Takes out `frames` frames of a format.
     ///
-    /// - Throws: ``AudioError`` with `invalidFrameCount` where `frames` is below 0, or is more than the buffer's
+    /// - Throws: `AudioError` with `invalidFrameCount` where `frames` is below 0, or is more than the buffer's
     ///   capacity; with `resamplerUnavailable`. Missing audio is not an error.
     public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> AudioPull {
         let maximum = configuration.frames(of: format)

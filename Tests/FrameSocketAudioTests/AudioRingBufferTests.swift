@@ -1,4 +1,5 @@
 import FrameSocket
+import FrameSocketAudio
 import Testing
 
 /// Under- and overrun, formats, times: step by step.

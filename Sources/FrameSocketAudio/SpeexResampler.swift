@@ -1,4 +1,5 @@
 internal import CSpeexDSP
+internal import FrameSocket
 
 /// A resampler of libspeexdsp, destroyed at the end of its life: the only place that calls the library.
 ///

@@ -1,4 +1,5 @@
 import FrameSocket
+import FrameSocketAudio
 import Testing
 
 /// Quality, lengths, times and borders of the conversion of rates and channels.

@@ -1,3 +1,5 @@
+internal import FrameSocket
+
 /// What an ``AudioRingBuffer`` protects by its lock: the frames, their times, and the conversion that goes on.
 struct AudioBufferContent: ~Copyable {
     private let configuration: AudioRingBuffer.Configuration

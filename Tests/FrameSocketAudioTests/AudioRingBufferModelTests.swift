@@ -1,4 +1,5 @@
 import FrameSocket
+import FrameSocketAudio
 import Testing
 
 /// The ring buffer against a plain model of it, at random and between threads.

@@ -1,3 +1,5 @@
+public import FrameSocket
+
 /// Converts a stream of audio to another sample rate and number of channels.
 ///
 /// What came before is remembered, so blocks come out as if they had been converted in one piece. Mono becomes stereo
@@ -52,7 +54,7 @@ public struct AudioResampler: ~Copyable, Sendable {
     ///
     /// Default quality: `standard`.
     ///
-    /// - Throws: ``AudioError`` with `resamplerUnavailable` where there is no memory for the filter.
+    /// - Throws: `AudioError` with `resamplerUnavailable` where there is no memory for the filter.
     public init(
         from source: AudioFormat,
         to target: AudioFormat,
@@ -118,7 +120,7 @@ public struct AudioResampler: ~Copyable, Sendable {
 
     /// Converts a block; the result is shorter by what the filter keeps back, and has the time of its own first frame.
     ///
-    /// - Throws: ``AudioError`` with `formatMismatch` where the block is not of the ``source`` format.
+    /// - Throws: `AudioError` with `formatMismatch` where the block is not of the ``source`` format.
     public mutating func convert(_ block: AudioBlock) throws(AudioError) -> AudioBlock {
         guard block.format == source else {
             throw AudioError(.formatMismatch, "A block of \(block.format) came to a converter of \(source).")

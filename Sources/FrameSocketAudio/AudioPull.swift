@@ -1,3 +1,5 @@
+public import FrameSocket
+
 /// What an ``AudioRingBuffer`` gave out: always as many frames as were asked for, silence included.
 public struct AudioPull: Sendable, Hashable {
     /// The format of ``samples``.

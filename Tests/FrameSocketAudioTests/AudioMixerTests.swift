@@ -1,4 +1,5 @@
 import FrameSocket
+import FrameSocketAudio
 import Testing
 
 /// Sums at the rails, gains, lengths.

@@ -1,0 +1,35 @@
+// Type-checked against stubs, not run on a device.
+
+#if canImport(ReplayKit)
+    internal import Foundation
+
+    extension BroadcastSetup {
+        /// Checks the setup of the app, or of the extension, that this process is.
+        ///
+        /// In an app it also looks at the Info.plists of the extensions in the app's bundle. It reads files; call it
+        /// while developing or in a test, not for every broadcast.
+        ///
+        /// - Parameter socketName: the socket's name in the group's container.
+        /// - Returns: every problem; empty if none was found, which does not prove that the setup is complete.
+        public static func check(socketName: String = AppGroup.socketName) -> [Problem] {
+            let main = BundleEntries(Bundle.main.infoDictionary ?? [:])
+            let group = main.group.map(AppGroup.init(identifier:))
+            return problems(
+                in: Facts(
+                    main: main,
+                    embedded: embeddedExtensions(),
+                    socketPath: group?.socketPath(named: socketName)
+                )
+            )
+        }
+
+        /// The Info.plists of the extensions in the bundle; those that cannot be read are left out.
+        private static func embeddedExtensions() -> [BundleEntries] {
+            guard let folder = Bundle.main.builtInPlugInsPath,
+                let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
+            else { return [] }
+            return names.filter { $0.hasSuffix(".appex") }.sorted()
+                .compactMap { Bundle(path: folder + "/" + $0)?.infoDictionary }.map { BundleEntries($0) }
+        }
+    }
+#endif

@@ -1,0 +1,67 @@
+/// Finds the mistakes in the setup of a broadcast that are made most often, and says how to fix them.
+///
+/// Most of them show no error when the broadcast begins: the picker lists no extension, or the extension finds no
+/// server. Call `check()` in the app while it is developed, before it shows the picker:
+///
+///     for problem in BroadcastSetup.check() { print(problem) }
+///
+/// What is checked: the App Group, the entries of the Info.plists, the extension in the app's bundle, the length of the
+/// socket's path, and background audio.
+public enum BroadcastSetup {
+    /// A mistake in the setup.
+    public struct Problem: Sendable, Hashable {
+        /// What kind of mistake this is.
+        public let code: Code
+
+        /// What is wrong and how to fix it, for a person.
+        public let message: String
+
+        init(_ code: Code, _ message: String) {
+            self.code = code
+            self.message = message
+        }
+    }
+
+    /// What kind of mistake a problem is.
+    ///
+    /// A structure and not an enumeration, so that later versions can add codes without breaking a `switch`.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The stable spelling, such as `group.notEntitled`.
+        public let name: String
+
+        /// The stable spelling, the same as `name`.
+        public var description: String { name }
+    }
+}
+
+extension BroadcastSetup.Problem: CustomStringConvertible {
+    /// The message and the code, in one line.
+    public var description: String { "\(message) [\(code)]" }
+}
+
+extension BroadcastSetup.Code {
+    /// The Info.plist names no App Group.
+    public static let groupMissing = Self(name: "group.missing")
+    /// The name of the App Group does not begin with `group.`.
+    public static let groupMalformed = Self(name: "group.malformed")
+    /// The process is not entitled to the App Group that its Info.plist names.
+    public static let groupNotEntitled = Self(name: "group.notEntitled")
+    /// The extension's Info.plist names another App Group than the app's.
+    public static let groupDiffers = Self(name: "group.differs")
+    /// The socket's path has more bytes than a socket's address can hold.
+    public static let pathTooLong = Self(name: "path.tooLong")
+    /// The app's Info.plist does not name its extension.
+    public static let extensionMissing = Self(name: "extension.missing")
+    /// The extension that the app's Info.plist names is not in the app's bundle.
+    public static let extensionNotEmbedded = Self(name: "extension.notEmbedded")
+    /// The extension's bundle identifier does not begin with the app's.
+    public static let extensionIdentifier = Self(name: "extension.identifier")
+    /// The extension is not declared as one that uploads a broadcast.
+    public static let extensionPoint = Self(name: "extension.point")
+    /// The extension is not declared to receive samples.
+    public static let extensionProcessMode = Self(name: "extension.processMode")
+    /// The extension's Info.plist names no principal class.
+    public static let extensionClass = Self(name: "extension.class")
+    /// The app is suspended as soon as the person leaves it, and receives no frames then.
+    public static let backgroundAudio = Self(name: "background.audio")
+}

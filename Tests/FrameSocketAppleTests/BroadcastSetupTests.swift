@@ -1,0 +1,137 @@
+import Foundation
+import Testing
+
+@testable import FrameSocketApple
+
+/// The rules of `BroadcastSetup.check()`, on property lists as Xcode writes them.
+@Suite struct BroadcastSetupTests {
+    private static let app = """
+        <key>CFBundleIdentifier</key><string>com.example.app</string>
+        <key>RTCAppGroupIdentifier</key><string>group.com.example.app</string>
+        <key>RTCScreenSharingExtension</key><string>com.example.app.broadcast</string>
+        <key>UIBackgroundModes</key><array><string>voip</string><string>audio</string></array>
+        """
+
+    private static let upload = """
+        <key>CFBundleIdentifier</key><string>com.example.app.broadcast</string>
+        <key>RTCAppGroupIdentifier</key><string>group.com.example.app</string>
+        <key>NSExtension</key><dict>
+            <key>NSExtensionPointIdentifier</key><string>com.apple.broadcast-services-upload</string>
+            <key>NSExtensionPrincipalClass</key><string>broadcast.SampleHandler</string>
+            <key>RPBroadcastProcessMode</key><string>RPBroadcastProcessModeSampleBuffer</string>
+        </dict>
+        """
+
+    /// The path on a device.
+    private static let path =
+        "/private/var/mobile/Containers/Shared/AppGroup/00000000-0000-0000-0000-000000000000/rtc_SSFD"
+
+    private func entries(_ text: String) throws -> BundleEntries {
+        let list = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <plist version="1.0"><dict>\(text)</dict></plist>
+            """
+        let value = try unsafe PropertyListSerialization.propertyList(from: Data(list.utf8), format: nil)
+        return BundleEntries(try #require(value as? [String: Any]))
+    }
+
+    private func problems(
+        _ main: String,
+        _ embedded: [String] = [],
+        at path: String? = Self.path
+    ) throws -> [BroadcastSetup.Problem] {
+        BroadcastSetup.problems(
+            in: BroadcastSetup.Facts(main: try entries(main), embedded: try embedded.map(entries), socketPath: path)
+        )
+    }
+
+    @Test func `a complete setup has no problem, seen from the app and from the extension`() throws {
+        #expect(try problems(Self.app, [Self.upload]) == [])
+        #expect(try problems(Self.upload) == [])
+    }
+
+    /// What is replaced in the app's property list and by what, and the codes that are found.
+    private static let apps: [(String, String, [BroadcastSetup.Code])] = [
+        ("<key>RTCAppGroupIdentifier</key>", "<key>AppGroup</key>", [.groupMissing]),
+        ("<string>group.com.example.app</string>", "<string></string>", [.groupMissing]),
+        ("<string>group.com.example.app</string>", "<integer>1</integer>", [.groupMissing]),
+        ("group.com.example.app", "com.example.app", [.groupMalformed, .groupDiffers]),
+        ("group.com.example.app", "group.other", [.groupDiffers]),
+        ("<key>RTCScreenSharingExtension</key>", "<key>Extension</key>", [.extensionMissing]),
+        ("com.example.app.broadcast", "com.example.app.upload", [.extensionNotEmbedded]),
+        ("com.example.app.broadcast", "com.example.broadcast", [.extensionIdentifier, .extensionNotEmbedded]),
+        ("com.example.app.broadcast", "com.example.application", [.extensionIdentifier, .extensionNotEmbedded]),
+        ("<string>audio</string>", "", [.backgroundAudio]),
+        ("<key>UIBackgroundModes</key>", "<key>BackgroundModes</key>", [.backgroundAudio]),
+        ("<array><string>voip</string><string>audio</string></array>", "<string>audio</string>", [.backgroundAudio]),
+    ]
+
+    @Test(arguments: apps)
+    func `each mistake in the app is found`(_ text: String, _ other: String, _ codes: [BroadcastSetup.Code]) throws {
+        let app = Self.app.replacingOccurrences(of: text, with: other)
+        try #require(app != Self.app)
+        #expect(try problems(app, [Self.upload]).map(\.code) == codes)
+    }
+
+    /// What is replaced in the extension's property list and by what, and the codes that app and extension find.
+    private static let uploads: [(String, String, app: [BroadcastSetup.Code], itself: [BroadcastSetup.Code])] = [
+        ("broadcast-services-upload", "broadcast-services-setupui", [.extensionPoint], [.extensionPoint]),
+        ("SampleBuffer</string>", "MP4Clip</string>", [.extensionProcessMode], [.extensionProcessMode]),
+        ("<key>RPBroadcastProcessMode</key>", "<key>Mode</key>", [.extensionProcessMode], [.extensionProcessMode]),
+        ("<key>NSExtensionPrincipalClass</key>", "<key>Class</key>", [.extensionClass], [.extensionClass]),
+        ("group.com.example.app", "group.other", [.groupDiffers], []),
+        ("<key>RTCAppGroupIdentifier</key>", "<key>AppGroup</key>", [.groupDiffers], [.groupMissing]),
+        // What an extension's list holds is seen by the app alone if it does not even say that it is one.
+        (
+            "<key>NSExtension</key>", "<key>Extension</key>",
+            [.extensionPoint, .extensionProcessMode, .extensionClass], [.backgroundAudio, .extensionMissing]
+        ),
+    ]
+
+    @Test(arguments: uploads)
+    func `each mistake in the extension is found by the app, and by the extension if it can see it`(
+        _ text: String,
+        _ other: String,
+        app: [BroadcastSetup.Code],
+        itself: [BroadcastSetup.Code]
+    ) throws {
+        let upload = Self.upload.replacingOccurrences(of: text, with: other)
+        try #require(upload != Self.upload)
+        #expect(try problems(Self.app, [upload]).map(\.code) == app)
+        #expect(try problems(upload).map(\.code) == itself)
+    }
+
+    @Test func `an app without its extension is told what its bundle contains`() throws {
+        let other = Self.upload.replacingOccurrences(of: "app.broadcast", with: "app.share")
+        #expect(try problems(Self.app).map(\.code) == [.extensionNotEmbedded])
+        #expect(try problems(Self.app, [other]).first?.message.contains("but com.example.app.share:") == true)
+        #expect(try problems(Self.app, [other, Self.upload]) == [])
+    }
+
+    @Test(arguments: [Self.app, Self.upload])
+    func `a process without access to its group is told so`(_ list: String) throws {
+        let found = try problems(list, [Self.upload], at: nil)
+        #expect(found.map(\.code) == [.groupNotEntitled])
+        #expect(found.first?.message.contains("'group.com.example.app'") == true)
+    }
+
+    @Test(arguments: [(103, nil), (104, 1), (160, 57)] as [(Int, Int?)])
+    func `a path must fit into a socket's address`(count: Int, excess: Int?) throws {
+        // Two bytes of UTF-8 each: bytes are counted, and not characters.
+        let path = "/" + String(repeating: "é", count: (count - 1) / 2) + String(repeating: "a", count: (count - 1) % 2)
+        try #require(path.utf8.count == count)
+        let found = try problems(Self.app, [Self.upload], at: path)
+        #expect(found.map(\.code) == (excess == nil ? [] : [.pathTooLong]))
+        if let excess { #expect(found.first?.message.contains("is \(excess) bytes longer") == true) }
+    }
+
+    @Test func `every message names what to change, and ends with its code`() throws {
+        let empty = "<key>NSExtension</key><dict/>"
+        let found = try problems("", [empty], at: nil) + problems(empty)
+        #expect(found.count == 7)
+        for problem in found {
+            #expect(problem.message.contains(":") && !problem.message.hasSuffix("."))
+            #expect("\(problem)".hasSuffix(" [\(problem.code.name)]"))
+        }
+    }
+}

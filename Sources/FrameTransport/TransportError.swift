@@ -118,7 +118,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
-    package init(_ code: Code, path: String? = nil, systemError: Errno? = nil, _ message: String) {
+    /// Makes an error, as a program's tests may need one.
+    public init(_ code: Code, path: String? = nil, systemError: Errno? = nil, _ message: String) {
         storage = Storage(code, path, systemError, nil, message)
     }
 

@@ -79,6 +79,33 @@ import Testing
         #expect(try await sender.read(requests.count) == requests)
     }
 
+    @Test func `what is wanted is told from the beginning to the end, over one connection after another`() async throws
+    {
+        let server = try directory.server { $0.hello = ControlHello(wants: [.pictures, .audio]) }
+        let sender = directory.connection()
+        var demand = sender.demand.makeAsyncIterator()
+        #expect(await demand.next() == [])
+        try await sender.open(within: .seconds(30))
+        let receiver = try #require(try await firstConnection(of: server))
+        // Until the hello has come, it is a plain receiver.
+        var wanted = await demand.next()
+        if wanted == .pictures { wanted = await demand.next() }
+        #expect(wanted == [.pictures, .audio])
+        receiver.send(.pause)
+        #expect(await demand.next() == [])
+        receiver.send(.resume)
+        #expect(await demand.next() == [.pictures, .audio])
+        server.close()
+        #expect(await demand.next() == [])
+        let plain = try RawSocket.bound(to: directory.socket)
+        let visitor = try await plain.accepted()
+        #expect(await demand.next() == .pictures)
+        sender.close()
+        visitor.close()
+        #expect(await demand.next() == [])
+        #expect(await demand.next() == nil)
+    }
+
     @Test func `what is not wanted is refused, until it is`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
         defer { server.close() }

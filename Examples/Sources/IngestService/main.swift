@@ -17,9 +17,23 @@ configuration.memory = MemoryBudget(bytes: 256 << 20)
 let server = try FrameServer(at: path, configuration: configuration)
 print("listening at \(server.path)")
 
+// The first signal asks for an orderly end: nobody new is taken, and what has arrived is still received. A second one ends
+// the process at once, as usual.
+let signals = [SIGINT, SIGTERM].map { number in
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number)
+    source.setEventHandler { [server] in
+        signal(number, SIG_DFL)
+        server.drain()
+    }
+    source.resume()
+    return source
+}
+
 let ingest = Ingest()
 try await ingest.run(server, until: count)
 try await server.closed()
+signals.forEach { $0.cancel() }
 
 for (id, sender) in await ingest.senders.sorted(by: { $0.key < $1.key }) {
     let size = sender.latest.map { "\($0.width)x\($0.height)" } ?? "none"

@@ -24,6 +24,45 @@ public struct Frame: Sendable {
     /// What it takes of the memory budget until the consumer has it.
     var grant: MemoryBudget.Grant?
 
+    /// Makes a frame without any connection, as a program's tests may need one.
+    ///
+    /// - Parameters:
+    ///   - jpeg: the JPEG's bytes.
+    ///   - head: what is said of it; `contentLength` is not compared with `jpeg`.
+    ///   - index: its place among the frames of its connection, from 0.
+    ///   - receivedAt: when it had come, in nanoseconds of ``MonotonicClock``.
+    ///   - transferTime: for how many nanoseconds it was coming.
+    public init(
+        jpeg: FrameBytes,
+        head: FrameHead,
+        index: Int = 0,
+        receivedAt: UInt64 = MonotonicClock.now(),
+        transferTime: UInt64 = 0
+    ) {
+        self.init(
+            jpeg: jpeg,
+            head: head,
+            index: index,
+            receivedAt: receivedAt,
+            transferTime: transferTime,
+            tally: nil
+        )
+    }
+
+    init(
+        jpeg: FrameBytes,
+        head: FrameHead,
+        index: Int,
+        receivedAt: UInt64,
+        transferTime: UInt64,
+        tally: DecodingTally?,
+        grant: MemoryBudget.Grant? = nil
+    ) {
+        (self.jpeg, self.head, self.index) = (jpeg, head, index)
+        (self.receivedAt, self.transferTime) = (receivedAt, transferTime)
+        (self.tally, self.grant) = (tally, grant)
+    }
+
     /// The picture's size as the head states it; the JPEG's own may differ by a pixel.
     public var bufferSize: BufferSize { head.bufferSize }
 

@@ -29,7 +29,9 @@ extension ConnectingDriver {
         switch news {
         case .state(let state): states.change(to: state)
         case .event(let event): events.put(event)
-        case .terms(let terms): self.terms.publish(terms)
+        case .terms(let terms):
+            self.terms.publish(terms)
+            publishDemand(terms)
         case .hello(let hello): control.note(hello)
         case .request(let request): control.note(request)
         case .skippedRequest: control.skip()
@@ -38,9 +40,16 @@ extension ConnectingDriver {
             timer = nil
             events.end()
             states.end()
+            demand.end()
             control.requests.end()
             closed.set(reason)
         }
+    }
+
+    func publishDemand(_ terms: ReceiverTerms) {
+        guard terms.demand != latestDemand else { return }
+        latestDemand = terms.demand
+        demand.put(terms.demand)
     }
 
     // MARK: Connecting

@@ -19,6 +19,10 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// How the connection stands, as its users see it.
     let states = StateSequence()
 
+    /// What is wanted now: the latest alone counts.
+    let demand = Mailbox<ControlWants>(capacity: 1, overflow: .replacesOldest)
+    var latestDemand: ControlWants?
+
     let endpoint: SocketEndpoint
     let configuration: SocketConnection.Configuration
     var machine: SenderMachine
@@ -37,6 +41,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         thread = configuration.thread
         lane = SendLane(padsShortBodies: configuration.padsShortBodies)
         machine = SenderMachine(SenderMachine.Settings(endpoint, configuration))
+        publishDemand(terms.terms)
     }
 
     // MARK: What programs ask for

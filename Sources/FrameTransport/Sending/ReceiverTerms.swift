@@ -26,5 +26,8 @@ package struct ReceiverTerms: Sendable, Hashable {
     /// How many times this receiver has asked for a frame now.
     package var refreshes = 0
 
+    /// What is wanted at present: nothing without a receiver, or for one that has asked for a pause.
+    package var demand: ControlWants { isConnected && !isPaused ? wants : [] }
+
     package init() {}
 }

@@ -14,6 +14,18 @@ extension SocketConnection {
     /// What the receiver wants: pictures alone, unless it said otherwise.
     public var wants: ControlWants { driver.lane.wants }
 
+    /// What is wanted at present, and every change of it; a sequence for one consumer, which ends with the connection.
+    ///
+    /// Nothing is wanted (`[]`) while no receiver is connected, and by one that has asked for a pause; a plain receiver wants
+    /// pictures. So a program can start and stop its camera:
+    ///
+    ///     for await wanted in connection.demand {
+    ///         if wanted.contains(.pictures) { camera.start() } else { camera.stop() }
+    ///     }
+    ///
+    /// A consumer that is busy meanwhile gets the latest alone.
+    public var demand: Updates<ControlWants> { Updates(mailbox: driver.demand, connection: self) }
+
     /// Whether the receiver wants nothing to be sent for now.
     public var isPaused: Bool { driver.lane.isPaused }
 

@@ -157,7 +157,12 @@ import TurboJPEG
         #expect(good > 125 && bad > 10)
     }
 
-    /// The row above gives the only row of the second part, whose data are looked at all the same.
+    /// JFIF of version 2, of which the library warns.
+    private static let oddSegment: [UInt8] = [
+        0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 2, 1, 0, 0, 1, 0, 1, 0, 0,
+    ]
+
+    /// The part above gives the only row of the second part, which is read to its end all the same.
     @Test func `a part of one row is judged as of a whole`() throws {
         let picture = try testPicture(100, 257, as: .bgra)
         let jpeg = try StripEncoder(height: .mcuRows(16)).encode(picture, with: JPEGEncoder()).jpeg
@@ -169,7 +174,8 @@ import TurboJPEG
         #expect(changes.stripCount == 2 && decoded.hasSamePixels(as: whole))
         decoder.forget()
         let cut = Array(jpeg.dropLast(12)) + jpeg.suffix(2)
-        for jpeg in [cut, empty] {
+        let odd = Array(jpeg.dropLast(2)) + Self.oddSegment + jpeg.suffix(2)
+        for jpeg in [cut, empty, odd] {
             let expected = errorCode { () throws(TurboJPEGError) in
                 _ = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
             }
@@ -178,12 +184,11 @@ import TurboJPEG
         }
     }
 
-    /// The library looks at what follows the image as well: here it warns of the version of JFIF.
+    /// The library looks at what follows the image as well.
     @Test func `what follows the last strip is judged as of a whole`() throws {
         let picture = try testPicture(100, 150, as: .bgra)
         let jpeg = try StripEncoder().encode(picture, with: JPEGEncoder()).jpeg
-        let segment: [UInt8] = [0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 2, 1, 0, 0, 1, 0, 1, 0, 0]
-        let odd = Array(jpeg.dropLast(2)) + segment + jpeg.suffix(2)
+        let odd = Array(jpeg.dropLast(2)) + Self.oddSegment + jpeg.suffix(2)
         let decoder = StripDecoder(maximumThreads: 1)
         for _ in 0..<2 {
             #expect(try decoder.decode(jpeg.span, as: .bgra).changes.stripCount == 10)

@@ -56,6 +56,11 @@ let package = Package(
             pkgConfig: "libturbojpeg",
             providers: [.apt(["libturbojpeg0-dev"]), .brew(["jpeg-turbo"])]
         ),
+        .systemLibrary(
+            name: "CJPEG",
+            pkgConfig: "libjpeg",
+            providers: [.apt(["libjpeg-dev"]), .brew(["jpeg-turbo"])]
+        ),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(
             name: "CPNG",
@@ -70,7 +75,8 @@ let package = Package(
 
         // The library, from the bytes up.
         .target(name: "Locking", swiftSettings: settings),
-        .target(name: "TurboJPEG", dependencies: ["CTurboJPEG", "Locking"], swiftSettings: settings),
+        .target(name: "CJPEGStrips", dependencies: ["CJPEG"]),
+        .target(name: "TurboJPEG", dependencies: ["CTurboJPEG", "CJPEGStrips", "Locking"], swiftSettings: settings),
         .target(name: "FrameWire", swiftSettings: settings),
         .target(name: "CFrameTransport"),
         .target(
@@ -164,6 +170,7 @@ if Context.environment["FUZZ"] != nil {
         ("FuzzControl", ["FrameWire"], []),
         ("FuzzTokens", ["FrameTransport"], []),
         ("FuzzJPEG", ["TurboJPEG"], []),
+        ("FuzzStrips", ["TurboJPEG"], []),
         // The program's own sources, but for where it begins.
         ("FuzzOptions", ["FrameSocket", "Locking", "PNGReading", "CMicroHTTPD"], ["Tool/FrameSocketTool.swift"]),
     ]

@@ -13,8 +13,6 @@ struct EncodedStrip: Sendable {
     private(set) var isChanged = true
     /// Why it could not be compressed.
     private(set) var failure: TurboJPEGError?
-    /// What stood before the data, until it was compared with that of the others; nil also if the data cannot be joined to any.
-    var header: StripHeader?
 
     private var hash: UInt64?
     private var probe: UInt64?
@@ -24,23 +22,24 @@ struct EncodedStrip: Sendable {
         self.rows = rows
     }
 
-    /// Compresses the rows of a picture if they are not those that were compressed before.
-    mutating func update(
-        from image: PixelBuffer,
-        with encoder: JPEGEncoder,
-        key: PictureHash.Key,
-        capacity: Int,
-        shelf: BlockShelf
-    ) {
-        do throws(TurboJPEGError) {
-            let part = try image.rows(rows)
-            isChanged = look(at: part, key: key)
-            guard isChanged else { return }
-            try compress(part, with: encoder, capacity: capacity, shelf: shelf)
-        } catch {
-            isChanged = true
-            failure = error
-        }
+    /// Looks at the rows of a picture, and tells whether they are others than those that were compressed before.
+    mutating func update(from part: PixelBuffer, key: PictureHash.Key) -> Bool {
+        isChanged = look(at: part, key: key)
+        if isChanged { bytes.removeAll(keepingCapacity: true) }
+        return isChanged
+    }
+
+    /// Adds compressed data.
+    mutating func append(_ data: UnsafeBufferPointer<UInt8>) {
+        // The last few bytes come apart from the others, and need no memory of their own.
+        if bytes.isEmpty { bytes.reserveCapacity(data.count + 32) }
+        unsafe bytes.append(contentsOf: data)
+    }
+
+    /// Notes why the rows could not be compressed.
+    mutating func fail(_ error: TurboJPEGError) {
+        isChanged = true
+        failure = error
     }
 
     /// Whether pixels differ from those that were seen before.
@@ -70,25 +69,5 @@ struct EncodedStrip: Sendable {
         var hash = PictureHash(key: key)
         part.add(to: &hash, every: step)
         return hash.value
-    }
-
-    private mutating func compress(
-        _ part: PixelBuffer,
-        with encoder: JPEGEncoder,
-        capacity: Int,
-        shelf: BlockShelf
-    ) throws(TurboJPEGError) {
-        guard let block = unsafe shelf.take(byteCount: capacity) else {
-            throw TurboJPEGError(.allocationFailed, "There is no memory for a JPEG of up to \(capacity) bytes.")
-        }
-        defer { unsafe shelf.giveBack(block) }
-        let start = unsafe block.base.assumingMemoryBound(to: UInt8.self)
-        let count = try unsafe encoder.encode(part, to: start, capacity: capacity)
-        let jpeg = unsafe UnsafeBufferPointer(start: start, count: count)
-        header = unsafe StripHeader(of: jpeg)
-        guard let header else { return }
-        // The end's marker does not belong to the data.
-        bytes.removeAll(keepingCapacity: true)
-        unsafe bytes.append(contentsOf: jpeg[header.byteCount..<(count - 2)])
     }
 }

@@ -84,9 +84,7 @@ public struct JPEGEncoder: Sendable {
         to output: UnsafeMutablePointer<UInt8>,
         capacity: Int
     ) throws(TurboJPEGError) -> Int {
-        guard 1...100 ~= quality else {
-            throw TurboJPEGError(.invalidQuality, "The JPEG quality \(quality) is not possible; it goes from 1 to 100.")
-        }
+        try checkQuality()
         let handle = try CodecHandle(for: .compress)
         var target: UnsafeMutablePointer<UInt8>? = unsafe output
         var byteCount = UInt(capacity)
@@ -134,6 +132,13 @@ public struct JPEGEncoder: Sendable {
             environment of the process.
             """
         )
+    }
+
+    /// Refuses a quality that there is not.
+    func checkQuality() throws(TurboJPEGError) {
+        guard 1...100 ~= quality else {
+            throw TurboJPEGError(.invalidQuality, "The JPEG quality \(quality) is not possible; it goes from 1 to 100.")
+        }
     }
 
     /// How the chroma of a picture in this format is subsampled in the end.

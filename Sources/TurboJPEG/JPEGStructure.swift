@@ -36,6 +36,17 @@ struct JPEGStructure: Sendable, Equatable {
     var maximumHorizontal: Int { components.reduce(1) { max($0, $1.horizontal) } }
     var maximumVertical: Int { components.reduce(1) { max($0, $1.vertical) } }
 
+    /// The height of an MCU in pixels, of a scan of all components.
+    var mcuHeight: Int { 8 * maximumVertical }
+
+    /// The subsampling, if it is stated as encoders do: chroma with the factors 1, and luma with those of an MCU.
+    var subsampling: ChromaSubsampling? {
+        guard components.count == 3 else { return components.count == 1 ? .gray : nil }
+        let luma = (width: components[0].horizontal, height: components[0].vertical)
+        guard components.dropFirst().allSatisfy({ $0.horizontal == 1 && $0.vertical == 1 }) else { return nil }
+        return ChromaSubsampling.allCases.first { $0 != .gray && $0.pixelsPerChromaSample == luma }
+    }
+
     /// The blocks of 8x8 samples of a component that a scan codes: of whole MCUs where it codes others as well.
     func blockCount(of component: Component, isAlone: Bool) -> Int {
         if isAlone {

@@ -22,8 +22,11 @@ extension PixelBuffer {
     func add(to hash: inout PictureHash, every step: Int = 1) {
         for index in 0..<planeCount {
             let height = format.planeHeight(index, height: height)
+            // Whole steps, two pages at least.
+            let rowDistance = max(1, step * plane(index).bytesPerRow)
+            let distance = (8_192 + rowDistance - 1) / rowDistance * rowDistance
             for row in stride(from: 0, to: height, by: step) {
-                withRow(row, ofPlane: index) { hash.add($0) }
+                withRow(row, ofPlane: index) { hash.add($0, distance: distance) }
             }
         }
     }

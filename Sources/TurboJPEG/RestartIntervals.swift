@@ -4,6 +4,7 @@ struct RestartIntervals: Sendable {
     private static let maximumHeaderBytes = 8_192
 
     let structure: JPEGStructure
+    let subsampling: ChromaSubsampling
     let layout: StripLayout
     /// The data of each strip, without the marker behind it.
     let data: [Range<Int>]
@@ -13,12 +14,14 @@ struct RestartIntervals: Sendable {
     /// That way is one baseline scan, with each restart marker in its place. Whatever else can be decoded is no less right, but
     /// is decoded as a whole.
     init?(_ structure: JPEGStructure, of jpeg: Span<UInt8>) {
-        guard !structure.isProgressive, structure.scans.count == 1, let scan = structure.scans.first,
+        guard !structure.isProgressive, let subsampling = structure.subsampling,
+            structure.scans.count == 1, let scan = structure.scans.first,
             scan.data.lowerBound <= Self.maximumHeaderBytes,
             let layout = StripLayout(structure, interval: scan.restartInterval), layout.count > 1,
             let data = Self.split(jpeg, scan.data, count: layout.count)
         else { return nil }
         self.structure = structure
+        self.subsampling = subsampling
         self.layout = layout
         self.data = data
     }
@@ -46,30 +49,9 @@ struct RestartIntervals: Sendable {
         return isWhole && intervals.count == count ? intervals : nil
     }
 
-    /// A JPEG of some strips that follow one another.
-    ///
-    /// With the end of the picture comes all that follows it: how far the library reads ahead depends on the bytes there are.
-    /// Elsewhere a comment stands before the end. It makes the library look for a marker behind the data of the
-    /// strips, and find what is there and was not used.
-    func wrap(_ strips: Range<Int>, of jpeg: Span<UInt8>, isExactEnd: Bool) -> [UInt8] {
-        let first = data[strips.lowerBound].lowerBound
-        let last = data[strips.upperBound - 1].upperBound
-        let header = data[0].lowerBound
-        var result: [UInt8] = []
-        unsafe jpeg.withUnsafeBufferPointer { bytes in
-            let end = isExactEnd ? bytes.count : last
-            result.reserveCapacity(header + end - first + 6)
-            unsafe result.append(contentsOf: bytes[..<header])
-            unsafe result.append(contentsOf: bytes[first..<end])
-        }
-        let height = layout.rows(of: strips).count
-        result[structure.frameHeader.lowerBound + 5] = UInt8(truncatingIfNeeded: height >> 8)
-        result[structure.frameHeader.lowerBound + 6] = UInt8(truncatingIfNeeded: height)
-        for number in 0..<(strips.count - 1) {
-            let marker = header + data[strips.lowerBound + number].upperBound - first + 1
-            result[marker] = JPEGMarker.restarts.lowerBound + UInt8(truncatingIfNeeded: number % 8)
-        }
-        if !isExactEnd { result += [0xFF, JPEGMarker.comment, 0, 2, 0xFF, JPEGMarker.end] }
-        return result
+    /// What follows the data, up to the marker that ends the JPEG.
+    var ending: Range<Int> {
+        let start = data[data.count - 1].upperBound
+        return start..<max(start, structure.end)
     }
 }

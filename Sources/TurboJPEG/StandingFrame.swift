@@ -3,19 +3,16 @@ struct StandingFrame: Sendable {
     private(set) var jpeg: [UInt8]
     let format: PixelFormat
     let intervals: RestartIntervals
-    /// Whether a strip's data were seen to end where the strip does.
-    var isVerified: [Bool]
     private(set) var canvases: [StripCanvas] = []
     /// The canvas that was handed out last.
     private(set) var current = 0
-    /// Memory for what is decoded aside; it goes when the size changes.
+    /// Memory for chroma that is resampled; it goes when the size changes.
     private(set) var scratch: PixelBufferPool
 
     init(_ intervals: RestartIntervals, of jpeg: Span<UInt8>, as format: PixelFormat) {
         self.jpeg = Array(copying: jpeg)
         self.format = format
         self.intervals = intervals
-        isVerified = [Bool](repeating: false, count: intervals.layout.count)
         let structure = intervals.structure
         scratch = PixelBufferPool(maximumIdle: .max, maximumIdleBytes: 4 * structure.width * structure.height)
     }
@@ -45,9 +42,10 @@ struct StandingFrame: Sendable {
         var changed = [Bool](repeating: true, count: new.layout.count)
         if isComparable {
             for index in changed.indices { changed[index] = !hasSame(old.data[index], as: new.data[index], of: other) }
+            // What follows the last strip decides with it whether the JPEG is right.
+            if !hasSame(old.ending, as: new.ending, of: other) { changed[changed.count - 1] = true }
         }
         var frame = StandingFrame(following: self, next, of: other)
-        for index in changed.indices { frame.isVerified[index] = isComparable && isVerified[index] && !changed[index] }
         for index in frame.canvases.indices {
             let stale = frame.canvases[index].isStale
             frame.canvases[index].isStale = isComparable ? zip(stale, changed).map { $0 || $1 } : changed
@@ -95,7 +93,7 @@ struct StandingFrame: Sendable {
     /// The strips of the current canvas that have to be decoded, with those between two of them where that costs nothing.
     func wantedRuns() -> [Range<Int>] {
         var runs: [Range<Int>] = []
-        for index in isVerified.indices where canvases[current].isStale[index] || !isVerified[index] {
+        for index in canvases[current].isStale.indices where canvases[current].isStale[index] {
             if let last = runs.last, index - last.upperBound <= 2 {
                 runs[runs.count - 1] = last.lowerBound..<(index + 1)
             } else {
@@ -106,10 +104,8 @@ struct StandingFrame: Sendable {
     }
 
     /// Notes that the current canvas is up to date.
-    mutating func settle(unverified: Range<Int>) {
-        let strips = isVerified.count
-        canvases[current].isStale = [Bool](repeating: false, count: strips)
-        isVerified = (0..<strips).map { !unverified.contains($0) }
+    mutating func settle() {
+        canvases[current].isStale = [Bool](repeating: false, count: intervals.layout.count)
     }
 }
 

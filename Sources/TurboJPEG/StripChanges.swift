@@ -14,11 +14,6 @@ public struct StripChanges: Sendable, Hashable {
         self.codedCount = codedCount
     }
 
-    /// An image that was coded as a whole.
-    static func whole(_ image: PixelBuffer) -> Self {
-        Self(rows: [0..<image.height], stripCount: 1, codedCount: 1)
-    }
-
     /// The same, where nothing is known of the picture before.
     func ofAllRows(_ height: Int) -> Self {
         Self(rows: [0..<height], stripCount: stripCount, codedCount: codedCount)

@@ -8,9 +8,9 @@ internal import Locking
 ///     let strips = StripDecoder()
 ///     let (picture, changes) = try strips.decode(jpeg.span, as: .bgra)
 ///
-/// It keeps the latest JPEG and its picture, a second picture if the one before is still held when the next one comes, as a
-/// picture that was handed out does not change, and at most as much memory again as one picture takes for what is decoded
-/// aside. All of it goes with ``forget()`` and when the size or format changes. One decoder is for the JPEGs of one sender; where several threads decode at once, one of
+/// It keeps the latest JPEG and its picture, and a second picture if the one before is still held when the next one comes, as a
+/// picture that was handed out does not change. If a JPEG that is not `4:2:0` is decoded to planes, it also keeps at most
+/// 4 bytes a pixel for its chroma. All of it goes with ``forget()`` and when the size or format changes. One decoder is for the JPEGs of one sender; where several threads decode at once, one of
 /// them does it in strips.
 public final class StripDecoder: Sendable {
     /// Decodes what is no strip, and says how.
@@ -78,7 +78,7 @@ public final class StripDecoder: Sendable {
         }
         if frame?.format != format { frame = nil }
         if !wasPassed, frame?.isSame(jpeg) == true, let picture = frame?.picture {
-            let strips = frame?.isVerified.count ?? 0
+            let strips = frame?.intervals.layout.count ?? 0
             return (picture, StripChanges(rows: [], stripCount: strips, codedCount: 0))
         }
         do throws(TurboJPEGError) {
@@ -129,23 +129,26 @@ public final class StripDecoder: Sendable {
         }
         try frame.takeCanvas(from: decoder.pool)
         guard let canvas = frame.picture else { return nil }
+        // Samples in planes are not upsampled.
+        let looksOverEdges =
+            structure.maximumVertical > 1 && !decoder.fastUpsampling && !format.isPlanar && format != .gray
         let plan = StripPlan(
             for: frame.wantedRuns(),
-            of: layout,
+            of: intervals,
             threads: threads,
-            isHasty: 2 * changed.count { $0 } > layout.count
+            looksOverEdges: looksOverEdges
         )
         try run(plan, intervals, of: jpeg, into: canvas, scratch: frame.scratch)
-        frame.settle(unverified: plan.unverified)
+        frame.settle()
         standing = frame
 
-        let reach = structure.maximumVertical > 1 && !decoder.fastUpsampling ? 1 : 0
+        let reach = looksOverEdges ? 1 : 0
         var rows: [Range<Int>] = []
         for index in changed.indices where changed[index] {
             let strip = layout.rows(of: index)
             rows.appendJoining(max(0, strip.lowerBound - reach)..<min(layout.height, strip.upperBound + reach))
         }
-        let coded = plan.jobs.reduce(0) { $0 + $1.strips.count }
+        let coded = plan.codedCount(of: layout)
         return (canvas, StripChanges(rows: rows, stripCount: layout.count, codedCount: coded))
     }
 
@@ -162,103 +165,15 @@ public final class StripDecoder: Sendable {
             // The bytes outlive the threads that read them here.
             nonisolated(unsafe) let bytes = unsafe bytes
             StripWork.forEach(&jobs, threads: plan.threads) { job in
-                unsafe run(&job, intervals, of: bytes.span, into: canvas, scratch: scratch)
+                do throws(TurboJPEGError) {
+                    try unsafe job.decode(intervals, of: bytes, into: canvas, with: decoder, scratch: scratch)
+                } catch {
+                    job.failure = error
+                }
             }
         }
         for job in jobs {
             if let failure = job.failure { throw failure }
-        }
-        for job in jobs {
-            guard let seam = job.scratch else { continue }
-            try copy(job, seam, intervals, to: canvas)
-        }
-    }
-
-    private func run(
-        _ job: inout StripJob,
-        _ intervals: RestartIntervals,
-        of jpeg: Span<UInt8>,
-        into canvas: PixelBuffer,
-        scratch: PixelBufferPool
-    ) {
-        do throws(TurboJPEGError) {
-            let strips = intervals.wrap(job.strips, of: jpeg, isExactEnd: job.isExactEnd)
-            guard job.place == .canvas else {
-                let picture = try decodeAside(strips, job, intervals, like: canvas, scratch: scratch)
-                if job.place == .seam {
-                    job.scratch = picture
-                } else {
-                    try copy(job, picture, intervals, to: canvas)
-                }
-                return
-            }
-            try decode(strips, into: canvas.rows(job.rows))
-        } catch {
-            job.failure = error
-        }
-    }
-
-    /// Decodes strips to memory that is used again.
-    private func decodeAside(
-        _ jpeg: [UInt8],
-        _ job: StripJob,
-        _ intervals: RestartIntervals,
-        like canvas: PixelBuffer,
-        scratch: PixelBufferPool
-    ) throws(TurboJPEGError) -> PixelBuffer {
-        // Few heights come back more often than many.
-        var capacity = 2
-        while capacity < job.strips.count { capacity *= 2 }
-        let height = min(capacity * intervals.layout.stripHeight, (canvas.height + 1) / 2 * 2)
-        let memory = try scratch.buffer(width: canvas.width, height: height, format: canvas.format)
-        let rows = intervals.layout.rows(of: job.strips).count
-        let picture = try memory.cropped(toWidth: canvas.width, height: rows)
-        try decode(jpeg, into: picture)
-        return picture
-    }
-
-    /// Decodes to memory that this thread alone uses.
-    private func decode(_ jpeg: [UInt8], into picture: PixelBuffer) throws(TurboJPEGError) {
-        let handle = try CodecHandle(for: .decompress)
-        let bytes = jpeg.span
-        let source = try DecodingSource(
-            bytes,
-            scale: .full,
-            limits: decoder.limits,
-            toleratesDamage: false,
-            handle: handle
-        )
-        guard source.width == picture.width, source.height == picture.height else {
-            throw TurboJPEGError(.malformed, "The strips have another size than the picture.")
-        }
-        try unsafe decoder.decode(bytes, source, to: UnsafePlanes(picture), mayWritePadding: true, with: handle)
-    }
-
-    /// Copies the wanted rows of strips to the canvas.
-    private func copy(
-        _ job: StripJob,
-        _ strips: PixelBuffer,
-        _ intervals: RestartIntervals,
-        to canvas: PixelBuffer
-    ) throws(TurboJPEGError) {
-        guard !job.rows.isEmpty else { return }
-        let first = intervals.layout.rows(of: job.strips).lowerBound
-        unsafe UnsafePlanes(canvas).copyRows(job.rows, from: UnsafePlanes(strips), at: first)
-    }
-}
-
-extension UnsafePlanes {
-    /// Copies some rows of pixels of a picture that begins with a row of this one, an even one.
-    fileprivate func copyRows(_ rows: Range<Int>, from part: UnsafePlanes, at first: Int) {
-        for plane in 0..<(unsafe format.planeCount) {
-            let (source, target) = unsafe (part[plane], self[plane])
-            let factor = plane == 0 ? 1 : 2
-            for row in (rows.lowerBound / factor)..<((rows.upperBound + factor - 1) / factor) {
-                unsafe target.row(row).update(
-                    from: source.row(row - first / factor),
-                    count: target.shape.visibleBytesPerRow
-                )
-            }
         }
     }
 }

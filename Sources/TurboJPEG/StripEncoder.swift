@@ -2,15 +2,16 @@ internal import Locking
 
 /// Compresses pictures that follow one another, and again only what has changed.
 ///
-/// A picture is cut into strips, each of which is compressed by itself, on several cores, and kept. The strips are put together
+/// A picture is cut into strips, which are compressed on several cores, and kept. The strips are put together
 /// under restart markers to one baseline JPEG, whose pixels are those of a JPEG that was compressed as a whole. Of the next
 /// picture only the strips with other pixels are compressed.
 ///
 ///     let strips = StripEncoder()
 ///     let jpeg = try strips.encode(picture, with: JPEGEncoder(quality: 90)).jpeg
 ///
-/// It keeps the compressed strips and 16 bytes for each, not the pixels. What was kept is given up where size, format or
-/// options change. One picture is compressed at a time; a second caller waits.
+/// It keeps the compressed strips and a hash of each, not the pixels, and for each thread the memory that one strip can
+/// take. What was kept is given up by ``forget()``, and when size, format or options change. One picture is compressed at a
+/// time; a second caller waits.
 public final class StripEncoder: Sendable {
     private let height: StripHeight
     private let threads: Int
@@ -20,7 +21,7 @@ public final class StripEncoder: Sendable {
     /// An encoder that has seen no picture.
     ///
     /// - Parameters:
-    ///   - height: How high the strips are; by default what suits the pictures.
+    ///   - height: How high the strips are; by default as low as can be.
     ///   - maximumThreads: How many threads work on a picture at most, the caller's among them; nil, the default, for one on
     ///     each core.
     public init(height: StripHeight = .automatic, maximumThreads: Int? = nil) {
@@ -47,10 +48,7 @@ public final class StripEncoder: Sendable {
             throw .outputTooSmall(image, needed: needed, available: output.freeCapacity)
         }
         return try session.withLock { session throws(TurboJPEGError) in
-            guard let changes = try update(&session, image, encoder) else {
-                try encoder.encode(image, into: &output)
-                return .whole(image)
-            }
+            let changes = try update(&session, image, encoder)
             guard session.byteCount <= output.freeCapacity else {
                 throw .outputTooSmall(image, needed: session.byteCount, available: output.freeCapacity)
             }
@@ -76,9 +74,7 @@ public final class StripEncoder: Sendable {
         with encoder: JPEGEncoder
     ) throws(TurboJPEGError) -> (jpeg: [UInt8], changes: StripChanges) {
         try session.withLock { session throws(TurboJPEGError) in
-            guard let changes = try update(&session, image, encoder) else {
-                return (try encoder.encode(image), .whole(image))
-            }
+            let changes = try update(&session, image, encoder)
             var jpeg: [UInt8] = []
             jpeg.reserveCapacity(session.byteCount)
             session.write { bytes in
@@ -93,17 +89,14 @@ public final class StripEncoder: Sendable {
         session.withLock { $0 = StripSession() }
     }
 
-    /// Compresses what has changed; nil if the image is to be compressed as a whole.
+    /// Compresses what has changed.
     private func update(
         _ session: inout StripSession,
         _ image: PixelBuffer,
         _ encoder: JPEGEncoder
-    ) throws(TurboJPEGError) -> StripChanges? {
+    ) throws(TurboJPEGError) -> StripChanges {
         do throws(TurboJPEGError) {
-            try session.prepare(for: image, encoder, height, threads: threads)
-            let changes = try session.update(image, encoder, key: key, threads: threads)
-            if changes == nil { session = StripSession() }
-            return changes
+            return try session.update(image, encoder, height, key: key, threads: threads)
         } catch {
             session = StripSession()
             throw error

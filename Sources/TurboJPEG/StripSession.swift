@@ -1,23 +1,13 @@
 /// The strips of the latest picture that a `StripEncoder` has seen.
 struct StripSession: Sendable {
-    /// What strips have to share to be put together.
-    private struct Kind: Sendable, Hashable {
-        let width: Int
-        let height: Int
-        let format: PixelFormat
-        let quality: Int
-        let subsampling: ChromaSubsampling
-        let dct: DCTMethod
-    }
+    /// Room for a header in the memory of a strip, of which the library's own has 623 bytes.
+    private static let headerBytes = 1_024
 
-    private var kind: Kind?
+    private var options: StripOptions?
     private var layout: StripLayout?
     private var strips: [EncodedStrip] = []
     /// All that stands before the compressed data.
     private var header: [UInt8] = []
-    /// What stood before the data of every strip, when that was compressed.
-    private var stripHeader: StripHeader?
-    private var pace = StripPace()
 
     /// The memory that strips are compressed into before they are kept.
     private let shelf = BlockShelf(maximumIdle: Cores.count)
@@ -28,27 +18,17 @@ struct StripSession: Sendable {
     }
 
     /// Sees to it that there is a strip for each part of a picture; those of another kind of picture are given up.
-    mutating func prepare(
-        for image: PixelBuffer,
-        _ encoder: JPEGEncoder,
-        _ height: StripHeight,
-        threads: Int
-    ) throws(TurboJPEGError) {
-        let wanted = Kind(
-            width: image.width,
-            height: image.height,
-            format: image.format,
-            quality: encoder.quality,
-            subsampling: encoder.codedSubsampling(of: image.format),
-            dct: encoder.dct
-        )
-        if kind != wanted {
+    private mutating func prepare(
+        for wanted: StripOptions,
+        _ height: StripHeight
+    ) throws(TurboJPEGError) -> StripLayout {
+        if options != wanted {
             self = StripSession()
-            kind = wanted
+            options = wanted
         }
         let mcuRows =
             switch height {
-            case .automatic: pace.mcuRows(threads: threads)
+            case .automatic: 1
             case .mcuRows(let rows): rows
             }
         let layout = StripLayout(
@@ -57,27 +37,29 @@ struct StripSession: Sendable {
             subsampling: wanted.subsampling,
             mcuRows: mcuRows
         )
-        guard self.layout != layout else { return }
-        self.layout = layout
-        header = []
+        guard self.layout != layout else { return layout }
+        header = try wanted.header(of: layout)
         strips = (0..<layout.count).map { EncodedStrip(rows: layout.rows(of: $0)) }
+        self.layout = layout
+        return layout
     }
 
     /// Compresses the strips whose pixels differ from those that were compressed before.
-    ///
-    /// - Returns: The changes; nil if the strips cannot be joined to one JPEG.
     mutating func update(
         _ image: PixelBuffer,
         _ encoder: JPEGEncoder,
+        _ height: StripHeight,
         key: PictureHash.Key,
         threads: Int
-    ) throws(TurboJPEGError) -> StripChanges? {
-        guard let layout else { return nil }
-        let height = min(layout.stripHeight, image.height)
-        let capacity = try encoder.maximumByteCount(width: image.width, height: height)
+    ) throws(TurboJPEGError) -> StripChanges {
+        let options = try StripOptions(for: image, encoder)
+        let layout = try prepare(for: options, height)
+        let stripHeight = min(layout.stripHeight, image.height)
+        let capacity = try encoder.maximumByteCount(width: image.width, height: stripHeight) + Self.headerBytes
         let shelf = shelf
-        StripWork.forEach(&strips, threads: threads) { strip in
-            strip.update(from: image, with: encoder, key: key, capacity: capacity, shelf: shelf)
+        StripWork.share(&strips, threads: threads) { strips in
+            let compressor = StripCompressor(options, layout, capacity: capacity, shelf: shelf)
+            strips.compress(image, key: key, with: compressor)
         }
         var rows: [Range<Int>] = []
         var changed = 0
@@ -86,22 +68,7 @@ struct StripSession: Sendable {
             rows.appendJoining(strip.rows)
             changed += 1
         }
-        guard hasEqualHeaders() else { return nil }
-        if header.isEmpty, let stripHeader { header = stripHeader.bytes(of: layout) }
-        pace.note(changed: changed, of: strips.count)
         return StripChanges(rows: rows, stripCount: strips.count, codedCount: changed)
-    }
-
-    /// Whether what was compressed now has the header of all strips: their data follow the tables that stand there.
-    ///
-    /// They may differ if the process's environment tells the library to optimize its tables (`TJ_OPTIMIZE`).
-    private mutating func hasEqualHeaders() -> Bool {
-        for index in strips.indices where strips[index].isChanged {
-            guard let found = strips[index].header.take() else { return false }
-            if let stripHeader, found != stripHeader { return false }
-            stripHeader = found
-        }
-        return true
     }
 
     /// Hands out the bytes of the JPEG, from the first to the last.
@@ -111,6 +78,42 @@ struct StripSession: Sendable {
             body(strips[index].bytes)
             let restart = JPEGMarker.restarts.lowerBound + UInt8(truncatingIfNeeded: index % 8)
             body([0xFF, index == strips.count - 1 ? JPEGMarker.end : restart])
+        }
+    }
+}
+
+extension SharedItems<EncodedStrip> {
+    /// Compresses those of the strips that this thread takes and that have changed.
+    fileprivate func compress(
+        _ image: PixelBuffer,
+        key: PictureHash.Key,
+        with compressor: consuming StripCompressor
+    ) {
+        // The strip whose last bytes are still to come.
+        var latest: Int?
+        func takeTail(_ bytes: UnsafeBufferPointer<UInt8>) {
+            guard let latest else { return }
+            withItem(latest) { unsafe $0.append(bytes) }
+        }
+        while let index = next() {
+            let rows = withItem(index) { $0.rows }
+            do throws(TurboJPEGError) {
+                let part = try image.rows(rows)
+                guard withItem(index, { $0.update(from: part, key: key) }) else { continue }
+                unsafe try compressor.compress(part, takeTail: takeTail) { bytes in
+                    withItem(index) { unsafe $0.append(bytes) }
+                }
+                latest = index
+            } catch {
+                // What one strip lacks the others need not be compressed for.
+                return withItem(index) { $0.fail(error) }
+            }
+        }
+        do throws(TurboJPEGError) {
+            unsafe try compressor.finish(takeTail)
+        } catch {
+            guard let latest else { return }
+            withItem(latest) { $0.fail(error) }
         }
     }
 }

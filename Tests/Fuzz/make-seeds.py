@@ -85,6 +85,16 @@ JPEGS = {
 }
 
 
+# A JPEG, a format and the options of the decoder; then edits of four bytes each.
+STRIPS = {
+    f"base-{base}-format-{base % 10}": bytes([base, base % 10, base % 8]) + edit
+    for base, edit in enumerate(
+        [b"", b"\0\1\x80\xd3", b"\5\1\x83\x02", b"\6\1\x84\x03", b"\7\1\x61\x03", b"\x09\0\2\x55", b"\x03\1\x80\xd0" * 2]
+        + [bytes([1, 2 * base + 1, 128 + base, 7 * base]) for base in range(7, 24)]
+    )
+}
+
+
 def words(command, *lines):
     """The first byte picks what the fuzzer does with the others."""
     return bytes([{"receive": 3, "send": 4, "demo": 2}[command]]) + "\n".join(lines).encode()
@@ -144,7 +154,7 @@ def escaped(word):
     return "".join(c if " " <= c <= "~" and c not in '"\\' else f"\\x{ord(c):02x}" for c in word)
 
 
-SEEDS = {"messages": MESSAGES, "control": CONTROL, "tokens": TOKENS, "jpeg": JPEGS, "options": OPTIONS}
+SEEDS = {"messages": MESSAGES, "control": CONTROL, "tokens": TOKENS, "jpeg": JPEGS, "strips": STRIPS, "options": OPTIONS}
 
 for name, seeds in SEEDS.items():
     directory = ROOT / name

@@ -32,10 +32,10 @@ import Testing
         #expect(Cores.count >= 1)
     }
 
-    /// The seams cost no more than one strip in ten, and a few strips no thread of their own.
-    @Test(arguments: [(1, 1), (15, 1), (16, 2), (34, 2), (68, 2), (135, 5), (270, 11)])
-    func `strips are divided among as many threads as are worth their seams`(strips: Int, threads: Int) {
-        #expect(StripPlan.threads(for: strips, maximum: 64) == threads)
-        #expect(StripPlan.threads(for: strips, maximum: 1) == 1)
+    /// The seams cost no more than one row in ten, and a few rows no thread of their own.
+    @Test(arguments: [(1, 1), (15, 1), (16, 2), (34, 2), (68, 4), (135, 8), (270, 16)])
+    func `rows of MCUs are divided among as many threads as are worth their seams`(rows: Int, threads: Int) {
+        #expect(StripPlan.threads(for: rows, maximum: 64) == threads)
+        #expect(StripPlan.threads(for: rows, maximum: 1) == 1)
     }
 }

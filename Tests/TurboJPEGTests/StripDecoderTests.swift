@@ -84,9 +84,6 @@ import TurboJPEG
         }
         #expect(try decode().rows == [0..<640])
         #expect(try decode() == StripChanges(rows: [], stripCount: 40, codedCount: 0))
-        // What was decoded in haste is seen to once more.
-        try picture.withMutableRow(100) { $0[5] ^= 0xFF }
-        #expect(try decode().rows == [95..<113])
         try picture.withMutableRow(100) { $0[5] ^= 0xFF }
         #expect(try decode() == StripChanges(rows: [95..<113], stripCount: 40, codedCount: 3))
         for row in [3, 639] { try picture.withMutableRow(row) { $0[5] ^= 0xFF } }
@@ -158,6 +155,51 @@ import TurboJPEG
             }
         }
         #expect(good > 125 && bad > 10)
+    }
+
+    /// JFIF of version 2, of which the library warns.
+    private static let oddSegment: [UInt8] = [
+        0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 2, 1, 0, 0, 1, 0, 1, 0, 0,
+    ]
+
+    /// The part above gives the only row of the second part, which is read to its end all the same.
+    @Test func `a part of one row is judged as of a whole`() throws {
+        let picture = try testPicture(100, 257, as: .bgra)
+        let jpeg = try StripEncoder(height: .mcuRows(16)).encode(picture, with: JPEGEncoder()).jpeg
+        let place = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xD0 })
+        let empty = Array(jpeg[...(place + 1)]) + jpeg.suffix(2)
+        let decoder = StripDecoder(maximumThreads: 2)
+        let whole = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
+        let (decoded, changes) = try decoder.decode(jpeg.span, as: .bgra)
+        #expect(changes.stripCount == 2 && decoded.hasSamePixels(as: whole))
+        decoder.forget()
+        let cut = Array(jpeg.dropLast(12)) + jpeg.suffix(2)
+        let odd = Array(jpeg.dropLast(2)) + Self.oddSegment + jpeg.suffix(2)
+        for jpeg in [cut, empty, odd] {
+            let expected = errorCode { () throws(TurboJPEGError) in
+                _ = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
+            }
+            let found = errorCode { () throws(TurboJPEGError) in _ = try decoder.decode(jpeg.span, as: .bgra) }
+            #expect(found == expected && found != nil)
+        }
+    }
+
+    /// The library looks at what follows the image as well.
+    @Test func `what follows the last strip is judged as of a whole`() throws {
+        let picture = try testPicture(100, 150, as: .bgra)
+        let jpeg = try StripEncoder().encode(picture, with: JPEGEncoder()).jpeg
+        let odd = Array(jpeg.dropLast(2)) + Self.oddSegment + jpeg.suffix(2)
+        let decoder = StripDecoder(maximumThreads: 1)
+        for _ in 0..<2 {
+            #expect(try decoder.decode(jpeg.span, as: .bgra).changes.stripCount == 10)
+            for decode in [
+                { _ = try JPEGDecoder().decode(bytes: odd, as: .bgra) },
+                { _ = try decoder.decode(odd.span, as: .bgra) },
+            ] {
+                let error = #expect(throws: TurboJPEGError.self) { try decode() }
+                #expect(error?.code == .corrupt)
+            }
+        }
     }
 
     /// One decoder under several threads at once.

@@ -1,5 +1,7 @@
 import CBaseline
+import Dispatch
 import FrameSocket
+import Synchronization
 
 /// Encoding and decoding of sequences of pictures, against libturbojpeg called plainly for each whole picture.
 enum CodecBenchmarks {
@@ -9,6 +11,8 @@ enum CodecBenchmarks {
             + contents.map { decoding("decode/\($0)", $0, .strips(maximumThreads: nil), options) }
             + wholes.map { encoding("encode a whole screen/\($0.name)", .still, $0.means, isWhole: true, options) }
             + wholes.map { decoding("decode a whole screen/\($0.name)", .still, $0.means, isWhole: true, options) }
+            + [decoding(manyThreads.name, .still, manyThreads.means, isWhole: true, options)]
+            + pairs(options)
     }
 
     /// How pictures are coded.
@@ -23,6 +27,11 @@ enum CodecBenchmarks {
         ("one call", .call), ("strips, one thread", .strips(maximumThreads: 1)),
         ("strips, all cores", .strips(maximumThreads: nil)),
     ]
+
+    /// What decoding costs where there are many cores: CPU, wherever it is run.
+    private static let manyThreads = (
+        name: "decode a whole screen/strips, 64 threads", means: Means.strips(maximumThreads: 64)
+    )
 
     private static let metrics: [Metric] = [.time, .cpu, .allocations, .copied]
 
@@ -80,6 +89,62 @@ enum CodecBenchmarks {
                 }
             )
         }
+    }
+
+    /// Whole screens on two threads: plain C on each of them by itself, ours one after the other in strips.
+    private static func pairs(_ options: Options) -> [Benchmark] {
+        let frames = options.amount(20, 60)
+        let encoding = Benchmark(name: "encode whole screens on two threads/strips", metrics: [.time, .cpu]) {
+            let pictures = try PictureSequence(.still, fixtures: options.fixtures)
+            let codecs = (BaselineCodec(for: pictures), BaselineCodec(for: pictures))
+            let encoder = SequenceEncoder(.strips(maximumThreads: 2), isWhole: true)
+            return Benchmark.Comparison(
+                baseline: {
+                    try measureSynchronously(frames) {
+                        try onTwoThreads(frames, codecs) { try $0.encode(pictures[0]) }
+                    }
+                },
+                ours: {
+                    try measureSynchronously(frames) {
+                        for _ in 0..<frames { _ = try encoder.encode(pictures[0]) }
+                    }
+                }
+            )
+        }
+        let decoding = Benchmark(name: "decode whole screens on two threads/strips", metrics: [.time, .cpu]) {
+            let pictures = try PictureSequence(.still, fixtures: options.fixtures)
+            let codecs = (BaselineCodec(for: pictures), BaselineCodec(for: pictures))
+            let decoder = SequenceDecoder(.strips(maximumThreads: 2), isWhole: true)
+            let whole = try JPEGEncoder().encode(pictures[0])
+            let ours = try jpegs(of: pictures, .strips(maximumThreads: 2), isWhole: true)
+            return Benchmark.Comparison(
+                baseline: {
+                    try measureSynchronously(frames) { try onTwoThreads(frames, codecs) { try $0.decode(whole) } }
+                },
+                ours: {
+                    try measureSynchronously(frames) {
+                        for _ in 0..<frames { try ours[0].withBytes { try decoder.decode($0) } }
+                    }
+                }
+            )
+        }
+        return [encoding, decoding]
+    }
+
+    /// Does something so many times, half of them on each of two threads.
+    private static func onTwoThreads(
+        _ count: Int,
+        _ codecs: (BaselineCodec, BaselineCodec),
+        _ body: @Sendable (BaselineCodec) throws -> Void
+    ) throws {
+        let failures = Mutex(0)
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+            let codec = thread == 0 ? codecs.0 : codecs.1
+            for _ in 0..<(count / 2) {
+                do { try body(codec) } catch { failures.withLock { $0 += 1 } }
+            }
+        }
+        guard failures.withLock({ $0 }) == 0 else { throw BaselineFailure() }
     }
 
     /// The JPEGs as a sender makes them that has seen the sequence before.

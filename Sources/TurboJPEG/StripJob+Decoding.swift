@@ -1,0 +1,89 @@
+internal import CJPEGStrips
+
+extension StripJob {
+    /// Decodes the wanted rows to a canvas whose other rows others may write meanwhile.
+    ///
+    /// Nothing is copied: the library reads the strips where they are in the JPEG, and writes the rows to their places.
+    @unsafe func decode(
+        _ intervals: RestartIntervals,
+        of jpeg: UnsafeBufferPointer<UInt8>,
+        into canvas: PixelBuffer,
+        with decoder: JPEGDecoder,
+        scratch: PixelBufferPool
+    ) throws(TurboJPEGError) {
+        let layout = intervals.layout
+        let first = layout.rows(of: strips.lowerBound).lowerBound
+        var source = unsafe jpeg_strips_source()
+        unsafe source.jpeg = jpeg.baseAddress
+        unsafe source.count = jpeg.count
+        unsafe source.height_offset = intervals.structure.frameHeader.lowerBound + 5
+        unsafe source.data_offset = intervals.data[0].lowerBound
+        unsafe source.height = UInt32(layout.height - first)
+        unsafe source.start = intervals.data[strips.lowerBound].lowerBound
+        let isFollowed = strips.upperBound < layout.count
+        unsafe source.end = isFollowed && !looksOverEdges ? intervals.data[strips.upperBound].lowerBound : jpeg.count
+
+        var target = jpeg_strips_target()
+        target.is_fast_dct = decoder.dct == .fast
+        target.is_fast_upsampling = decoder.fastUpsampling
+        target.skipped = UInt32(rows.lowerBound - first)
+        target.count = UInt32(rows.count)
+        guard canvas.format.isPlanar else {
+            target.format = canvas.format.stripFormat
+            unsafe target.pixels = UnsafePlanes(canvas).stripPixels(from: rows.lowerBound)
+            return try unsafe decode(source, target)
+        }
+        try unsafe decodePlanes(source, target, intervals, into: canvas, scratch: scratch)
+    }
+
+    /// Decodes to luma and chroma, straight into the canvas if the JPEG's planes have its shape.
+    @unsafe private func decodePlanes(
+        _ source: jpeg_strips_source,
+        _ target: jpeg_strips_target,
+        _ intervals: RestartIntervals,
+        into canvas: PixelBuffer,
+        scratch: PixelBufferPool
+    ) throws(TurboJPEGError) {
+        let subsampling = intervals.subsampling
+        var target = target
+        let part = try canvas.rows(rows)
+        let planes = unsafe UnsafePlanes(part)
+        target.format = JPEG_STRIPS_PLANES
+        unsafe target.pixels = planes.stripPixels(from: 0)
+        target.plane_count = subsampling == .gray ? 1 : 3
+        let chroma = subsampling.pixelsPerChromaSample
+        let width = (part.width + chroma.width - 1) / chroma.width
+        let height = (part.height + chroma.height - 1) / chroma.height
+        target.plane_width = (UInt32(part.width), UInt32(width), UInt32(width))
+        target.plane_height = (UInt32(part.height), UInt32(height), UInt32(height))
+        switch subsampling {
+        case .gray:
+            try unsafe decode(source, target)
+            unsafe planes.clearChroma()
+        case .yuv420:
+            target.format = canvas.format.stripFormat
+            try unsafe decode(source, target)
+        default:
+            let blue = try scratch.buffer(width: width, height: height, format: .gray)
+            let red = try scratch.buffer(width: width, height: height, format: .gray)
+            defer { withExtendedLifetime((blue, red)) {} }
+            let (bluePlane, redPlane) = unsafe (UnsafePlanes(blue)[0], UnsafePlanes(red)[0])
+            unsafe (target.pixels.base.1, target.pixels.stride.1) = (bluePlane.base, bluePlane.shape.bytesPerRow)
+            unsafe (target.pixels.base.2, target.pixels.stride.2) = (redPlane.base, redPlane.shape.bytesPerRow)
+            try unsafe decode(source, target)
+            unsafe planes.resampleChroma(blue: bluePlane, red: redPlane, from: subsampling)
+        }
+    }
+
+    @unsafe private func decode(
+        _ source: jpeg_strips_source,
+        _ target: jpeg_strips_target
+    ) throws(TurboJPEGError) {
+        var (source, target) = unsafe (source, target)
+        var message = StripMessage()
+        let status = unsafe message.withBytes { unsafe jpeg_strips_decode(&source, &target, $0) }
+        guard status == 0 else {
+            throw TurboJPEGError(.corrupt, "A part of the JPEG cannot be decoded.", libraryMessage: message.text)
+        }
+    }
+}

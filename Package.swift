@@ -105,9 +105,12 @@ if Context.environment["FUZZ"] != nil {
         ("FuzzControl", ["FrameWire"], []),
         ("FuzzTokens", ["FrameTransport"], []),
         ("FuzzJPEG", ["TurboJPEG"], []),
+        ("FuzzPixels", ["FrameSocket", "TurboJPEG"], []),
         // The program's own sources, but for where it begins.
         ("FuzzOptions", ["FrameSocket", "Locking", "PNGReading", "CMicroHTTPD"], ["Tool/FrameSocketTool.swift"]),
     ]
+    // Images end at a page that nobody may touch.
+    package.targets.first { $0.name == "TurboJPEG" }?.swiftSettings?.append(.define("GUARDED_PIXELS"))
     package.targets += fuzzers.map {
         .executableTarget(
             name: $0.name,

@@ -39,14 +39,19 @@ import Testing
         "Prefer-Frame-Rate: 0", "Prefer-Frame-Rate: 1000001", "Prefer-Quality: 50\r\nPrefer-Quality: 60",
     ]
 
-    @Test(arguments: impossible) func `a preference that cannot be followed changes nothing`(fields: String)
+    @Test(arguments: impossible) func `a preference that cannot be followed changes nothing, and a status says so`(
+        fields: String
+    )
         async throws
     {
         let receiver = try RawReceiver(.init(quality: 77))
         let visit = try await receiver.accept()
         try await visit.ask(.helloForPictures)
         try await visit.socket.write(Array("POST /prefer HTTP/1.1\r\nContent-Length: 0\r\n\(fields)\r\n\r\n".utf8))
-        _ = try await visit.framesBeforePong(1)
+        try await visit.ask(.ping(1))
+        // The answer to the ping may stand for the refusal as well.
+        let answer = try #require(try await soon { try await visit.reader.next { $0.pong == 1 } } ?? nil)
+        #expect(answer.field("Refused-Preferences") == "1")
         #expect(receiver.uploader.configuration.quality == 77 && receiver.uploader.configuration.scale == .full)
         receiver.uploader.send(try testPicture(200, 120))
         #expect(try await visit.frame()?.width == 200)

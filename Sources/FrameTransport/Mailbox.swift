@@ -25,7 +25,8 @@ final class Mailbox<Element: Sendable>: Sendable {
 
         mutating func takeWake(of waiter: UInt64) -> Wake? {
             guard let index = wakes.firstIndex(where: { $0.waiter == waiter }) else { return nil }
-            return wakes.remove(at: index).wake
+            wakes.swapAt(index, wakes.endIndex - 1)
+            return wakes.removeLast().wake
         }
     }
 
@@ -57,8 +58,10 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     // MARK: Producing
 
-    /// How many elements may be put in now; if none, `onRoom` is called when one may.
-    func reserve() -> Int { state.withLock { $0.machine.reserve() } }
+    /// How many elements may be put in now, and what those weigh that wait; if none, `onRoom` is called when one may.
+    func reserve(onceEmpty: Bool = false) -> (room: Int, waitingWeight: Int) {
+        state.withLock { $0.machine.reserve(onceEmpty: onceEmpty) }
+    }
 
     /// How many elements gave way to newer ones.
     var replaced: Int { state.withLock { $0.machine.replaced } }
@@ -86,11 +89,9 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     /// Wakes the consumers for whom there is something.
     func wakeWaiters() {
-        let wakes = state.withLock { state in
-            let woken = state.machine.wakeWaiters()
-            return woken.compactMap { state.takeWake(of: $0) }
+        while let wake = state.withLock({ state in state.machine.wakeWaiter().flatMap { state.takeWake(of: $0) } }) {
+            wake()
         }
-        for wake in wakes { wake() }
     }
 
     /// Ends the mailbox: once, the first caller's way.

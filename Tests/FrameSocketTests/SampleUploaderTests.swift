@@ -2,6 +2,8 @@ import Foundation
 import FrameSocket
 import Testing
 
+@testable import TurboJPEG
+
 /// What becomes of pictures that are handed in: sent, or dropped for a cause that is counted.
 @Suite(.timeLimit(.minutes(5))) struct SampleUploaderTests {
     let directory: TemporaryDirectory
@@ -272,6 +274,18 @@ import Testing
         #expect(uploader.send(try testPicture(8, 8)) == .dropped(.notConnected))
         try await uploader.finish()
         _ = (server, received)
+    }
+
+    @Test func `a picture is released before its JPEG is sent`() async throws {
+        let receiver = try RawReceiver(.init(quality: 100, subsampling: .yuv444))
+        let visit = try await receiver.accept()
+        // Its JPEG is several times what the socket holds, and nobody reads it for now.
+        var picture = try OutputScalingTests.noise(.bgra, width: 1280, height: 720)
+        #expect(receiver.uploader.send(picture) == .taken)
+        let isReleased = await becomesTrue { picture.isAlone }
+        #expect(isReleased)
+        #expect(receiver.uploader.statistics.sent == 0 && receiver.uploader.statistics.underWay == 1)
+        #expect(try await visit.frame()?.body.isEmpty == false)
     }
 
     @Test func `changing a picture after it was handed in changes nothing that is sent`() async throws {

@@ -54,6 +54,31 @@ import Testing
         #expect(!sender.isPaused)
     }
 
+    @Test func `a receiver of a later version is answered in version 1, and obeyed`() async throws {
+        let (server, sender, receiver) = try await pair(hello: ControlHello(version: 9_999, wants: .pictures))
+        defer { server.close() }
+        var statuses = receiver.statuses.makeAsyncIterator()
+        #expect(await statuses.next() == SenderStatus(state: .live, version: 1))
+        #expect(sender.hello?.version == 9_999)
+        receiver.send(.pause)
+        #expect(await statuses.next() == SenderStatus(state: .paused, version: 1))
+        #expect(sender.isPaused)
+    }
+
+    @Test func `a sender of a later version is asked in version 1, and heard`() async throws {
+        let server = try directory.server { $0.hello = ControlHello(wants: .pictures) }
+        defer { server.close() }
+        let sender = try RawSocket.connected(to: directory.socket)
+        let receiver = try #require(try await firstConnection(of: server))
+        let status = SenderStatus(state: .live, version: 9_999)
+        try await sender.write(status.encoded())
+        var statuses = receiver.statuses.makeAsyncIterator()
+        #expect(await statuses.next() == status)
+        receiver.send(.ping(1))
+        let requests = ControlRequest.hello(ControlHello(wants: .pictures)).encoded() + ControlRequest.ping(1).encoded()
+        #expect(try await sender.read(requests.count) == requests)
+    }
+
     @Test func `what is not wanted is refused, until it is`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
         defer { server.close() }

@@ -29,7 +29,7 @@ import Testing
 
     @Test func `the newest take the places of the oldest, which are counted`() async throws {
         let mailbox = Mailbox<Int>(capacity: 2, overflow: .replacesOldest)
-        for number in 0..<5 { #expect(mailbox.reserve() > 0 && mailbox.put(number)) }
+        for number in 0..<5 { #expect(mailbox.reserve().room > 0 && mailbox.put(number)) }
         #expect(mailbox.replaced == 3)
         #expect(mailbox.take() == 3)
         #expect(mailbox.take() == 4)
@@ -64,7 +64,7 @@ import Testing
         let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused) { room.signal() }
         let producer = Thread {
             for number in 0..<count {
-                while mailbox.reserve() == 0 {
+                while mailbox.reserve().room == 0 {
                     // A consumer that has left gets no more; so does one that was not told of.
                     if room.wait(timeout: .now() + 120) == .timedOut { return mailbox.end() }
                 }
@@ -101,7 +101,7 @@ import Testing
         var mailbox = mailbox
         var windows: [Int] = []
         for _ in 0..<6 {
-            let window = mailbox.reserve()
+            let window = mailbox.reserve().room
             windows.append(window)
             for element in 0..<window { _ = mailbox.put(element) }
             drain(&mailbox)
@@ -112,13 +112,13 @@ import Testing
     @Test func `a consumer that always finds something has one element read ahead`() {
         var mailbox = mailbox
         for _ in 0..<3 {
-            for element in 0..<mailbox.reserve() { _ = mailbox.put(element) }
+            for element in 0..<mailbox.reserve().room { _ = mailbox.put(element) }
             drain(&mailbox)
         }
         // From now on it is slow: it never comes back before there is more.
         var windows: [Int] = []
         for _ in 0..<3 {
-            let window = mailbox.reserve()
+            let window = mailbox.reserve().room
             windows.append(window)
             for element in 0..<window { _ = mailbox.put(element) }
             while mailbox.take() != nil {}
@@ -126,11 +126,49 @@ import Testing
         #expect(windows == [8, 1, 1])
     }
 
+    @Test func `a long window is filled up when half of it has been taken, and not for a slow consumer`() {
+        var mailbox = mailbox
+        for _ in 0..<3 {
+            for element in 0..<mailbox.reserve().room { _ = mailbox.put(element, weight: 10) }
+            drain(&mailbox)
+        }
+        for element in 0..<mailbox.reserve().room { _ = mailbox.put(element, weight: 10) }
+        var reserved = mailbox.reserve()
+        #expect(reserved.room == 0)
+        let calls = (0..<4).map { _ in mailbox.take()?.mustCallProducer }
+        #expect(calls == [false, false, false, true])
+        reserved = mailbox.reserve()
+        #expect(reserved.room == 4 && reserved.waitingWeight == 40)
+        // It has taken more than half a window and found something each time.
+        _ = mailbox.take()
+        reserved = mailbox.reserve()
+        #expect(reserved.room == 0)
+        let lastCalls = (0..<3).map { _ in mailbox.take()?.mustCallProducer }
+        #expect(lastCalls == [false, false, true])
+        reserved = mailbox.reserve()
+        #expect(reserved.room == 1)
+    }
+
+    @Test func `a producer may wait until everything has been taken`() {
+        var mailbox = mailbox
+        for _ in 0..<2 {
+            for element in 0..<mailbox.reserve().room { _ = mailbox.put(element) }
+            drain(&mailbox)
+        }
+        for element in 0..<mailbox.reserve().room { _ = mailbox.put(element) }
+        var calls = (0..<2).map { _ in mailbox.take()?.mustCallProducer }
+        #expect(calls == [false, false])
+        let room = mailbox.reserve(onceEmpty: true).room
+        #expect(room == 0)
+        calls = (0..<2).map { _ in mailbox.take()?.mustCallProducer }
+        #expect(calls == [false, true])
+    }
+
     @Test func `nothing is read ahead while something waits, and the producer is called when nothing does`() {
         var mailbox = mailbox
-        #expect(mailbox.reserve() == 1)
+        #expect(mailbox.reserve().room == 1)
         _ = mailbox.put(1)
-        #expect(mailbox.reserve() == 0)
+        #expect(mailbox.reserve().room == 0)
         #expect(mailbox.take()?.mustCallProducer == true)
     }
 
@@ -139,23 +177,43 @@ import Testing
         let waiter = mailbox.makeWaiter()
         let isServed = mailbox.wait(waiter)
         #expect(!isServed)
-        #expect(mailbox.reserve() == 1)
+        #expect(mailbox.reserve().room == 1)
         var woken = mailbox.put(1, more: true).woken
         #expect(woken == nil)
         // The waiter's own element is not read ahead.
-        #expect(mailbox.reserve() == 1)
+        #expect(mailbox.reserve().room == 1)
         woken = mailbox.put(2, more: true).woken
         #expect(woken == nil)
-        #expect(mailbox.reserve() == 0)
-        #expect(mailbox.wakeWaiters() == [waiter])
-        let others = mailbox.wakeWaiters()
-        #expect(others.isEmpty)
+        #expect(mailbox.reserve().room == 0)
+        woken = mailbox.wakeWaiter()
+        #expect(woken == waiter)
+        woken = mailbox.wakeWaiter()
+        #expect(woken == nil)
         guard case .element(let taken) = mailbox.takeDelivery(for: waiter) else {
             Issue.record("the waiter got nothing")
             return
         }
         #expect(taken.element == 1 && !taken.mustCallProducer)
         #expect(mailbox.take()?.mustCallProducer == true)
+    }
+
+    @Test func `an element that nothing follows is delivered at once, but never before one that was held back`() {
+        var mailbox = mailbox
+        let waiters = [mailbox.makeWaiter(), mailbox.makeWaiter()]
+        for waiter in waiters { _ = mailbox.wait(waiter) }
+        var woken = mailbox.put(1).woken
+        #expect(woken == waiters[0])
+        _ = mailbox.put(2, more: true)
+        woken = mailbox.put(3).woken
+        #expect(woken == nil)
+        woken = mailbox.wakeWaiter()
+        #expect(woken == waiters[1])
+        guard case .element(let taken) = mailbox.takeDelivery(for: waiters[1]) else {
+            Issue.record("the waiter got nothing")
+            return
+        }
+        #expect(taken.element == 2)
+        #expect(mailbox.take()?.element == 3)
     }
 
     @Test func `a waiting consumer gets what is there before the end`() {

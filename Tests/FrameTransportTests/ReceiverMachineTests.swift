@@ -142,6 +142,18 @@ import Testing
         #expect(rig.frames.count == 4)
     }
 
+    @Test func `frames that wait count against the share of what is read ahead`() {
+        var rig = ReceiverRig { $0.allowance = 2000 }
+        (rig.room, rig.waiting) = (8, 700)
+        rig.arrive(message(body(1, count: 300)) + message(body(2, count: 300)))
+        // Behind the second there is no place until those that wait have been taken.
+        #expect(rig.frames.count == 1 && rig.waits == 1)
+        rig.waiting = 0
+        rig.machine.roomAvailable(at: 1)
+        rig.run()
+        #expect(rig.frames.count == 2)
+    }
+
     @Test func `audio does not wait for the room of frames that were read ahead`() {
         var rig = ReceiverRig {
             $0.allowance = 2000

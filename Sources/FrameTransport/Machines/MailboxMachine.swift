@@ -56,13 +56,14 @@ package struct MailboxMachine<Element> {
     /// The waiters that were cancelled before they began to wait.
     private var cancelled: Set<UInt64> = []
     private var lastWaiter: UInt64 = 0
-    private var producerWaits = false
-    /// How many elements may be read ahead the next time that the mailbox is empty.
+    /// A producer that waits is called when no more than so many elements are left.
+    private var producerWaitsFor: Int?
+    /// How many elements may be read ahead.
     private var window: Int
-    /// Whether an element was consumed since the producer last reserved room.
-    private var hasDelivered = false
-    /// Whether a consumer came back after that and found nothing.
+    /// Whether a consumer has found nothing since the window was last changed.
     private var hasStarved = false
+    /// How many elements were taken since a consumer last found nothing.
+    private var takenSinceStarved = 0
 
     /// The elements that the last ``put(_:weight:)`` made give way, for the shell to release behind its lock.
     private var givenWay: [Element] = []
@@ -91,21 +92,33 @@ package struct MailboxMachine<Element> {
 
     // MARK: Producing
 
-    /// How many elements may be put in now; 0 where the producer is called as soon as there is room.
+    /// How many elements may be put in now; none if the producer is called as soon as there is room.
     ///
-    /// The producer may read ahead only while the mailbox holds nothing but what waiters are about to get. A consumer that came back and found nothing is
-    /// faster than the producer: the next time it is let further ahead, and both are woken once for several elements. For one
-    /// that always finds something the window is the shortest again, so that it gets no older elements for it.
-    package mutating func reserve() -> Int {
-        guard overflow == .refused else { return .max }
-        guard entries.count <= waiters.count else {
-            producerWaits = true
-            return 0
+    /// A consumer that comes back and finds nothing is faster than the producer: the window within which the producer
+    /// reads ahead is doubled. While no more than half of it waits, the producer may fill it up, so that the two work
+    /// at the same time, and both are woken once for several elements. A consumer that takes more than half a window
+    /// and always finds something is slow: the window is the shortest again, so that it gets no older elements for it.
+    ///
+    /// What the waiters are about to get is not read ahead.
+    ///
+    /// - Parameter onceEmpty: whether there is no room before everything that waits has been taken.
+    /// - Returns: how many elements, and what those weigh that wait.
+    package mutating func reserve(onceEmpty: Bool = false) -> (room: Int, waitingWeight: Int) {
+        guard overflow == .refused else { return (.max, 0) }
+        if hasStarved {
+            window = min(window * 2, capacity.longest)
+            hasStarved = false
+        } else if takenSinceStarved > window / 2 {
+            window = capacity.count
         }
-        producerWaits = false
-        window = hasStarved ? min(window * 2, capacity.longest) : capacity.count
-        (hasDelivered, hasStarved) = (false, false)
-        return window
+        let ahead = max(0, entries.count - waiters.count)
+        let most = onceEmpty ? 0 : window / 2
+        guard ahead <= most else {
+            producerWaitsFor = most
+            return (0, weight)
+        }
+        producerWaitsFor = nil
+        return (window - ahead, ahead > 0 ? weight : 0)
     }
 
     /// Puts in an element.
@@ -113,7 +126,7 @@ package struct MailboxMachine<Element> {
     /// - Parameters:
     ///   - element: the element.
     ///   - weight: what it weighs.
-    ///   - more: whether more may follow at once, so that a waiter is left asleep until ``wakeWaiters()``.
+    ///   - more: whether more may follow at once, so that a waiter is left asleep until ``wakeWaiter()``.
     /// - Returns: whether it was accepted, which it is until the mailbox ends, and the waiter to wake.
     package mutating func put(
         _ element: Element,
@@ -122,10 +135,10 @@ package struct MailboxMachine<Element> {
     ) -> (isAccepted: Bool, woken: UInt64?) {
         guard ending == nil else { return (false, nil) }
         // Held back, an element might give way before its consumer sees it.
-        if !waiters.isEmpty, !more || overflow == .replacesOldest {
+        if !waiters.isEmpty, entries.isEmpty, !more || overflow == .replacesOldest {
             let waiter = waiters.removeFirst()
             deliveries.append((waiter, .element(Taken(element: element, mustCallProducer: false, isLast: false))))
-            hasDelivered = true
+            takenSinceStarved += 1
             return (true, waiter)
         }
         if overflow == .replacesOldest {
@@ -141,18 +154,14 @@ package struct MailboxMachine<Element> {
         return (true, nil)
     }
 
-    /// Puts down what waits for the consumers who wait, once no more follows at once.
+    /// Puts down the first element for the first consumer who waits, once no more follows at once.
     ///
-    /// - Returns: the waiters to wake.
-    package mutating func wakeWaiters() -> [UInt64] {
-        if waiters.isEmpty || entries.isEmpty { return [] }
-        var woken: [UInt64] = []
-        while !waiters.isEmpty, let taken = take() {
-            let waiter = waiters.removeFirst()
-            deliveries.append((waiter, .element(taken)))
-            woken.append(waiter)
-        }
-        return woken
+    /// - Returns: the waiter to wake; nil if none waits, or there is nothing for it.
+    package mutating func wakeWaiter() -> UInt64? {
+        guard !waiters.isEmpty, let taken = take() else { return nil }
+        let waiter = waiters.removeFirst()
+        deliveries.append((waiter, .element(taken)))
+        return waiter
     }
 
     /// Takes out what gave way.
@@ -169,7 +178,8 @@ package struct MailboxMachine<Element> {
         guard ending == nil else { return [] }
         ending = .some(error)
         // What is there comes before the end.
-        let woken = wakeWaiters()
+        var woken: [UInt64] = []
+        while let waiter = wakeWaiter() { woken.append(waiter) }
         defer { waiters = [] }
         for waiter in waiters { deliveries.append((waiter, .end(error))) }
         return woken + waiters
@@ -216,9 +226,9 @@ package struct MailboxMachine<Element> {
         guard !entries.isEmpty else { return nil }
         let entry = entries.removeFirst()
         weight -= entry.weight
-        hasDelivered = true
-        let mustCall = producerWaits && entries.isEmpty
-        if mustCall { producerWaits = false }
+        takenSinceStarved += 1
+        let mustCall = producerWaitsFor.map { entries.count <= $0 } ?? false
+        if mustCall { producerWaitsFor = nil }
         return Taken(element: entry.element, mustCallProducer: mustCall, isLast: hasEnded && entries.isEmpty)
     }
 
@@ -232,14 +242,15 @@ package struct MailboxMachine<Element> {
     ///
     /// - Returns: whether its delivery is there already.
     package mutating func wait(_ waiter: UInt64) -> Bool {
-        if cancelled.remove(waiter) != nil {
+        if !cancelled.isEmpty, cancelled.remove(waiter) != nil {
             deliveries.append((waiter, .end(nil)))
         } else if let taken = take() {
             deliveries.append((waiter, .element(taken)))
         } else if let ending {
             deliveries.append((waiter, .end(ending)))
         } else {
-            hasStarved = hasDelivered
+            if takenSinceStarved > 0 { hasStarved = true }
+            takenSinceStarved = 0
             waiters.append(waiter)
             return false
         }
@@ -262,8 +273,10 @@ package struct MailboxMachine<Element> {
 
     /// What was put down for a waiter that has been woken.
     package mutating func takeDelivery(for waiter: UInt64) -> Delivery {
-        cancelled.remove(waiter)
+        if !cancelled.isEmpty { cancelled.remove(waiter) }
         guard let index = deliveries.firstIndex(where: { $0.waiter == waiter }) else { return .end(nil) }
-        return deliveries.remove(at: index).delivery
+        // Their order is of no importance.
+        deliveries.swapAt(index, deliveries.endIndex - 1)
+        return deliveries.removeLast().delivery
     }
 }

@@ -3,7 +3,7 @@ internal import FrameWire
 /// What follows from an event.
 extension ReceiverMachine {
     mutating func becomeReady() {
-        updateDeadline()
+        if let command = newDeadline() { commands.append(command) }
         if let hello = configuration.hello { send(.hello(hello)) }
         commands.append(.present)
     }
@@ -47,12 +47,14 @@ extension ReceiverMachine {
     }
 
     /// Deadlines are absolute: set when a phase begins, and left alone while bytes trickle in.
-    mutating func updateDeadline() {
-        guard case .receiving = state else { return }
+    ///
+    /// - Returns: the command that sets the deadline of a phase that has begun.
+    mutating func newDeadline() -> Command? {
+        guard case .receiving = state else { return nil }
         // A sender that was asked to be silent may be.
         let mustSpeak = !hasPaused && !wants.isEmpty
         let current = (phase: assembler.phase, messages: assembler.messages, mustSpeak: mustSpeak)
-        if let deadlinePhase, deadlinePhase == current { return }
+        if let deadlinePhase, deadlinePhase == current { return nil }
         deadlinePhase = current
         let limits = configuration.limits
         let duration: Duration? =
@@ -62,7 +64,7 @@ extension ReceiverMachine {
             case .header: limits.head
             case .body(let length): limits.bodyDuration(length: length)
             }
-        commands.append(.setDeadline(duration.map { $0.after(now) }))
+        return .setDeadline(duration.map { $0.after(now) })
     }
 
     /// Lets no deadline run against the peer; that of an end, which is this side's, goes on.

@@ -24,7 +24,9 @@ extension ReceiverMachine {
         while case .open(let room)? = state.gate {
             guard mayRead || pendingBody != nil || assembler.hasMore else { return idle(room) }
             guard !turn.isOver else { return yield() }
-            if room == nil, assembler.keepsFrames, !hasHungUp { return .reserveRoom }
+            if room == nil, assembler.keepsFrames, !hasHungUp {
+                return .reserveRoom(onceEmpty: false)
+            }
             if pendingBody != nil {
                 if let command = admission() { return command }
                 continue
@@ -42,7 +44,7 @@ extension ReceiverMachine {
                 burstByteCount += frame.jpeg.count
                 // Asked again once what was reserved is used up.
                 if let room { setGate(.open(room: room > 1 ? room - 1 : nil)) }
-                return .deliver(frame)
+                return .deliver(frame, more: mayRead || assembler.hasMore)
             case .audio(let message):
                 turn.messagesLeft -= 1
                 return .deliverAudio(message)
@@ -86,7 +88,7 @@ extension ReceiverMachine {
         } else if assembler.isAtFrame, burstByteCount > 0, burstByteCount + byteCount > share {
             // What is read ahead has a share of its own, and this would exceed it.
             setGate(.open(room: nil))
-            return .reserveRoom
+            return .reserveRoom(onceEmpty: true)
         } else {
             admitPendingBody()
         }
@@ -104,9 +106,9 @@ extension ReceiverMachine {
 
     /// Waits for the socket's next report.
     mutating func idle(_ room: Int?) -> Command? {
-        updateDeadline()
         // What is reserved holds for one run of frames: by the next one the consumer may have more room, or less.
         if room != nil { setGate(.open(room: nil)) }
+        if let command = newDeadline() { return command }
         return commands.isEmpty ? nil : commands.removeFirst()
     }
 

@@ -90,10 +90,11 @@ extension ReceiverMachine {
         return true
     }
 
-    /// How many frames the consumer has room for; if none, ``roomAvailable(at:)`` follows.
-    package mutating func reserved(_ count: Int) {
+    /// How many frames the consumer has room for, behind so many bytes of frames that wait; if for none,
+    /// ``roomAvailable(at:)`` follows.
+    package mutating func reserved(_ count: Int, behind waitingByteCount: Int = 0) {
         guard case .open? = state.gate else { return }
-        burstByteCount = 0
+        burstByteCount = waitingByteCount
         if count > 0 {
             setGate(.open(room: count))
         } else {

@@ -13,12 +13,14 @@ package struct ReceiverMachine: ~Copyable {
         case writeToken
         /// Present the connection to the program: frames may come from now on.
         case present
-        /// Ask the consumer's side how many frames it has room for, and report with ``reserved(_:)``.
-        case reserveRoom
+        /// Ask the consumer's side how many frames it has room for, once what waits there has been taken if so wished, and
+        /// report with ``reserved(_:behind:)``.
+        case reserveRoom(onceEmpty: Bool)
         /// Read once into ``readTargets()``, and report with ``didRead(_:into:isShort:at:)``, ``wouldBlock(at:)``,
         /// ``endOfStream()`` or ``readFailed(_:)``.
         case read
-        case deliver(Frame)
+        /// Deliver a frame; if `more` may follow in this run, its consumer can be woken at the end of the run.
+        case deliver(Frame, more: Bool)
         case deliverAudio(AudioMessage)
         case deliverStatus(SenderStatus)
         /// Count an audio message that was asked for, and is longer than the memory that audio may take.
@@ -116,7 +118,7 @@ package struct ReceiverMachine: ~Copyable {
     var hasHungUp = false
     /// The length of a body whose header has come, until it may be read.
     var pendingBody: Int?
-    /// What was delivered since room was last reserved.
+    /// What may wait for the consumer: the bytes that waited when room was last reserved, and those delivered since.
     var burstByteCount = 0
 
     /// The requests that wait to be written.

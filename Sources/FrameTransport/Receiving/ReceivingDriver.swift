@@ -32,8 +32,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private var inline: Inline?
     /// Whether the consumer on this thread has stopped the machine with a frame, and is to come back for more.
     private let isLeftToConsumer = Atomic(false)
-    /// Whether frames were put into the mailbox since its consumers were last woken.
-    private var hasDelivered = false
+    /// Whether frames were put into the mailbox whose consumers sleep on until the end of the run.
+    private var hasHeldBack = false
     private var wasReady = false
     private var sink: ((Frame) -> Void)?
     private var onEnd: ((CloseReason) -> Void)?
@@ -182,19 +182,19 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             if case .answered? = inline { return }
         }
         // Once for all that this run has brought.
-        guard hasDelivered else { return }
-        hasDelivered = false
+        guard hasHeldBack else { return }
+        hasHeldBack = false
         mailbox.wakeWaiters()
     }
 
     private func perform(_ command: ReceiverMachine.Command) {
         switch command {
         case .read: read()
-        case .deliver(let frame): deliver(frame)
+        case .deliver(let frame, let more): deliver(frame, more: more)
         case .deliverAudio(let message): audio.put(message, weight: message.samples.capacity)
         case .deliverStatus(let status): statuses.put(status)
         case .countDroppedAudio: droppedAudio.increment()
-        case .reserveRoom: machine.reserved(sink == nil ? mailbox.reserve() : .max)
+        case .reserveRoom(let onceEmpty): reserveRoom(onceEmpty: onceEmpty)
         case .askForMemory(let byteCount): ask(for: byteCount)
         case .withdrawRequestForMemory: withdrawRequest()
         case .setDeadline(let deadline): registration?.deadline = deadline
@@ -303,14 +303,20 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         }
     }
 
-    private func deliver(_ frame: Frame) {
+    private func reserveRoom(onceEmpty: Bool) {
+        guard sink == nil else { return machine.reserved(.max) }
+        let (room, waiting) = mailbox.reserve(onceEmpty: onceEmpty)
+        machine.reserved(room, behind: waiting)
+    }
+
+    private func deliver(_ frame: Frame, more: Bool) {
         if let sink {
             sink(frame.handedOver())
         } else if case .asked? = inline {
             inline = .answered(frame)
         } else {
-            mailbox.put(frame, weight: frame.jpeg.capacity, more: true)
-            hasDelivered = true
+            mailbox.put(frame, weight: frame.jpeg.capacity, more: more)
+            hasHeldBack = hasHeldBack || more
         }
     }
 

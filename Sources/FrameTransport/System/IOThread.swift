@@ -211,8 +211,7 @@ private final class IOLoop: @unchecked Sendable {
     private let wakeup: OwnedDescriptor
     private let inbox = Locked(Inbox())
 
-    private var registrations: [UInt64: IORegistration] = [:]
-    private var lastToken: UInt64 = 0
+    private var registrations = SlotTable<IORegistration>()
     private var deadlines = DeadlineHeap()
     private var running: [Task] = []
 
@@ -321,7 +320,7 @@ private final class IOLoop: @unchecked Sendable {
         let registration = add(handler, descriptor)
         guard frame_poller_add(poller.rawValue, descriptor, registration.token) == 0 else {
             let error = Errno.current
-            registrations[registration.token] = nil
+            _ = registrations.remove(registration.token)
             throw error
         }
         return registration
@@ -332,14 +331,13 @@ private final class IOLoop: @unchecked Sendable {
     }
 
     private func add(_ handler: any IOHandler, _ descriptor: Int32?) -> IORegistration {
-        lastToken += 1
-        let registration = IORegistration(token: lastToken, loop: self, handler: handler, descriptor: descriptor)
-        registrations[lastToken] = registration
-        return registration
+        registrations.insert { token in
+            IORegistration(token: token, loop: self, handler: handler, descriptor: descriptor)
+        }
     }
 
     func cancel(_ registration: IORegistration, isClosed: Bool) {
-        guard registrations.removeValue(forKey: registration.token) != nil else { return }
+        guard registrations.remove(registration.token) != nil else { return }
         deadlines.remove(registration.token)
         if let descriptor = registration.descriptor, !isClosed {
             _ = frame_poller_remove(poller.rawValue, descriptor)
@@ -357,8 +355,9 @@ private final class IOLoop: @unchecked Sendable {
     }
 
     func deadlineChanged(_ registration: IORegistration) {
-        guard let deadline = registration.deadline, registrations[registration.token] != nil else { return }
+        guard let deadline = registration.deadline else { return }
         if let scheduled = registration.scheduled, scheduled <= deadline { return }
+        guard registrations[registration.token] != nil else { return }
         registration.scheduled = deadline
         deadlines.set(deadline, token: registration.token)
     }

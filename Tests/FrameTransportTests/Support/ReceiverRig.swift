@@ -13,6 +13,9 @@ struct ReceiverRig: ~Copyable {
     var readLimit = Int.max
     /// How many frames the consumer has room for each time that it is asked.
     var room = Int.max
+    /// The bytes of frames that wait for the consumer, and how often more had to wait for all of them.
+    var waiting = 0
+    private(set) var waits = 0
     var now: UInt64 = 1
 
     private(set) var frames: [Frame] = []
@@ -70,8 +73,10 @@ struct ReceiverRig: ~Copyable {
         case .readToken(let count): readToken(count)
         case .writeToken: machine.didWriteToken(nil, at: now)
         case .discard: discard()
-        case .reserveRoom: machine.reserved(room)
-        case .deliver(let frame): frames.append(frame)
+        case .reserveRoom(let onceEmpty):
+            waits += onceEmpty && waiting > 0 ? 1 : 0
+            machine.reserved(onceEmpty && waiting > 0 ? 0 : room, behind: waiting)
+        case .deliver(let frame, _): frames.append(frame)
         case .deliverAudio(let message): audio.append(message)
         case .deliverStatus(let status): statuses.append(status)
         case .askForMemory(let byteCount): requested.append(byteCount)

@@ -35,7 +35,7 @@ final class SimReceiver {
     var isAsking = false
     var answer: Frame?
     /// Whether frames came since the consumer was last woken.
-    var hasDelivered = false
+    var hasHeldBack = false
 
     // The program.
     var isTaken = false

@@ -56,7 +56,7 @@ extension World {
     // MARK: Frames
 
     /// The machine delivers a frame.
-    func deliver(_ frame: Frame, to receiver: SimReceiver) {
+    func deliver(_ frame: Frame, more: Bool, to receiver: SimReceiver) {
         let grant = receiver.bodyGrant
         receiver.bodyGrant = nil
         receiver.delivered += 1
@@ -71,8 +71,8 @@ extension World {
         }
         if let grant { receiver.grants[frame.index] = grant }
         let before = receiver.mailbox.replaced
-        let (isAccepted, woken) = receiver.mailbox.put(frame, weight: frame.jpeg.count, more: true)
-        receiver.hasDelivered = true
+        let (isAccepted, woken) = receiver.mailbox.put(frame, weight: frame.jpeg.count, more: more)
+        receiver.hasHeldBack = receiver.hasHeldBack || more
         if receiver.mailbox.replaced != before || !isAccepted {
             coverage.count(.supersededFrame)
             // The grants of those that gave way go back with them.
@@ -88,14 +88,19 @@ extension World {
         {
             let ahead = receiver.mailbox.count - receiver.mailbox.waiterCount
             check(.readAheadIsBounded, ahead <= 8, "\(ahead) frames are read ahead")
+            let ungranted = receiver.mailbox.weight - receiver.grants.values.reduce(0, +)
+            let isWithinShare = receiver.mailbox.waiterCount > 0 || ungranted <= receiver.allowance / 2
+            check(.budgetHolds, isWithinShare, "\(ungranted) bytes are read ahead, of \(receiver.allowance / 2)")
         }
     }
 
     /// Wakes the consumer once for all that a run has brought.
     func wakeConsumers(of receiver: SimReceiver) {
-        guard receiver.hasDelivered else { return }
-        receiver.hasDelivered = false
-        if receiver.mailbox.wakeWaiters().contains(where: { $0 == receiver.frames.waiter }) { wakeFrames(receiver) }
+        guard receiver.hasHeldBack else { return }
+        receiver.hasHeldBack = false
+        while let woken = receiver.mailbox.wakeWaiter() {
+            if woken == receiver.frames.waiter { wakeFrames(receiver) }
+        }
     }
 
     func wakeFrames(_ receiver: SimReceiver) {

@@ -48,12 +48,14 @@ extension World {
         let thread = receiver.thread
         switch command {
         case .read: read(receiver)
-        case .deliver(let frame): deliver(frame, to: receiver)
+        case .deliver(let frame, let more): deliver(frame, more: more, to: receiver)
         case .deliverAudio(let message): deliver(message, to: receiver)
         case .deliverStatus(let status): deliver(status, to: receiver)
         case .countDroppedAudio: break
-        case .reserveRoom:
-            receiver.machine.reserved(servers[receiver.server].plan.usesDelegate ? .max : receiver.mailbox.reserve())
+        case .reserveRoom(let onceEmpty):
+            if servers[receiver.server].plan.usesDelegate { return receiver.machine.reserved(.max) }
+            let (room, waiting) = receiver.mailbox.reserve(onceEmpty: onceEmpty)
+            receiver.machine.reserved(room, behind: waiting)
         case .askForMemory(let byteCount): ask(receiver, for: byteCount)
         case .withdrawRequestForMemory: withdrawRequest(of: receiver)
         case .setDeadline(let deadline): setDeadline(deadline, of: receiver.registration, on: thread)
@@ -292,7 +294,7 @@ extension World {
 
     private static func summary(of command: ReceiverMachine.Command) -> String {
         switch command {
-        case .deliver(let frame): "deliver frame \(frame.index)"
+        case .deliver(let frame, _): "deliver frame \(frame.index)"
         case .deliverAudio: "deliver audio"
         default: "\(command)"
         }

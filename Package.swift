@@ -171,9 +171,12 @@ if Context.environment["FUZZ"] != nil {
         ("FuzzTokens", ["FrameTransport"], []),
         ("FuzzJPEG", ["TurboJPEG"], []),
         ("FuzzStrips", ["TurboJPEG"], []),
+        ("FuzzPixels", ["FrameSocket", "TurboJPEG"], []),
         // The program's own sources, but for where it begins.
         ("FuzzOptions", ["FrameSocket", "Locking", "PNGReading", "CMicroHTTPD"], ["Tool/FrameSocketTool.swift"]),
     ]
+    // Images end at a page that nobody may touch.
+    package.targets.first { $0.name == "TurboJPEG" }?.swiftSettings?.append(.define("GUARDED_PIXELS"))
     package.targets += fuzzers.map {
         .executableTarget(
             name: $0.name,

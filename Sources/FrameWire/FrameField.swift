@@ -1,7 +1,7 @@
 /// The fields that messages give a meaning; every other one is skipped.
 enum FrameField: UInt8, CaseIterable {
     case contentLength, width, height, orientation, presentationTime, sequence, transferEncoding
-    case messageType, audioKind, sampleRate, channels, state, finishReason, version, pong
+    case messageType, audioKind, sampleRate, channels, state, finishReason, version, pong, refusedPreferences
 
     /// The fields without which a head is no frame, in the order in which they are reported missing.
     static let required: [FrameField] = [.contentLength, .width, .height, .orientation]
@@ -24,6 +24,7 @@ enum FrameField: UInt8, CaseIterable {
         case .finishReason: "Finish-Reason"
         case .version: "Control-Version"
         case .pong: "Pong-Number"
+        case .refusedPreferences: "Refused-Preferences"
         }
     }
 
@@ -53,6 +54,7 @@ enum FrameField: UInt8, CaseIterable {
         case (13, _): candidate = .finishReason
         case (15, _): candidate = .version
         case (11, _): candidate = .pong
+        case (19, _): candidate = .refusedPreferences
         default: return nil
         }
         guard ASCII.isSameName(name, candidate.name) else { return nil }

@@ -190,6 +190,8 @@ extension FrameFields {
             case .paused: .paused
             case .stopped: .stopped(others.finishReason)
             }
-        return SenderStatus(state: state, pong: has(.pong) ? others.pong : nil, version: others.version)
+        var status = SenderStatus(state: state, pong: has(.pong) ? others.pong : nil, version: others.version)
+        status.refusedPreferences = others.refusedPreferences
+        return status
     }
 }

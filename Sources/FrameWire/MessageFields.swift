@@ -20,6 +20,7 @@ struct MessageFields: Sendable {
     private(set) var finishReason = FinishReason.error
     private(set) var version = 0
     private(set) var pong: UInt64 = 0
+    private(set) var refusedPreferences: UInt64 = 0
 
     /// Takes the word in a field, at the carriage return.
     mutating func take(_ word: String, in field: FrameField) throws(HeadFault) {
@@ -44,6 +45,7 @@ struct MessageFields: Sendable {
         case .finishReason: finishReason = FinishReason(rawValue: Int(clamping: number)) ?? .error
         case .version: version = Int(clamping: number)
         case .pong: pong = number
+        case .refusedPreferences: refusedPreferences = number
         default: break
         }
     }

@@ -18,6 +18,10 @@ public struct SenderStatus: Sendable, Hashable {
     /// The number of the ping that this answers, if it answers one: the field `Pong-Number`.
     public var pong: UInt64?
 
+    /// How many requests to ``ControlRequest/prefer(_:)`` the sender has refused on this connection, since a field in them was
+    /// wrong: the field `Refused-Preferences`, which is left out if there were none.
+    public var refusedPreferences: UInt64 = 0
+
     /// The version of the control channel that the sender speaks, 1 to 9,999: the field `Control-Version`.
     public var version: Int
 
@@ -56,6 +60,7 @@ extension SenderStatus {
         }
         writer.append("\r\nControl-Version: ", UInt64(clamping: version))
         if let pong { writer.append("\r\nPong-Number: ", pong) }
+        if refusedPreferences > 0 { writer.append("\r\nRefused-Preferences: ", refusedPreferences) }
         writer.append("\r\n\r\n")
     }
 }

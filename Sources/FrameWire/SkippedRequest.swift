@@ -17,6 +17,9 @@ public struct SkippedRequest: Sendable, Hashable {
     /// The first wrong byte, counted from the stream's first byte, 0; of an unknown request its first byte.
     public let byteOffset: UInt64
 
+    /// Whether the receiver asked for images as no sender can make them, or in a form that says nothing.
+    package var isPreference: Bool { name == ControlRequest.prefer(ControlPreferences()).name }
+
     /// Creates the report of a request that was skipped.
     public init(name: String, reason: Reason, byteOffset: UInt64) {
         self.name = name

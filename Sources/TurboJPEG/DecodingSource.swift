@@ -1,3 +1,5 @@
+internal import CTurboJPEG
+
 /// A JPEG's header, checked against a decoder's limits, and the size that its picture gets.
 struct DecodingSource {
     let header: JPEGHeader
@@ -18,5 +20,21 @@ struct DecodingSource {
         header = try JPEGHeader(inspecting: jpeg, with: handle)
         (width, height) = scale.scaled(width: header.width, height: header.height)
         try limits.check(width: width, height: height)
+    }
+
+    /// Whether the library may decode to planes.
+    ///
+    /// It copies each row of luma rounded up to whole chroma samples (`tjDecompressToYUVPlanes`) out of memory with whole blocks.
+    /// If a block is scaled to few samples those can be fewer, and it reads behind its memory.
+    var hasRoomForPlanes: Bool {
+        // The scale that the library takes is the largest one with a picture of this size.
+        let scale = ScalingFactor.allSupported.first {
+            let size = $0.scaled(width: header.width, height: header.height)
+            return size.width <= width && size.height <= height
+        }
+        guard let scale else { return false }
+        let samplesPerBlock = 8 * scale.numerator / scale.denominator
+        let needed = Int(tjPlaneWidth(0, Int32(width), header.subsampling.rawValue))
+        return needed <= (header.width + 7) / 8 * samplesPerBlock
     }
 }

@@ -122,10 +122,10 @@ public struct JPEGDecoder: Sendable {
         guard unsafe planes.format.isPlanar else {
             return try unsafe decodePacked(jpeg, to: planes, with: handle)
         }
-        guard source.header.colorspace == .rgb else {
+        guard source.header.colorspace == .rgb || !source.hasRoomForPlanes else {
             return try unsafe decodePlanar(jpeg, source, to: planes, mayWritePadding: mayWritePadding, with: handle)
         }
-        // The library would pass red, green and blue off as luma and chroma.
+        // The library would pass red, green and blue off as luma and chroma, or read what is not its own.
         var colors = try scratch.buffer(width: source.width, height: source.height, format: .rgb)
         unsafe try colors.withUnsafeMutablePlanes(preservingContents: false) { colors throws(TurboJPEGError) in
             try unsafe decodePacked(jpeg, to: colors, with: handle)

@@ -26,13 +26,19 @@ extension JPEGGate {
                 "The JPEG has more than \(limits.maximumProgressiveScans) scans, which is the limit."
             )
         }
-        let selection = Selection(
+        var selection = Selection(
             start: jpeg[content.upperBound - 3],
             end: jpeg[content.upperBound - 2],
             approximation: jpeg[content.upperBound - 1]
         )
-        guard structure.isProgressive || selection.isWhole else {
-            throw malformed("a sequential scan that is not of all coefficients")
+        if !structure.isProgressive, !selection.isWhole {
+            guard toleratesDamage else {
+                throw malformed(
+                    "a sequential scan of the coefficients \(selection.start) to \(selection.end), which has to be of 0 to 63,"
+                )
+            }
+            // Some encoders write zeros. The library warns of it, and reads all coefficients.
+            selection = Selection(start: 0, end: 63, approximation: 0)
         }
         leastScanBits = 0
         var scanned: UInt8 = 0

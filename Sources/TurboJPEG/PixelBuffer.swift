@@ -55,7 +55,8 @@ public struct PixelBuffer: Sendable {
     ///   - height: 1 to 65,500 pixels.
     ///   - format: The arrangement of the bytes.
     ///   - release: Gives the memory back.
-    /// - Throws: `invalidSize`, `invalidStride`; `byteCountMismatch` where there are fewer planes than the format has.
+    /// - Throws: `invalidSize`, `invalidStride`, `overlappingPlanes`; `byteCountMismatch` if there are fewer planes than the
+    ///   format has, or more.
     @unsafe package init(
         adopting planes: [(base: UnsafePointer<UInt8>, bytesPerRow: Int)],
         width: Int,
@@ -77,6 +78,8 @@ public struct PixelBuffer: Sendable {
             strides[index] = unsafe planes[index].bytesPerRow
         }
         try PixelLayout.check(width: width, height: height, format: format, strides: strides)
+        let places = unsafe planes.map { unsafe UInt(bitPattern: $0.base) }
+        try PixelLayout.checkApart(places, width: width, height: height, format: format, strides: strides)
         let storage = unsafe PixelStorage(adopting: bases, strides: strides, release: release)
         self.init(width: width, height: height, format: format, storage: storage)
     }

@@ -86,6 +86,44 @@ struct PixelLayout: Sendable {
     }
 }
 
+extension PixelLayout {
+    /// Refuses planes that share samples; sizes and strides have been checked.
+    ///
+    /// Planes may lie in turns if their rows have one stride, such as two kinds of chroma side by side.
+    static func checkApart(
+        _ places: [UInt],
+        width: Int,
+        height: Int,
+        format: PixelFormat,
+        strides: PerPlane<Int>
+    ) throws(TurboJPEGError) {
+        guard places.count > 1 else { return }
+        let shapes = places.indices.map { index in
+            let visible = format.planeWidth(index, width: width) * format.bytesPerSample(plane: index)
+            return (
+                visible: UInt(visible), stride: UInt(strides[index]),
+                rows: UInt(format.planeHeight(index, height: height))
+            )
+        }
+        for second in places.indices {
+            for first in places.indices.prefix(second) {
+                let (lower, upper) = places[first] <= places[second] ? (first, second) : (second, first)
+                let distance = places[upper] - places[lower]
+                let (above, below) = (shapes[lower], shapes[upper])
+                if distance >= (above.rows - 1) * above.stride + above.visible { continue }
+                let place = distance % above.stride
+                let isInTurns = place >= above.visible && place + below.visible <= above.stride
+                guard above.stride == below.stride, isInTurns else {
+                    throw TurboJPEGError(
+                        .overlappingPlanes,
+                        "Planes \(first) and \(second) of the picture of \(width)x\(height) \(format.name) share samples."
+                    )
+                }
+            }
+        }
+    }
+}
+
 /// The product, or nil where it does not fit.
 private func checkedProduct(_ first: Int, _ second: Int) -> Int? {
     let (product, overflow) = first.multipliedReportingOverflow(by: second)

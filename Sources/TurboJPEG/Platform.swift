@@ -12,28 +12,52 @@
 /// size would then hold the memory of both.
 private let mappedByteCount = 1 << 20
 
-/// A block of memory that is not zero-filled by hand, or nil where the system has none.
-///
-/// `UnsafeMutableRawPointer.allocate` traps instead, and a peer's picture must not be able to cause that.
-@unsafe func allocateMemory(byteCount: Int, alignment: Int) -> UnsafeMutableRawPointer? {
-    guard byteCount < mappedByteCount else {
-        let flags = MAP_PRIVATE | Int32(MAP_ANONYMOUS)
-        let memory = unsafe mmap(nil, byteCount, PROT_READ | PROT_WRITE, flags, -1, 0)
-        return unsafe memory == MAP_FAILED ? nil : memory
-    }
-    var memory: UnsafeMutableRawPointer?
-    guard unsafe posix_memalign(&memory, alignment, byteCount) == 0 else { return nil }
-    return unsafe memory
-}
+#if GUARDED_PIXELS
+    /// For fuzzing: every block ends at a page that nobody may touch, since code that is not instrumented writes there too.
+    private let guardedPage = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-/// Gives back a block of `allocateMemory`, of the size that was asked for.
-@unsafe func freeMemory(_ memory: UnsafeMutableRawPointer, byteCount: Int) {
-    if byteCount < mappedByteCount {
-        unsafe free(memory)
-    } else {
-        unsafe munmap(memory, byteCount)
+    private func guardedSize(_ byteCount: Int) -> Int {
+        (byteCount + guardedPage - 1) / guardedPage * guardedPage
     }
-}
+
+    @unsafe func allocateMemory(byteCount: Int, alignment: Int) -> UnsafeMutableRawPointer? {
+        let (size, flags) = (guardedSize(byteCount), MAP_PRIVATE | Int32(MAP_ANONYMOUS))
+        guard let memory = unsafe mmap(nil, size + guardedPage, PROT_READ | PROT_WRITE, flags, -1, 0),
+            unsafe memory != MAP_FAILED
+        else { return nil }
+        unsafe mprotect(memory + size, guardedPage, PROT_NONE)
+        return unsafe memory + (size - byteCount) / alignment * alignment
+    }
+
+    @unsafe func freeMemory(_ memory: UnsafeMutableRawPointer, byteCount: Int) {
+        let start = unsafe UInt(bitPattern: memory) / UInt(guardedPage) * UInt(guardedPage)
+        unsafe munmap(UnsafeMutableRawPointer(bitPattern: start), guardedSize(byteCount) + guardedPage)
+    }
+#else
+    /// A block of memory that is not zero-filled by hand, or nil where the system has none.
+    ///
+    /// `UnsafeMutableRawPointer.allocate` traps instead, and a peer's picture must not be able to cause that.
+    @unsafe func allocateMemory(byteCount: Int, alignment: Int) -> UnsafeMutableRawPointer? {
+        guard byteCount < mappedByteCount else {
+            let flags = MAP_PRIVATE | Int32(MAP_ANONYMOUS)
+            let memory = unsafe mmap(nil, byteCount, PROT_READ | PROT_WRITE, flags, -1, 0)
+            return unsafe memory == MAP_FAILED ? nil : memory
+        }
+        var memory: UnsafeMutableRawPointer?
+        guard unsafe posix_memalign(&memory, alignment, byteCount) == 0 else { return nil }
+        return unsafe memory
+    }
+
+    /// Gives back a block of `allocateMemory`, of the size that was asked for.
+    @unsafe func freeMemory(_ memory: UnsafeMutableRawPointer, byteCount: Int) {
+        if byteCount < mappedByteCount {
+            unsafe free(memory)
+        } else {
+            unsafe munmap(memory, byteCount)
+        }
+    }
+
+#endif
 
 /// Whether two runs of bytes are the same.
 @unsafe func equalBytes(_ first: UnsafePointer<UInt8>, _ second: UnsafePointer<UInt8>, count: Int) -> Bool {

@@ -52,6 +52,8 @@ extension TurboJPEGError.Code {
     public static let invalidSize = Self(name: "pixels.invalidSize")
     /// Bytes per row that are fewer than a row's pixels need, or more than the library can count.
     public static let invalidStride = Self(name: "pixels.invalidStride")
+    /// Planes that share samples.
+    public static let overlappingPlanes = Self(name: "pixels.overlappingPlanes")
     /// The system gave no memory for the pixels.
     public static let allocationFailed = Self(name: "pixels.allocationFailed")
     /// A buffer that is too small for the picture that should go into it.

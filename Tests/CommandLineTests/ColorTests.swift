@@ -171,6 +171,50 @@ import Testing
         try check(route)
     }
 
+    // MARK: Browser
+
+    static let browser: [Route] = [
+        Route(
+            name: "--y4m to x264 in MP4, and Chromium",
+            options: "--y4m",
+            other: "ffmpeg -loglevel error -i - -c:v libx264 -crf 10 -y $D/out.mp4"
+        ),
+        Route(
+            name: "--y4m --range limited --matrix bt709 to x264 in MP4, and Chromium",
+            options: "--y4m --range limited --matrix bt709",
+            other: """
+                ffmpeg -loglevel error -colorspace bt709 -i - -c:v libx264 -crf 10 -color_range tv -colorspace bt709 \
+                -color_primaries bt709 -color_trc bt709 -y $D/out.mp4
+                """,
+            // It rounds the weights of blue.
+            least: 36
+        ),
+    ]
+
+    @Test(.enabled(if: Places.chromium != nil, "no Chromium runs here"), arguments: browser)
+    func `colors come out in a browser as they were sent`(_ route: Route) async throws {
+        let pipe = try place.shell("$F receive $S --count 1 --quiet \(route.options) | \(route.other)")
+        let sent = try await place.shell("$F send $S $D/bars.ppm --quality 95 --wait 30 --quiet").ended()
+        #expect(sent.status == 0, "\(sent)")
+        let ending = await pipe.ended()
+        #expect(ending.status == 0, "\(ending)")
+
+        let style = "<style>* { margin: 0 } video { display: block; width: 640px; height: 360px }</style>"
+        let page = try place.file("page.html", Array("<!doctype html>\(style)<video muted src=out.mp4></video>".utf8))
+        // The frame is there, and has been painted once.
+        let steps = [
+            "document.querySelector('video').readyState >= 2",
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))",
+            "screenshot=" + place.path("page.png"),
+        ]
+        let look = ["-B", Places.package + "Tests/Browser/look.py", "--size", "640x360", "--chromium"]
+        let chromium = try #require(Places.chromium)
+        let browser = try await place.start(Places.python, look + [chromium, "file://" + page] + steps).ended()
+        #expect(browser.status == 0, "\(browser)")
+        try Data(try await place.pixels(of: place.path("page.png"))).write(to: URL(filePath: place.path("out.rgb")))
+        try check(route)
+    }
+
     // MARK: In
 
     private static let bars = "ffmpeg -nostdin -loglevel error -i $D/bars.ppm"

@@ -177,6 +177,28 @@ import Testing
         #expect(bench.terms.count == 1)
     }
 
+    @Test func `a preference with a wrong field is refused by a status that counts it, and changes nothing`() throws {
+        let bench = SenderBench.open()
+        let wrong = Array("POST /prefer HTTP/1.1\r\nContent-Length: 0\r\nPrefer-Quality: 101\r\n\r\n".utf8)
+        // Before the hello there is nobody to tell.
+        bench.receive(.bytes(wrong))
+        #expect(bench.output.isEmpty && bench.skippedRequests == 1)
+        bench.receive(Self.hello, .prefer(ControlPreferences(quality: 5)), .pause)
+        for count in 1...3 {
+            bench.receive(.bytes(wrong))
+            var status = SenderStatus(state: .paused)
+            status.refusedPreferences = UInt64(count)
+            let answer = status.encoded()
+            #expect(Array(bench.output.suffix(answer.count)) == answer)
+        }
+        #expect(bench.skippedRequests == 4 && bench.ends.isEmpty)
+        #expect(bench.terms.last?.preferences == ControlPreferences(quality: 5))
+        // An unknown request is no preference.
+        let end = bench.output.count
+        bench.receive(.bytes(Array("POST /later HTTP/1.1\r\nContent-Length: 0\r\n\r\n".utf8)))
+        #expect(bench.output.count == end && bench.skippedRequests == 5)
+    }
+
     @Test func `a further hello replaces what is wanted, and neither preferences nor pause`() throws {
         let bench = SenderBench.open()
         let preferences = ControlPreferences(frameRateInMillihertz: 5000)

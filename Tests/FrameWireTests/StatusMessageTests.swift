@@ -5,6 +5,12 @@ import Testing
 struct StatusMessageTests {
     private static func lines(_ more: String...) -> [String] { ["Content-Length: 0", "Message-Type: status"] + more }
 
+    private static func refusing(_ status: SenderStatus, _ count: UInt64) -> SenderStatus {
+        var status = status
+        status.refusedPreferences = count
+        return status
+    }
+
     private static func wrong(_ code: WireError.Code, _ lines: String...) -> WireCase {
         WireCase(code, stream: Streams.head(["Content-Length: 0", "Message-Type: status"] + lines))
     }
@@ -16,6 +22,13 @@ struct StatusMessageTests {
             (
                 SenderStatus(state: .paused, pong: .max, version: 9_999),
                 ["Sender-State: paused", "Control-Version: 9999", "Pong-Number: 18446744073709551615"]
+            ),
+            (
+                refusing(SenderStatus(state: .live, pong: 3), .max),
+                [
+                    "Sender-State: live", "Control-Version: 1", "Pong-Number: 3",
+                    "Refused-Preferences: 18446744073709551615",
+                ]
             ),
             (
                 SenderStatus(state: .stopped(.superseded), pong: 0),

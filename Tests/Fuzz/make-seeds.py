@@ -121,6 +121,23 @@ OPTIONS = {
     ),
 }
 
+def image(way, *choices, format=0, width=40, height=40):
+    """The choices of FuzzPixels: format, sides (each an index, then two bytes if it is 16 or more), padding, content, way."""
+    sides = b"".join(bytes([16]) + struct.pack(">H", side - 1) for side in (width, height))
+    return bytes([format, 1]) + sides + bytes([1, 3, 0, 9, 1, way]) + bytes(choices)
+
+
+PIXELS = {
+    "turn": image(0, 6),
+    "scale": image(1, 4, 3),
+    "plan": image(2, 4, 20, 100, 0, 100),
+    "wide-to-planes": image(3, 1, 16, 0, 1, 16, 0, 4, width=290, height=290),
+    "colors": image(4, 1, 2, format=9),
+    "cut": image(5, 3, 3, format=8),
+    "codec": image(6, 80, 2, 0, 8, 3),
+    "strips": image(7, 80, 2, 0, 9, 2, width=200, height=250),
+}
+
 WORDS = {
     "jpeg": [
         "\xff\xd8", "\xff\xd9", "\xff\xda", "\xff\xdb", "\xff\xc0", "\xff\xc1", "\xff\xc2", "\xff\xc4", "\xff\xdd", "\xff\xe0",
@@ -154,7 +171,10 @@ def escaped(word):
     return "".join(c if " " <= c <= "~" and c not in '"\\' else f"\\x{ord(c):02x}" for c in word)
 
 
-SEEDS = {"messages": MESSAGES, "control": CONTROL, "tokens": TOKENS, "jpeg": JPEGS, "strips": STRIPS, "options": OPTIONS}
+SEEDS = {
+    "messages": MESSAGES, "control": CONTROL, "tokens": TOKENS, "jpeg": JPEGS, "strips": STRIPS, "pixels": PIXELS,
+    "options": OPTIONS,
+}
 
 for name, seeds in SEEDS.items():
     directory = ROOT / name

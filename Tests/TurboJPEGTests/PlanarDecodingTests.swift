@@ -36,6 +36,25 @@ import TurboJPEG
         #expect(try planes.peakSignalToNoiseRatio(against: pairs) == .infinity)
     }
 
+    /// libturbojpeg copies more samples of a row than it has for some of these, which AddressSanitizer shows.
+    @Test(arguments: ChromaSubsampling.allCases, planarFormats)
+    func `every width in every scale decodes to planes of its colors`(
+        subsampling: ChromaSubsampling,
+        format: PixelFormat
+    ) throws {
+        for width in 1...40 {
+            let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(
+                solidPicture(width, 9, red: 200, green: 90, blue: 40)
+            )
+            for scale in ScalingFactor.allSupported where scale.numerator <= scale.denominator {
+                let planes = try JPEGDecoder().decode(bytes: jpeg, as: format, scale: scale)
+                let colors = try JPEGDecoder().decode(bytes: jpeg, as: .rgb, scale: scale)
+                #expect((planes.width, planes.height) == (colors.width, colors.height))
+                #expect(try planes.peakSignalToNoiseRatio(against: colors) > 38, "\(width) at \(scale)")
+            }
+        }
+    }
+
     @Test(arguments: ChromaSubsampling.allCases)
     func resampledChromaIsNearThatOfTheColors(subsampling: ChromaSubsampling) throws {
         for (width, height) in [(64, 48), (63, 47)] {

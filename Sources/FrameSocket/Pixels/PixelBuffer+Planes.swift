@@ -1,12 +1,12 @@
 internal import CYUV
 internal import FrameWire
-internal import TurboJPEG
+package import TurboJPEG
 
 extension PixelBuffer {
     /// Whether a plan makes the picture so much smaller that it is converted to planes on the way.
     ///
     /// A JPEG with 4:2:0 chroma needs no more, planes take three eighths of the memory, and encoding them less time.
-    func canBecomePlanes(by plan: OutputPlan) -> Bool {
+    package func canBecomePlanes(by plan: OutputPlan) -> Bool {
         switch format {
         case .bgra, .bgrx, .rgba:
             2 * plan.scaled.width <= plan.part.width && 2 * plan.scaled.height <= plan.part.height
@@ -18,7 +18,7 @@ extension PixelBuffer {
     /// The picture after a plan that ``canBecomePlanes(by:)``, in I420.
     ///
     /// It is worked on in bands of rows that are converted, then scaled.
-    func planes(by plan: OutputPlan, pool: PixelBufferPool) throws(TurboJPEGError) -> PixelBuffer {
+    package func planes(by plan: OutputPlan, pool: PixelBufferPool) throws(TurboJPEGError) -> PixelBuffer {
         var canvas = try pool.buffer(width: plan.canvas.width, height: plan.canvas.height, format: .i420)
         try unsafe canvas.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
             if plan.canvas != plan.scaled {

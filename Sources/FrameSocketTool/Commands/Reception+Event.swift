@@ -44,6 +44,7 @@ extension Reception.Event {
             line.add("connection", connection)
             line.add("state", status.state.name)
             if let pong = status.pong { line.add("pong", pong) }
+            if status.refusedPreferences > 0 { line.add("refusedPreferences", status.refusedPreferences) }
             return line.text
         case .closed(let connection, let reason):
             var line = JSONLine(event: "closed")

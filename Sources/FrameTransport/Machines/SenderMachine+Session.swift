@@ -127,9 +127,10 @@ extension SenderMachine {
                 case .request(let request):
                     turn.requestsLeft -= 1
                     if let reason = handle(request, in: &session) { return stop(session, reason, at: now) }
-                case .skipped:
+                case .skipped(let request):
                     turn.requestsLeft -= 1
                     commands.append(.tell(.skippedRequest))
+                    if request.isPreference, session.hello != nil { refusePreference(in: &session) }
                 case .incomplete, .body:
                     break
                 }
@@ -161,7 +162,7 @@ extension SenderMachine {
             case .resume: false
             case .hello, .stop, .prefer, .refresh, .ping: terms.isPaused
             }
-        var status = SenderStatus(state: isPaused ? .paused : .live)
+        var status = status(of: session, isPaused: isPaused)
         // The lane first: whoever hears of a request may act on it at once.
         switch request {
         case .hello(let hello): commands.append(.lane(.setWants(hello.wants, answer: status)))
@@ -183,6 +184,19 @@ extension SenderMachine {
         commands.append(.tell(.request(request)))
         if case .stop(let reason) = request { return reason }
         return nil
+    }
+
+    /// How the sender stands.
+    private func status(of session: borrowing Session, isPaused: Bool) -> SenderStatus {
+        var status = SenderStatus(state: isPaused ? .paused : .live)
+        status.refusedPreferences = session.refusedPreferences
+        return status
+    }
+
+    /// Tells the receiver that what it prefers cannot be: nothing changes.
+    private mutating func refusePreference(in session: inout Session) {
+        session.refusedPreferences &+= 1
+        commands.append(.lane(.answer(status(of: session, isPaused: terms.isPaused))))
     }
 
     /// Obeys a stop, which is for good.

@@ -75,6 +75,8 @@ extension SenderMachine {
         var decoder: ControlDecoder?
         /// How the receiver introduced itself; nil if it did not.
         var hello: ControlHello?
+        /// How many of its preferences were refused.
+        var refusedPreferences: UInt64 = 0
         var sending = Sending.flowing
 
         var isStalled: Bool { if case .stalled = sending { true } else { false } }

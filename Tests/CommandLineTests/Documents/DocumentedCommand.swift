@@ -1,0 +1,78 @@
+import Testing
+
+/// Blocks of the documentation that belong together, and what is done with them.
+struct DocumentedCommand: Sendable, CustomTestStringConvertible {
+    enum Treatment: Sendable {
+        /// Nothing that a reader would type into a shell: what a program prints, a grammar, a file.
+        case noCommand
+        /// The text right before the block says that it is not tested.
+        case notTested
+        /// Each line is a step of `.ci/run`.
+        case step
+        /// A script reads the block, and runs it.
+        case script(String)
+        /// The tests run it.
+        case run(@Sendable (DocumentedRun) async throws -> Void)
+    }
+
+    /// Each block's page, a colon and a blank, and how its first line begins.
+    let blocks: [String]
+    let treatment: Treatment
+
+    init(_ blocks: String..., treatment: Treatment) {
+        self.blocks = blocks
+        self.treatment = treatment
+    }
+
+    init(_ blocks: String..., run: @escaping @Sendable (DocumentedRun) async throws -> Void) {
+        self.blocks = blocks
+        treatment = .run(run)
+    }
+
+    var testDescription: String { blocks.joined(separator: ", ") }
+
+    /// Whether a block is one of these.
+    func names(_ block: DocumentedBlock) -> Bool {
+        blocks.contains { "\(block.file): \(block.lines.first ?? "")".hasPrefix($0) }
+    }
+
+    /// Every block of the documentation, but for fenced Swift, which `make docs` compiles.
+    static let all = programs + pages + pipes + network + unrun
+
+    private static let unrun: [DocumentedCommand] = [
+        DocumentedCommand("README.md: make demo", treatment: .step),
+        DocumentedCommand("README.md:   sequence", treatment: .noCommand),
+        DocumentedCommand("Examples/README.md: swift run", treatment: .script("scripts/check-examples")),
+        DocumentedCommand("docs/architecture.md: pixels", treatment: .noCommand),
+        DocumentedCommand("docs/architecture.md: receiving", treatment: .noCommand),
+        DocumentedCommand("docs/doctor.md: {\"event\"", treatment: .noCommand),
+        DocumentedCommand("docs/doctor.md: let diagnosis", treatment: .noCommand),
+        DocumentedCommand("docs/peers/README.md: HTTP/1.1", treatment: .noCommand),
+        DocumentedCommand("docs/performance.md: 2 processors", treatment: .noCommand),
+        DocumentedCommand("docs/pipes.md: 30.0 frames/s", treatment: .noCommand),
+        DocumentedCommand("docs/pipes.md: {\"event\"", treatment: .noCommand),
+        DocumentedCommand("docs/scaling.md: machine A:", treatment: .noCommand),
+        DocumentedCommand("docs/scaling.md: B: ffmpeg -i 'srt:", treatment: .notTested),
+        DocumentedCommand("docs/services.md: [Unit]", treatment: .noCommand),
+        DocumentedCommand("docs/services.md: [Socket]", treatment: .noCommand),
+        DocumentedCommand("docs/services.md: [Service]", treatment: .noCommand),
+        DocumentedCommand("docs/services.md: [Install]", treatment: .noCommand),
+        DocumentedCommand("docs/services.md: d /run/framesocket", treatment: .noCommand),
+        DocumentedCommand("docs/services.md: install", treatment: .notTested),
+        DocumentedCommand("docs/services.md: apt-get install", treatment: .notTested),
+        DocumentedCommand("docs/apple.md: brew install", treatment: .notTested),
+        DocumentedCommand("docs/apple.md: export PKG_CONFIG_PATH", treatment: .notTested),
+        DocumentedCommand("docs/apple.md: scripts/make-xcframework", treatment: .notTested),
+        DocumentedCommand("docs/apple.md: export FRAMESOCKET_XCFRAMEWORKS", treatment: .notTested),
+        DocumentedCommand("docs/apple.md: <key>NSExtension</key>", treatment: .noCommand),
+        DocumentedCommand("docs/services.md: guard let socket", treatment: .noCommand),
+        DocumentedCommand("docs/services.md: prometheus-node-exporter", treatment: .notTested),
+        DocumentedCommand("docs/simulation.md: make simulate ", treatment: .notTested),
+        DocumentedCommand("docs/wire-format.md: HTTP/1.1", treatment: .noCommand),
+        DocumentedCommand("docs/wire-format.md: message     =", treatment: .noCommand),
+        DocumentedCommand("docs/wire-format.md: request ", treatment: .noCommand),
+        DocumentedCommand("docs/wire-format.md: POST /", treatment: .noCommand),
+        DocumentedCommand("docs/wire-format.md: 00000000", treatment: .noCommand),
+        DocumentedCommand("Sources/FrameSocket/FrameSocket.docc/GettingStarted.md: a frame of", treatment: .noCommand),
+    ]
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+extension DocumentedCommand {
+    /// docs/scaling.md, between two directories of this machine: every frame that is sent in one comes out in the other.
+    static let network: [DocumentedCommand] = [
+        DocumentedCommand("docs/scaling.md: framesocket record PATH - | ssh") { run in
+            let recorder = try run.start(0, on: "A", change: keepingWhatIsSent)
+            checkTimes(try await send(run, recorder))
+            try await checkPictures(run)
+        },
+        DocumentedCommand("docs/scaling.md: B: socat") { run in
+            let port = try await run.takePort()
+            let replay = try run.start(0, on: "B")
+            try await isBound(port, "tcp")
+            checkTimes(try await send(run, run.start(1, on: "A", change: keepingWhatIsSent)))
+            try await run.succeeded(replay, run.commands[0])
+            try await checkPictures(run)
+        },
+        DocumentedCommand("docs/scaling.md: B: gst-launch-1.0") { run in
+            let port = try await run.takePort("SOCK_DGRAM")
+            _ = try run.start(0, on: "B")
+            // A datagram before that would be lost.
+            try await isBound(port, "udp")
+            _ = try await send(run, run.start(1, on: "A", change: keepingWhatIsSent))
+            try await checkPictures(run)
+        },
+        DocumentedCommand("docs/scaling.md: framesocket record PATH - | ffmpeg", "docs/scaling.md: B: ffmpeg -rtsp") {
+            run in
+            let port = try await run.takePort()
+            _ = try run.start(1, on: "B")
+            try await isBound(port, "tcp")
+            _ = try await send(run, run.start(0, on: "A", change: keepingWhatIsSent), "--no-strips")
+            try await checkPictures(run)
+        },
+    ]
+
+    /// How many frames are sent.
+    private static let count = 100
+
+    /// Keeps what `record` writes in `A/sent.mkv` as well.
+    private static func keepingWhatIsSent(_ command: String) -> String {
+        command.replacing("record PATH - --once |", with: "record PATH - --once | tee sent.mkv |")
+    }
+
+    /// Sends pictures of 640x480, fifty a second, to `A/PATH`, and gives the events of the frames that arrive at `B/PATH`.
+    ///
+    /// They are encoded here: baseline, 4:2:0, with the tables of the standard.
+    private static func send(_ run: DocumentedRun, _ recorder: Program, _ options: String = "") async throws -> [Event]
+    {
+        let receiver = try await run.receiver(at: "B/PATH", count: count, "--output \(run.place.path("out"))")
+        try await recorder.told("listening at")
+        let command = """
+            ffmpeg -nostdin -v error -f lavfi -i testsrc2=size=640x480:rate=25 -frames:v \(count) -pix_fmt bgra -f rawvideo - |
+            framesocket send A/PATH - --size 640x480 --format bgra --fps 50 --quiet \(options)
+            """
+        try await run.succeeded(run.shell(command), command)
+        let events = try await receiver.ended().events("frame")
+        #expect(events.count == count)
+        return events
+    }
+
+    /// Sees that the times arrived, and not a byte else.
+    private static func checkTimes(_ frames: [Event]) {
+        let times = frames.compactMap { $0["timestamp"] }
+        // A stall of this machine makes a step longer, and none shorter.
+        #expect(times.count == count && zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 20_000_000 })
+    }
+
+    /// Sees that the pictures that arrived are those that were sent, to the bit.
+    private static func checkPictures(_ run: DocumentedRun) async throws {
+        let sent = try await checksums(run, "-i A/sent.mkv")
+        #expect(sent.count == count)
+        #expect(try await checksums(run, "-f image2 -i out/frame-%06d.jpg") == sent)
+    }
+
+    /// What one frame after another decodes to, as ffmpeg prints it.
+    private static func checksums(_ run: DocumentedRun, _ input: String) async throws -> [Substring] {
+        let ending = try await run.shell("ffmpeg -nostdin -v error \(input) -fps_mode passthrough -f framemd5 -")
+            .ended()
+        try #require(ending.status == 0, "\(ending)")
+        return ending.lines.filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: ",").last }
+    }
+
+    /// Waits until a program listens at a port, or receives datagrams there.
+    private static func isBound(_ port: String, _ kind: String) async throws {
+        let number = ":" + String(Int(port) ?? 0, radix: 16, uppercase: true)
+        try await eventually {
+            let sockets = try String(contentsOfFile: "/proc/net/" + kind, encoding: .utf8)
+            // State 0A is that of a listening socket.
+            return sockets.contains(kind == "tcp" ? number + " 00000000:0000 0A" : number + " ")
+        }
+    }
+}

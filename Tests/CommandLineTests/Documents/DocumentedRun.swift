@@ -1,0 +1,133 @@
+import Foundation
+import Testing
+
+/// The commands of blocks that belong together, and a directory in which they run.
+final class DocumentedRun {
+    let place: Workplace
+    /// The commands as the tests run them.
+    let commands: [String]
+    /// What the blocks say, to the letter.
+    let lines: [String]
+    private var used: Set<Int> = []
+    private var settings = ""
+
+    init(_ blocks: [DocumentedBlock]) throws {
+        place = try Workplace()
+        lines = blocks.flatMap(\.lines)
+        commands = try blocks.flatMap(\.commands).map(Documents.replaced)
+        let files = FileManager.default
+        for name in ["Fixtures", "docs"] {
+            try files.createSymbolicLink(atPath: place.path(name), withDestinationPath: Places.package + name)
+        }
+        let products = URL(filePath: Places.framesocket).deletingLastPathComponent().path()
+        try files.createDirectory(atPath: place.path(".build-release"), withIntermediateDirectories: false)
+        try files.createSymbolicLink(atPath: place.path(".build-release/release"), withDestinationPath: products)
+        // The two machines of docs/scaling.md.
+        for name in ["A", "B"] {
+            try files.createDirectory(atPath: place.path(name), withIntermediateDirectories: false)
+        }
+        set("D", place.directory)
+        settings += "export PATH='\(products)':\"$PATH\"; "
+    }
+
+    /// Sets a variable of the shell.
+    func set(_ name: String, _ value: String) {
+        settings += "export \(name)='\(value)'; "
+    }
+
+    /// Sets `PORT` to a port that nobody uses just now, and gives its number.
+    @discardableResult
+    func takePort(_ kind: String = "SOCK_STREAM") async throws -> String {
+        let code =
+            "import socket; s = socket.socket(type=socket.\(kind)); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1])"
+        let port = try #require(try await place.start(Places.python, ["-c", code]).ended().lines.first)
+        set("PORT", port)
+        return port
+    }
+
+    /// Starts what the tests add, in the same place.
+    func shell(_ command: String, on machine: String = ".") throws -> Program {
+        try place.start("/bin/sh", ["-c", settings + "cd \(place.path(machine)); " + command])
+    }
+
+    /// Starts a command of the documentation, changed by `change`.
+    ///
+    /// One that is a program alone takes the place of its shell, so that signals reach it.
+    func start(_ index: Int, on machine: String = ".", change: (String) -> String = { $0 }) throws -> Program {
+        used.insert(index)
+        let isAlone = !commands[index].contains { "|;{&".contains($0) }
+        return try shell((isAlone ? "exec " : "") + change(commands[index]), on: machine)
+    }
+
+    /// Runs a command of the documentation to its end, which has to be a good one.
+    @discardableResult
+    func run(_ index: Int, on machine: String = ".", change: (String) -> String = { $0 }) async throws -> Ending {
+        try await succeeded(start(index, on: machine, change: change), commands[index])
+    }
+
+    /// Waits for the end of a program, which has to be a good one.
+    @discardableResult
+    func succeeded(_ program: Program, _ command: String) async throws -> Ending {
+        let ending = await program.ended()
+        #expect(ending.status == 0, "\(command): \(ending)")
+        return ending
+    }
+
+    /// Ends a command that would go on, as Ctrl-C does.
+    func interrupt(_ program: Program) async {
+        program.send(.interrupt)
+        let ending = await program.ended()
+        #expect(ending.status == 130 || ending.status == 0, "\(ending)")
+    }
+
+    /// Takes note of a command that the scenario runs in a form of its own.
+    func use(_ index: Int) -> String {
+        used.insert(index)
+        return commands[index]
+    }
+
+    /// The commands that were not run.
+    var unused: [String] { commands.indices.filter { !used.contains($0) }.map { commands[$0] } }
+
+    // MARK: What the tests put at the other end
+
+    /// Waits until a server listens at a path.
+    func listens(at path: String) async throws {
+        try await eventually { (try? RawSocket.connected(to: path).close()) != nil }
+    }
+
+    /// Starts a receiver that prints events, and waits until it listens.
+    func receiver(at name: String, count: Int, _ options: String = "") async throws -> Program {
+        let receiver = try place.framesocket(
+            ["receive", place.path(name), "--json", "--count", "\(count)", "--timeout", "60"]
+                + options.split(separator: " ").map(String.init)
+        )
+        _ = try await receiver.lines(1)
+        return receiver
+    }
+
+    /// Sends twenty frames of 1280x720 to a path, which has to work.
+    func sendPictures(to name: String) async throws {
+        let command = """
+            ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=size=1280x720:rate=30 -frames:v 20 -q:v 3 -f mjpeg - | \
+            framesocket send \(place.path(name)) - --passthrough --wait 30 --quiet
+            """
+        try await succeeded(shell(command), command)
+    }
+
+    /// Sees that `count` frames were written to a video file.
+    func checkVideo(_ name: String, frames count: Int) async throws {
+        let packets = try await place.run(
+            "ffprobe",
+            "-v",
+            "error",
+            "-count_packets",
+            "-show_entries",
+            "stream=nb_read_packets",
+            "-of",
+            "csv=p=0",
+            place.path(name)
+        )
+        #expect(String(decoding: packets, as: UTF8.self).prefix { $0.isNumber } == "\(count)", "\(name)")
+    }
+}

@@ -1,0 +1,215 @@
+import Testing
+
+@testable import FrameSocket
+
+/// Images made from seeds, through every public path from pixels to pixels, against a slow and plain way of doing the same.
+///
+/// Their memory has rows of any distance and ends at a page that nobody may touch. A failure names its seed.
+@Suite struct PixelPropertyTests {
+    /// An image, and what else a seed decides.
+    struct Case {
+        let picture: PixelBuffer
+        let reference: ReferenceImage
+        var random: SeededRandom
+        let isPlain: Bool
+
+        /// Sides of interest: of blocks and tiles, and where fixed-point positions end.
+        static let sides = [
+            1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 127, 1_000, 16_384, 32_767, 32_768, 40_000, 65_499, 65_500,
+        ]
+
+        init(_ seed: UInt64, _ formats: [PixelFormat] = PixelFormat.allCases, pixels: Int = 66_000) throws {
+            var random = SeededRandom(seed)
+            let format = try #require(formats.randomElement(using: &random))
+            let long =
+                Bool.random(using: &random)
+                ? try #require(Self.sides.randomElement(using: &random)) : Int.random(in: 1...400, using: &random)
+            let short = Int.random(in: 1...max(1, min(300, pixels / long)), using: &random)
+            let (width, height) = Bool.random(using: &random) ? (long, short) : (short, long)
+            let padding = (0..<3).map { _ in [0, 1, 3, 13, 64].randomElement(using: &random) ?? 0 }
+            // One value, a slope, or noise.
+            let kind = Int.random(in: 0..<3, using: &random)
+            var noise = random
+            picture = try unsafe GuardedPicture.make(width: width, height: height, format: format, padding: padding) {
+                row,
+                y,
+                plane in
+                for index in row.indices {
+                    unsafe row[index] =
+                        switch kind {
+                        case 0: UInt8(60 + 50 * plane)
+                        case 1: UInt8((20 + 100 * index / row.count + 100 * y / height) & 255)
+                        default: UInt8(truncatingIfNeeded: noise.next() >> 20)
+                        }
+                }
+            }
+            reference = ReferenceImage(picture)
+            self.random = random
+            isPlain = kind == 0
+        }
+
+        var name: String { "\(picture.width)x\(picture.height) \(picture.format.name)" }
+
+        /// A target that is no more work for the slow way than the image.
+        mutating func side(upTo longest: Int) -> Int {
+            let known = Self.sides.filter { $0 <= longest }
+            return Bool.random(using: &random)
+                ? known.randomElement(using: &random) ?? 1 : Int.random(in: 1...longest, using: &random)
+        }
+    }
+
+    // MARK: The same samples
+
+    @Test(arguments: UInt64(0)..<40) func `turning moves every sample to its place`(seed: UInt64) throws {
+        let image = try Case(seed)
+        for orientation in FrameOrientation.allCases {
+            let found = try ReferenceImage(image.picture.upright(from: orientation))
+            #expect(found.planes == image.reference.upright(from: orientation).planes, "\(image.name), \(orientation)")
+        }
+    }
+
+    @Test(arguments: UInt64(100)..<160) func `cutting and copying keep every sample`(seed: UInt64) throws {
+        var image = try Case(seed)
+        let (width, height) = (image.side(upTo: image.picture.width), image.side(upTo: image.picture.height))
+        let cut = try image.picture.cropped(toWidth: width, height: height)
+        #expect(ReferenceImage(cut).planes == image.reference.resized(width: width, height: height).planes)
+        let packed = try [UInt8](capacity: cut.packedByteCount) { try cut.copyPacked(into: &$0) }
+        #expect(packed == ReferenceImage(cut).planes.flatMap(\.bytes), "\(image.name)")
+        let copy = try PixelBuffer(copying: packed.span, width: width, height: height, format: cut.format)
+        #expect(copy.hasSamePixels(as: cut))
+        var written = image.picture
+        try written.withMutableRow(0) { $0[0] ^= 0xFF }
+        #expect(
+            !written.hasSamePixels(as: image.picture) && ReferenceImage(image.picture).planes == image.reference.planes
+        )
+    }
+
+    @Test(arguments: UInt64(200)..<240) func `a color of another range and matrix is the one of the formulas`(
+        seed: UInt64
+    ) throws {
+        let image = try Case(seed, [.i420, .nv12], pixels: 20_000)
+        for (source, target) in [
+            (Self.colors[1], Self.colors[0]), (Self.colors[2], Self.colors[3]), (Self.colors[0], Self.colors[3]),
+        ] {
+            let found = try ReferenceImage(image.picture.converted(from: source, to: target))
+            for (plane, expected) in zip(found.planes, image.reference.converted(from: source, to: target)) {
+                let worst = zip(plane.bytes, expected).map { abs(Double($0) - min(max($1, 0), 255)) }.max() ?? 0
+                #expect(worst <= 1, "\(image.name)")
+            }
+        }
+    }
+
+    private static let colors = VideoColor.Range.allCases.flatMap { range in
+        VideoColor.Matrix.allCases.map { VideoColor(range: range, matrix: $0) }
+    }
+
+    // MARK: Scaled samples
+
+    /// Checks samples of a scaled part, as many as the slow way has time for.
+    private func check(
+        _ found: ReferenceImage.Plane,
+        at place: PixelRectangle,
+        against source: ReferenceImage.Plane,
+        _ part: PixelRectangle,
+        tolerance: Int,
+        _ random: inout SeededRandom,
+        _ name: String
+    ) {
+        let size = (width: place.width, height: place.height)
+        let isMean = part.width >= 2 * size.width && part.height >= 2 * size.height
+        for number in 0..<60 {
+            // The corners, and places in between.
+            let x = number < 4 ? number % 2 * (size.width - 1) : Int.random(in: 0..<size.width, using: &random)
+            let y = number < 4 ? number / 2 * (size.height - 1) : Int.random(in: 0..<size.height, using: &random)
+            for channel in 0..<found.channels {
+                let sample = Int(found[place.x + x, place.y + y, channel])
+                let bounds = ScalingBounds(source, part, size, (x, y, channel))
+                let isWithin = Int(bounds.least) - tolerance...Int(bounds.greatest) + tolerance ~= sample
+                guard isWithin else {
+                    Issue.record("\(name): \(sample) at \(x),\(y),\(channel) is not in \(bounds)")
+                    return
+                }
+                guard isMean else { continue }
+                // The edge of a mean may lie a sample beside that of the area.
+                let share = 3 * Double(size.width) / Double(part.width) + 3 * Double(size.height) / Double(part.height)
+                let allowed = Double(tolerance + 1) + min(1, share) * Double(bounds.greatest - bounds.least)
+                guard abs(Double(sample) - bounds.mean) <= allowed else {
+                    Issue.record("\(name): \(sample) at \(x),\(y),\(channel) is not near \(bounds)")
+                    return
+                }
+            }
+        }
+    }
+
+    private func whole(_ plane: ReferenceImage.Plane) -> PixelRectangle {
+        PixelRectangle(x: 0, y: 0, width: plane.width, height: plane.height)
+    }
+
+    @Test(arguments: UInt64(300)..<380) func `a scaled sample is of the area that it stands for`(seed: UInt64) throws {
+        var image = try Case(seed)
+        let width = image.side(upTo: 65_500)
+        let height = image.side(upTo: max(1, min(65_500, 400_000 / width)))
+        let found = try ReferenceImage(image.picture.scaled(toWidth: width, height: height))
+        for (plane, source) in zip(found.planes, image.reference.planes) {
+            let name = "\(image.name) to \(width)x\(height)"
+            check(plane, at: whole(plane), against: source, whole(source), tolerance: 2, &image.random, name)
+        }
+    }
+
+    /// A scale of any kind.
+    static func scale(_ image: inout Case) -> OutputScale {
+        let box = (image.side(upTo: 2_000), image.side(upTo: 300))
+        return switch Int.random(in: 0..<7, using: &image.random) {
+        case 0: .full
+        case 1: .half
+        case 2: .fraction(numerator: Int.random(in: 1...7, using: &image.random), denominator: 7)
+        case 3: .width(image.side(upTo: 65_500))
+        case 4: .fit(width: box.0, height: box.1)
+        case 5: .letterbox(width: box.0, height: box.1)
+        default: .fill(width: box.0, height: box.1)
+        }
+    }
+
+    @Test(arguments: UInt64(500)..<620) func `a plan puts each part at its place, and black beside it`(seed: UInt64)
+        throws
+    {
+        var image = try Case(seed)
+        let scale = Self.scale(&image)
+        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &image.random))
+        let plan = scale.plan(
+            forWidth: image.picture.width,
+            height: image.picture.height,
+            orientation: orientation,
+            subsampling: try #require(ChromaSubsampling.allCases.randomElement(using: &image.random))
+        )
+        let name = "\(image.name), \(scale), \(orientation)"
+        check(try image.picture.applying(plan), plan, image.reference.planes, &image.random, name)
+        guard image.picture.canBecomePlanes(by: plan) else { return }
+        let planes = try image.picture.planes(by: plan, pool: PixelBufferPool())
+        check(planes, plan, image.reference.luminance, tolerance: 3, &image.random, name + " to planes")
+    }
+
+    private func check(
+        _ picture: PixelBuffer,
+        _ plan: OutputPlan,
+        _ sources: [ReferenceImage.Plane],
+        tolerance: Int = 2,
+        _ random: inout SeededRandom,
+        _ name: String
+    ) {
+        #expect(BufferSize(width: picture.width, height: picture.height) == plan.canvas)
+        let found = ReferenceImage(picture)
+        for (index, (plane, source)) in zip(found.planes, sources).enumerated() {
+            let target = plan.place.divided(by: index == 0 ? 1 : 2)
+            let part = source.width == plan.picture.width && source.height == plan.picture.height ? 1 : 2
+            check(plane, at: target, against: source, plan.part.divided(by: part), tolerance: tolerance, &random, name)
+            let isBlack = { (x: Int, y: Int) in
+                (0..<plane.channels).allSatisfy { [0, 255, 128].contains(plane[x, y, $0]) }
+            }
+            for (x, y) in [(0, 0), (plane.width - 1, 0), (0, plane.height - 1), (plane.width - 1, plane.height - 1)] {
+                let isInside = target.x..<target.x + target.width ~= x && target.y..<target.y + target.height ~= y
+                #expect(isInside || isBlack(x, y), "\(name): \(x),\(y)")
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+../../Fuzz/FuzzPixels/GuardedPicture.swift

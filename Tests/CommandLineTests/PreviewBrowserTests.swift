@@ -19,6 +19,11 @@ struct PreviewBrowserTests {
         "document.getElementById('message').textContent.includes('\(words)')"
     }
 
+    /// The command that starts a sender.
+    private static func offers(_ command: String) -> String {
+        "document.getElementById('command').textContent.startsWith('\(command)')"
+    }
+
     private static func shows(_ width: Int, _ height: Int) -> String {
         "picture.naturalWidth === \(width) && picture.naturalHeight === \(height) && !picture.hidden"
     }
@@ -64,18 +69,19 @@ struct PreviewBrowserTests {
     {
         let site = try await PreviewSite(place)
         let browser = try site.browser([
-            Self.says("No sender"), Self.says("Live"), Self.shows(562, 1218), Self.moves(4),
+            Self.says("No sender"), Self.offers("framesocket send \(place.socket) "), Self.says("Live"),
+            "document.getElementById('command').hidden", Self.shows(562, 1218), Self.moves(4),
             Self.fact("size", "562 × 1218"), Self.fact("rate", "^[1-9].* frames.s$"), Self.fact("latency", " ms$"),
             Self.fact("sender", "process [0-9]+, user [0-9]+"), Self.fact("viewers", "1 of 16"),
             "document.title.startsWith('Live')", "picture.alt.includes('562 by 1218')",
             Self.says("No sender"), "picture.hidden", Self.tells("any more"),
             "document.getElementById('full').disabled",
         ])
-        try await browser.lines(1)
+        try await browser.lines(2)
         let screens = Places.fixture("screens/phone-scroll")
         let arguments = ["send", place.socket, screens, "--scale", "1/2", "--loop", "0", "--fps", "10", "--quiet"]
         let sender = try place.framesocket(arguments)
-        try await browser.lines(11)
+        try await browser.lines(13)
         sender.send(.terminate)
         try await expectClean(browser)
     }

@@ -49,10 +49,22 @@ extension PreviewPage {
           return seconds < 60 ? `${Math.round(seconds)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
         }
 
+        // As a shell takes it.
+        function quoted(path) {
+          return /^[\w./:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+        }
+
+        // What starts a sender, if there is none; a port needs a token besides, which does not belong on a page.
+        function commandFor(state) {
+          if (state.state !== "none" || !state.path.startsWith("/")) return "";
+          return `framesocket send ${quoted(state.path)} image.jpg --loop 0 --fps 10`;
+        }
+
         function describe(state) {
           switch (state.state) {
             case "none":
-              return ["No sender", state.lastEnd ? `No sender is connected any more: ${state.lastEnd}.` : "No sender is connected yet."];
+              const hint = commandFor(state) ? " This starts one:" : "";
+              return ["No sender", `No sender is connected ${state.lastEnd ? `any more: ${state.lastEnd}` : "yet"}.${hint}`];
             case "waiting":
               return ["Waiting", "A sender is connected, and has not sent a picture yet."];
             case "paused":
@@ -73,7 +85,10 @@ extension PreviewPage {
           const [summary, message] = describe(state);
           say("summary", summary);
           say("message", message);
-          element("message").hidden = message === "";
+          element("note").hidden = message === "";
+          const command = commandFor(state);
+          say("command", command);
+          element("command").hidden = command === "";
           say("path", state.path);
 
           const hasPicture = state.width !== undefined;
@@ -111,7 +126,8 @@ extension PreviewPage {
           document.body.dataset.state = "ended";
           say("summary", "Preview ended");
           say("message", "The preview does not answer. This page goes on when it does again.");
-          element("message").hidden = false;
+          element("note").hidden = false;
+          element("command").hidden = true;
           document.title = "Preview ended – FrameSocket preview";
           isStreaming = false;
           enable(false);

@@ -48,11 +48,13 @@ extension PreviewPage {
           border-radius: 4px; box-shadow: 0 1px 3px rgb(0 0 0 / .25);
         }
         body:not([data-state="live"]) #picture { opacity: .35; }
-        #message {
+        #note {
           position: absolute; max-width: 32rem; margin: 1rem; padding: .5rem 1rem;
           background: var(--sheet); border: 1px solid var(--line); border-radius: 6px; text-align: center;
         }
-        body[data-state="live"] #message { bottom: .5rem; color: var(--quiet); font-size: .9rem; }
+        #command { display: block; margin-top: .5rem; user-select: all; overflow-wrap: anywhere; }
+        #command[hidden] { display: none; }
+        body[data-state="live"] #note { bottom: .5rem; color: var(--quiet); font-size: .9rem; }
         section { width: 18rem; flex: none; padding: 1.25rem; background: var(--sheet); border-left: 1px solid var(--line); overflow: auto; }
         h2 { margin: 0 0 .75rem; font-size: .85rem; font-weight: 600; color: var(--quiet); }
         dl { margin: 0; }

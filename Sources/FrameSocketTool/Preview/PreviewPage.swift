@@ -21,7 +21,10 @@ enum PreviewPage {
         <main>
           <figure id="stage">
             <img id="picture" alt="" hidden>
-            <figcaption id="message">Asking the preview what there is to see.</figcaption>
+            <figcaption id="note">
+              <span id="message">Asking the preview what there is to see.</span>
+              <code id="command" hidden></code>
+            </figcaption>
           </figure>
           <section aria-labelledby="facts-title">
             <h2 id="facts-title">What comes</h2>

@@ -66,6 +66,7 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
         DocumentedCommand("docs/apple.md: export FRAMESOCKET_XCFRAMEWORKS", treatment: .notTested),
         DocumentedCommand("docs/apple.md: <key>NSExtension</key>", treatment: .noCommand),
         DocumentedCommand("docs/services.md: guard let socket", treatment: .noCommand),
+        DocumentedCommand("docs/services.md: groups:", treatment: .noCommand),
         DocumentedCommand("docs/services.md: prometheus-node-exporter", treatment: .notTested),
         DocumentedCommand("docs/simulation.md: make simulate ", treatment: .notTested),
         DocumentedCommand("docs/wire-format.md: HTTP/1.1", treatment: .noCommand),

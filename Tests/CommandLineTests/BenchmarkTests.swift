@@ -40,6 +40,7 @@ import Testing
         let wanted: Set = [
             "transport", "60 a second", "senders", "flood", "idle", "head", "encode", "decode", "threads", "processes",
             "processes at 30 a second", "memory", "encode a whole screen", "decode a whole screen",
+            "encode whole screens on two threads", "decode whole screens on two threads",
         ]
         #expect(kinds == wanted)
     }

@@ -178,8 +178,8 @@ public final class FrameServer: Sendable {
     ///
     /// When this returns the path or port can be listened on again; connections end after that, see ``closed()``.
     public func close() {
-        let last = driver.acceptLastAndRelease()
-        configuration.thread.execute { [driver] in driver.close(last) }
+        driver.acceptLastAndRelease()
+        configuration.thread.execute { [driver] in driver.close() }
     }
 
     /// Stops listening, and ends every connection in order once what has arrived on it is delivered.
@@ -188,8 +188,8 @@ public final class FrameServer: Sendable {
     /// ``TransportLimits/linger`` to finish what they are writing. Every frame that is complete by then is delivered, as
     /// fast as it is consumed; one that is not is dropped. If nobody consumes, ``close()`` ends it.
     public func drain() {
-        let last = driver.acceptLastAndRelease()
-        configuration.thread.execute { [driver] in driver.drain(last) }
+        driver.acceptLastAndRelease()
+        configuration.thread.execute { [driver] in driver.drain() }
     }
 
     /// Waits until the server, after ``close()`` or ``drain()``, has ended, its connections included.

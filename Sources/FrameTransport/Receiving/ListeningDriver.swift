@@ -15,6 +15,8 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private let thread: IOThread
     /// The socket, which ``release()`` takes out on any thread: when it returns the path is free.
     private let socket: Locked<ListeningSocket?>
+    /// Those who were accepted when the server was closed, until this is carried out on the thread.
+    private let last = Locked<[Locked<OwnedDescriptor?>]>([])
     private let isOwn: Bool
     /// Where the socket is; nil for a port.
     private let path: String?
@@ -76,14 +78,12 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     /// Accepts everybody who has come to a socket of this process's own, and then gives it up, from any thread.
     ///
     /// Who has come to an inherited socket waits there for the next process.
-    func acceptLastAndRelease() -> [Locked<OwnedDescriptor?>] {
-        var last: [Locked<OwnedDescriptor?>] = []
+    func acceptLastAndRelease() {
         if isOwn {
             // As many as the system may hold; more may come for as long as this goes on.
             for _ in 0..<min(max(1, configuration.limits.backlog), 1 << 16) {
                 do throws(Errno) {
-                    guard let descriptor = try acceptOne() else { break }
-                    last.append(Locked(descriptor))
+                    guard try acceptLast() else { break }
                 } catch .aborted {
                     continue
                 } catch {
@@ -92,18 +92,38 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             }
         }
         release()
-        return last
+    }
+
+    /// Accepts one connection for ``close()`` or ``drain()``; false if the socket has been given up.
+    ///
+    /// It is noted under the socket's lock: if several threads close a server, the first of them to be carried out finds all
+    /// that any of them has accepted.
+    private func acceptLast() throws(Errno) -> Bool {
+        try socket.withLock { socket throws(Errno) -> Bool in
+            guard let listener = socket?.rawValue else { return false }
+            let descriptor = Locked<OwnedDescriptor?>(try Syscalls.accept(from: listener))
+            last.withLock { $0.append(descriptor) }
+            return true
+        }
+    }
+
+    private func admitLast() {
+        let last = last.withLock { last in
+            defer { last = [] }
+            return last
+        }
+        for descriptor in last { admit(descriptor.withLock { $0.take() }) }
     }
 
     /// Ends the server and every connection in order, those that were accepted last too.
-    func close(_ last: [Locked<OwnedDescriptor?>]) {
-        for descriptor in last { admit(descriptor.withLock { $0.take() }) }
+    func close() {
+        admitLast()
         change { $0.close() }
     }
 
     /// Ends the server once everything that has arrived is delivered, for those who were accepted last too.
-    func drain(_ last: [Locked<OwnedDescriptor?>]) {
-        for descriptor in last { admit(descriptor.withLock { $0.take() }) }
+    func drain() {
+        admitLast()
         change { $0.drain() }
     }
 

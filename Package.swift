@@ -75,7 +75,12 @@ let package = Package(
 
         // The library, from the bytes up.
         .target(name: "Locking", swiftSettings: settings),
-        .target(name: "CJPEGStrips", dependencies: ["CJPEG"]),
+        // The library by name too: SwiftPM keeps what pkg-config said, also if the package was installed after the first build.
+        .target(
+            name: "CJPEGStrips",
+            dependencies: ["CJPEG"],
+            linkerSettings: [.linkedLibrary("jpeg", .when(platforms: [.linux]))]
+        ),
         .target(name: "TurboJPEG", dependencies: ["CTurboJPEG", "CJPEGStrips", "Locking"], swiftSettings: settings),
         .target(name: "FrameWire", swiftSettings: settings),
         .target(name: "CFrameTransport"),

@@ -1,5 +1,5 @@
-// A JPEG with restart markers is left open, and fed with the strips that are wanted, whichever they are: each begins
-// anew after a restart marker, so that its data do not depend on the strips before.
+// A JPEG with restart markers is left open, and fed with the strips that are wanted, whichever they are: a restart marker
+// resets the coder's state, so that the data of a strip do not depend on the strips before.
 
 #include "failure.h"
 

@@ -74,7 +74,7 @@ struct AudioBufferContent: ~Copyable {
         if let format { begin(format) }
     }
 
-    /// Begins anew with a format; what waits is skipped.
+    /// Starts over with a format; what waits is skipped.
     private mutating func begin(_ format: AudioFormat) {
         counts.skippedFrames += source?.ring.count ?? 0
         source = Source(format, capacity: configuration.frames(of: format))

@@ -45,13 +45,13 @@ public struct AudioMixer: Sendable {
         }
     }
 
-    /// Gives the sum of all sources, cut off to -32,768 to 32,767, and begins anew.
+    /// Gives the sum of all sources, cut off to -32,768 to 32,767, and starts over.
     public mutating func finish() -> [Int16] {
         let mixed = [Int16](capacity: sums.count) { finish(into: &$0) }
         return mixed
     }
 
-    /// Appends the sum of all sources to `output`, cut off to -32,768 to 32,767, and begins anew.
+    /// Appends the sum of all sources to `output`, cut off to -32,768 to 32,767, and starts over.
     ///
     /// What `output` has no room for is left out.
     public mutating func finish(into output: inout OutputSpan<Int16>) {

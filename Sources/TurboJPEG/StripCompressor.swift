@@ -2,7 +2,7 @@ internal import CJPEGStrips
 
 /// Compresses strips of an image on one thread, one after the other from top to bottom, through one open JPEG.
 ///
-/// What is begun anew for each image and not for each strip is most of what a call of the library costs besides compressing.
+/// Setting up a JPEG is most of what a call of the library costs besides compressing; here it is done once for many strips.
 @safe struct StripCompressor: ~Copyable {
     private let options: StripOptions
     private let layout: StripLayout

@@ -2,7 +2,7 @@
 ///
 /// Where upsampling looks over the edge of a strip, the row beside it depends on the strip as well, and needs the strip beside it
 /// to be right. A part is decoded together with one row of MCUs below it, which also gives the first row of pixels there. The
-/// part above a seam between two threads gives the first row of the other part, so that no row is decoded twice.
+/// part above a seam between two threads gives the first row of the other part, so that no row of pixels is written twice.
 struct StripPlan {
     /// The rows of MCUs that a thread has at least, for its seam not to show.
     private static let rowsPerThread = 16
@@ -45,7 +45,7 @@ struct StripPlan {
 
     /// How many threads some rows of MCUs are divided among.
     ///
-    /// One row is decoded twice at each seam: a thread has so many that it does not show, but that two threads share what one
+    /// One row of MCUs is decoded twice at each seam: a thread has so many that it does not show, but that two threads share what one
     /// would be busy with for a while.
     static func threads(for mcuRows: Int, maximum: Int) -> Int {
         min(maximum, mcuRows < rowsPerThread ? 1 : max(2, mcuRows / rowsPerThread))

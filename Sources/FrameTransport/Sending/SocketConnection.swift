@@ -153,7 +153,8 @@ public final class SocketConnection: Sendable {
     ///
     /// - Parameter limit: how long to try, whatever an attempt is waiting for; nil for no limit.
     /// - Throws: `openTimedOut`, `cancelled` if the caller's task is cancelled, `peerRefused` or `tokenRejected` if it is
-    ///   the wrong server or it has closed in place of its token until the limit passed, what is wrong with the path, or, if the connection has ended for good, its failure or `closed`.
+    ///   the wrong server, `tokenRejected` too if the server has closed in place of its token until the limit passed, what is
+    ///   wrong with the path, or, if the connection has ended for good, its failure or `closed`.
     public func open(within limit: Duration?) async throws(TransportError) {
         try thread.checkRunning()
         let opening = Opening(limit: limit)

@@ -1,0 +1,1 @@
+../../TurboJPEGTests/Support/SplitMix.swift

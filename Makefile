@@ -105,10 +105,11 @@ docs: ## compile the snippets of the articles, and make the site of every librar
 	scripts/check-snippets $(SWIFTFLAGS)
 	scripts/make-docs $(SWIFTFLAGS)
 
-lint: ## check formatting, that nothing in Sources ends the process, and that state machines only decide
+lint: ## check formatting, that nothing in Sources ends the process, that state machines only decide, and that mutations fit them
 	swift format lint --strict --parallel --recursive Sources Tests Examples Package.swift
 	scripts/check-traps
 	scripts/check-machines
+	scripts/check-mutants --fits
 
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive Sources Tests Examples Package.swift

@@ -97,6 +97,25 @@ public final class BroadcastSession: Sendable {
         return uploader.send(picture, orientation: orientation, timestamp: timestamp)
     }
 
+    /// Submits an image in memory that its source uses again: what is sent of it is copied before this returns.
+    ///
+    /// - Parameters:
+    ///   - image: the pixels; they may be changed once this has returned.
+    ///   - color: what the samples of a planar format mean.
+    ///   - orientation: how the image lies.
+    ///   - timestamp: the presentation time in nanoseconds; nil for now.
+    /// - Returns: whether the image was accepted, or why it was dropped.
+    @discardableResult
+    public func send(
+        copying image: PixelBuffer,
+        color: VideoColor = .jpeg,
+        orientation: FrameOrientation = .up,
+        timestamp: UInt64? = nil
+    ) -> SampleUploader.Outcome {
+        guard !isPaused else { return .dropped(.paused) }
+        return uploader.send(copying: image, color: color, orientation: orientation, timestamp: timestamp)
+    }
+
     /// Hands in sound, which goes to an app that asked for it and to no other.
     ///
     /// - Returns: whether it was taken.

@@ -24,11 +24,11 @@
                     "Of the pixel formats of Core Video, only BGRA and NV12 can be read."
                 )
             }
-            guard let lock = ReadLock.lock(buffer), let planes = unsafe lock.planes(of: format) else {
+            guard let lock = ReadLock.lock(buffer), let planes = unsafe CoreVideoPlanes.of(buffer, format) else {
                 throw TurboJPEGError(.allocationFailed, "The memory of the Core Video buffer cannot be read.")
             }
             try unsafe self.init(
-                adopting: planes,
+                adopting: planes.map { unsafe (UnsafePointer($0.base), $0.bytesPerRow) },
                 width: CVPixelBufferGetWidth(buffer),
                 height: CVPixelBufferGetHeight(buffer),
                 format: format
@@ -67,10 +67,15 @@
             // Only what was locked may be unlocked, so the object comes second.
             CVPixelBufferLockBaseAddress(buffer, .readOnly) == kCVReturnSuccess ? ReadLock(locked: buffer) : nil
         }
+    }
 
-        /// Where the planes of the format lie; nil where the buffer has none in memory.
-        @unsafe func planes(of format: PixelFormat) -> [(base: UnsafePointer<UInt8>, bytesPerRow: Int)]? {
-            var planes: [(base: UnsafePointer<UInt8>, bytesPerRow: Int)] = unsafe []
+    enum CoreVideoPlanes {
+        /// Where the planes of a locked buffer lie; nil if it has none in memory.
+        @unsafe static func of(
+            _ buffer: CVPixelBuffer,
+            _ format: PixelFormat
+        ) -> [(base: UnsafeMutablePointer<UInt8>, bytesPerRow: Int)]? {
+            var planes: [(base: UnsafeMutablePointer<UInt8>, bytesPerRow: Int)] = unsafe []
             for index in 0..<format.planeCount {
                 let start =
                     unsafe format.isPlanar
@@ -79,7 +84,7 @@
                 let bytesPerRow =
                     format.isPlanar
                     ? CVPixelBufferGetBytesPerRowOfPlane(buffer, index) : CVPixelBufferGetBytesPerRow(buffer)
-                unsafe planes.append((UnsafePointer(start.assumingMemoryBound(to: UInt8.self)), bytesPerRow))
+                unsafe planes.append((start.assumingMemoryBound(to: UInt8.self), bytesPerRow))
             }
             return unsafe planes
         }

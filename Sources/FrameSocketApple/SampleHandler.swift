@@ -30,7 +30,6 @@
         }
 
         private let state = Locked(State())
-        private let copier = SampleCopier()
 
         /// Where the app listens; by default in the container of ``AppGroup/main``.
         open var socketPath: String? { AppGroup.main?.socketPath() }
@@ -107,10 +106,15 @@
         }
 
         private func send(pictureOf sample: CMSampleBuffer, to session: BroadcastSession) {
-            guard let buffer = CMSampleBufferGetImageBuffer(sample), let lent = try? PixelBuffer(buffer),
-                let picture = try? copier.copy(lent, of: VideoColor(buffer))
-            else { return }
-            session.send(picture, orientation: sample.orientation, timestamp: sample.presentationNanoseconds)
+            guard let buffer = CMSampleBufferGetImageBuffer(sample), let image = try? PixelBuffer(buffer) else {
+                return
+            }
+            session.send(
+                copying: image,
+                color: VideoColor(buffer),
+                orientation: sample.orientation,
+                timestamp: sample.presentationNanoseconds
+            )
         }
 
         private func send(soundOf sample: CMSampleBuffer, _ kind: AudioKind, to session: BroadcastSession) {

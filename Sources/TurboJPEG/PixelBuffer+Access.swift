@@ -62,6 +62,35 @@ extension PixelBuffer {
         return body(&span)
     }
 
+    /// Copies all visible samples into memory of somebody else.
+    ///
+    /// - Parameter planes: The first sample and the bytes per row of each of the format's planes.
+    /// - Throws: `byteCountMismatch` if there are fewer planes than the format has, or more; `invalidStride` if one has no room
+    ///   for its rows.
+    @unsafe package func copySamples(
+        to planes: [(base: UnsafeMutablePointer<UInt8>, bytesPerRow: Int)]
+    ) throws(TurboJPEGError) {
+        guard unsafe planes.count == planeCount else {
+            throw TurboJPEGError(
+                .byteCountMismatch,
+                "\(format.name) has \(planeCount) planes, and \(unsafe planes.count) were given."
+            )
+        }
+        for index in 0..<planeCount {
+            let (shape, stride) = (plane(index), unsafe planes[index].bytesPerRow)
+            guard stride >= shape.visibleBytesPerRow else {
+                throw TurboJPEGError(
+                    .invalidStride,
+                    "A row of plane \(index) has \(shape.visibleBytesPerRow) bytes, and there is room for \(stride)."
+                )
+            }
+            for row in 0..<shape.height {
+                let source = unsafe storage.bases[index] + row * shape.bytesPerRow
+                unsafe (planes[index].base + row * stride).update(from: source, count: shape.visibleBytesPerRow)
+            }
+        }
+    }
+
     /// Calls the body with pointers to the planes, which it may only read, and only while it runs.
     package func withUnsafePlanes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafePlanes) throws(Failure) -> Result

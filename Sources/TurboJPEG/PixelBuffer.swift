@@ -113,6 +113,9 @@ public struct PixelBuffer: Sendable {
         return part
     }
 
+    /// Whether both lie in the same memory.
+    package func sharesMemory(with other: borrowing PixelBuffer) -> Bool { storage === other.storage }
+
     /// Whether nothing else refers to the memory, which may be written then without a copy.
     var isAlone: Bool {
         mutating get { isKnownUniquelyReferenced(&storage) && storage.isWritable }

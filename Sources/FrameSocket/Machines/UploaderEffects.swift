@@ -54,6 +54,14 @@ extension UploaderMachine {
         /// Its hash is needed first: it goes to ``UploaderMachine/admit(_:at:)`` with that.
         case compare(UploadFrame)
     }
+
+    /// What has been decided on an image that is to be copied when it is offered.
+    package enum CopyAdmission: Sendable {
+        /// It is copied like this, and the copy goes to ``UploaderMachine/offer(_:at:)``.
+        case copy(CopyPlan)
+        /// What becomes of it.
+        case decided(SampleUploader.Outcome)
+    }
 }
 
 /// A frame that is to be encoded.

@@ -1,3 +1,6 @@
+internal import FrameWire
+internal import TurboJPEG
+
 /// The memory that frames take.
 extension UploaderMachine {
     /// The bytes of all frames held, with what the one under way takes at most.
@@ -28,6 +31,15 @@ extension UploaderMachine {
             frame.plan = plan(content, frame.orientation, ownConfiguration)
         }
         if frame.plan?.shape != nil { lastPlan = frame.plan }
+    }
+
+    /// How an image that is copied when it is offered comes to the size that is sent.
+    ///
+    /// As with every frame, what the receiver prefers applies only if there is memory for it.
+    func scaling(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyPlan {
+        let preferred = CopyPlan(image, orientation, .init(configuration), limit: memoryLimit)
+        guard preferred.byteCount > memoryLimit, terms.preferences != .init() else { return preferred }
+        return CopyPlan(image, orientation, .init(ownConfiguration), limit: memoryLimit)
     }
 
     @inline(__always)

@@ -1,3 +1,4 @@
+package import FrameWire
 package import TurboJPEG
 
 /// What becomes of a frame when it is offered.
@@ -31,6 +32,16 @@ extension UploaderMachine {
             return drop(.unchanged)
         case let cause?: return postpone(frame, cause)
         }
+    }
+
+    /// Decides how an image is copied that is about to be offered; it is not copied if nobody can ever get it.
+    package mutating func offerCopy(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyAdmission {
+        let plan = scaling(of: image, orientation: orientation)
+        guard !isClosed, plan.byteCount <= memoryLimit else {
+            statistics.offered += 1
+            return .decided(drop(isClosed ? .notConnected : .overMemoryBudget))
+        }
+        return .copy(plan)
     }
 
     /// A frame was offered that cannot be encoded.

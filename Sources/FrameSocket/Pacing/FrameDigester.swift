@@ -33,7 +33,7 @@ struct FrameDigester: Sendable {
     /// The hash of a frame's content and orientation.
     func digest(_ content: FrameContent, orientation: FrameOrientation) -> UInt64 {
         switch content {
-        case .pixels(let image): digest(image, orientation: orientation)
+        case .pixels(let image), .scaled(let image): digest(image, orientation: orientation)
         case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _), .encoded(let jpeg, _):
             jpeg.withBytes { digest($0, orientation: orientation) }
         }

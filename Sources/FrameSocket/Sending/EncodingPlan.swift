@@ -29,12 +29,15 @@ final class EncodingPlan: Sendable {
         let format: PixelFormat
         let byteCount: Int
         let orientation: FrameOrientation
+        /// Whether they have the size that is sent.
+        let isScaled: Bool
 
-        init(_ pixels: PixelBuffer, _ orientation: FrameOrientation) {
+        init(_ pixels: PixelBuffer, _ orientation: FrameOrientation, isScaled: Bool) {
             size = BufferSize(width: pixels.width, height: pixels.height)
             format = pixels.format
             byteCount = EncodingMemory.bytes(of: pixels)
             self.orientation = orientation
+            self.isScaled = isScaled
         }
     }
 
@@ -61,10 +64,10 @@ final class EncodingPlan: Sendable {
         self.edition = edition
         isTurning = settings.appliesOrientation && orientation.isTurning
         switch content {
-        case .pixels(let pixels):
-            let shape = Shape(pixels, orientation)
+        case .pixels(let pixels), .scaled(let pixels):
+            let shape = Shape(pixels, orientation, isScaled: content.isScaled)
             self.shape = shape
-            output = settings.output(for: shape.size, orientation)
+            output = shape.isScaled ? OutputPlan(shape.size) : settings.output(for: shape.size, orientation)
             let isPlanar = settings.subsampling == .yuv420 && pixels.canBecomePlanes(by: output)
             let format = isPlanar ? .i420 : pixels.format
             let buffers = settings.buffers(for: output, format, isTurning: isTurning)
@@ -86,8 +89,8 @@ final class EncodingPlan: Sendable {
 
     /// Whether the plan is also that of another content.
     func applies(to content: FrameContent, _ orientation: FrameOrientation, edition: UInt64) -> Bool {
-        guard let shape, edition == self.edition, case .pixels(let pixels) = content else { return false }
-        return shape == Shape(pixels, orientation)
+        guard let shape, edition == self.edition, let pixels = content.pixels else { return false }
+        return shape == Shape(pixels, orientation, isScaled: content.isScaled)
     }
 }
 
@@ -110,7 +113,7 @@ struct MemoryNeed: Sendable, Hashable {
 }
 
 extension EncodingPlan.Settings {
-    fileprivate func output(for size: BufferSize, _ orientation: FrameOrientation) -> OutputPlan {
+    func output(for size: BufferSize, _ orientation: FrameOrientation) -> OutputPlan {
         scale.plan(
             forWidth: size.width,
             height: size.height,
@@ -126,6 +129,13 @@ extension EncodingPlan.Settings {
             plan.scaled != plan.canvas || plan.part.x + plan.part.y > 0
             || (plan.scaled.width, plan.scaled.height) != (plan.part.width, plan.part.height)
         return (isScaling ? canvas : 0) + (isTurning ? canvas : 0)
+    }
+
+    /// The need of pixels that were scaled when they were offered.
+    func need(scaled output: OutputPlan, _ format: PixelFormat, isTurning: Bool, limit: Int) -> MemoryNeed {
+        let plan = OutputPlan(output.canvas)
+        let buffers = buffers(for: plan, format, isTurning: isTurning)
+        return need(content: EncodingMemory.bytes(of: output.canvas, format), besides: buffers, plan, limit)
     }
 
     /// The need of a JPEG that is decoded; turning it without loss takes no more.

@@ -16,7 +16,7 @@ final class FrameEncoder: Sendable {
         _ plan: EncodingPlan?
     ) throws(TurboJPEGError) -> EncodedImage {
         switch consume content {
-        case .pixels(let picture):
+        case .pixels(let picture), .scaled(let picture):
             guard let plan else { throw TurboJPEGError(.encodeFailed, "There is no plan for these pixels.") }
             return try encode(picture, plan.output, orientation, plan)
         case .jpeg(let jpeg, let bufferSize), .resizableJPEG(let jpeg, let bufferSize),

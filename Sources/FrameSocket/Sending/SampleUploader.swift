@@ -41,6 +41,9 @@ public final class SampleUploader: Sendable {
 
     private let encoder = FrameEncoder()
     private let digester = FrameDigester()
+
+    /// The memory of images that were copied when they were offered.
+    private let copies = PixelBufferPool()
     private let queue = DispatchQueue(label: "framesocket.encode", qos: .userInitiated)
 
     /// Everything that is decided; held for as long as one event takes.
@@ -130,6 +133,37 @@ public final class SampleUploader: Sendable {
     @discardableResult
     public func send(_ picture: PixelBuffer, orientation: FrameOrientation = .up, timestamp: UInt64? = nil) -> Outcome {
         offer(.pixels(picture), orientation, timestamp)
+    }
+
+    /// Offers a frame in memory that its source uses again, and copies what is sent of it before returning.
+    ///
+    /// For sources that draw the next image over the last one, such as ReplayKit and shared memory of a window system. Takes as
+    /// long as scaling the image to the size that is sent, or copying it, and converting the samples of planar formats if
+    /// `color` differs from a JPEG's. It waits for nothing. The copies' memory is used again, for three images at most.
+    ///
+    /// - Parameters:
+    ///   - image: The pixels. They may be changed once this has returned.
+    ///   - color: What the samples of a planar format mean. Default: what those of a JPEG do.
+    ///   - orientation: How the image lies.
+    ///   - timestamp: The presentation time in nanoseconds; by default now, by `MonotonicClock`.
+    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it cannot be copied.
+    @discardableResult
+    public func send(
+        copying image: PixelBuffer,
+        color: VideoColor = .jpeg,
+        orientation: FrameOrientation = .up,
+        timestamp: UInt64? = nil
+    ) -> Outcome {
+        switch handle({ $0.offerCopy(of: image, orientation: orientation) }) {
+        case .decided(let outcome):
+            return outcome
+        case .copy(let plan):
+            do throws(TurboJPEGError) {
+                return offer(.scaled(try plan.copy(image, of: color, pool: copies)), orientation, timestamp)
+            } catch {
+                return handle { $0.offerFailed(error) }
+            }
+        }
     }
 
     /// Offers a frame that is a JPEG already, to be sent as it is.

@@ -24,8 +24,8 @@ struct ControlHeadParser: Sendable {
             case .value: try fields.take(byte, at: before)
             case .valueEnd: try fields.endValue(at: before)
             case .headEnd:
-                guard fields[.contentLength] != nil else {
-                    throw HeadFault(.fieldMissing, detail: ControlField.contentLength.name)
+                guard fields.bodyLength != nil else {
+                    throw HeadFault(.fieldMissing, detail: ControlField.contentLength.definition.name)
                 }
                 index += 1
                 return true
@@ -45,7 +45,7 @@ struct ControlHeadParser: Sendable {
     ///
     /// The head's first byte is that at `offset` of the stream.
     mutating func end(at offset: UInt64) -> (event: ControlDecoder.Event, contentLength: Int) {
-        let contentLength = fields[count: .contentLength] ?? 0
+        let contentLength = fields.bodyLength ?? 0
         let event = event(at: offset)
         scanner.reset()
         fields.reset()

@@ -57,7 +57,7 @@ extension FrameHeadParser {
 
     @inline(__always)
     private mutating func takeWholeField(
-        _ field: FrameField,
+        _ field: MessageField,
         _ bytes: Span<UInt8>,
         at index: inout Int,
         nameCount: Int

@@ -1,11 +1,11 @@
 /// Takes the bytes of a frame's head, in pieces of any size, and says what they mean.
 struct FrameHeadParser: Sendable {
     var scanner: HeadScanner<StatusLine>
-    var fields: FrameFields
+    var fields: MessageFields
 
     init(limits: WireLimits) {
         scanner = HeadScanner(maximumHeadBytes: limits.maximumHeadBytes, maximumFields: limits.maximumFields)
-        fields = FrameFields(limits: limits)
+        fields = MessageFields(limits: limits)
     }
 
     /// The bytes taken of a head that has not ended; 0 between heads.

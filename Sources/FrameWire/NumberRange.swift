@@ -45,6 +45,9 @@ extension NumberRange {
     @inline(__always)
     static var any: Self { .init(.time, 0, .max) }
 
+    /// No number at all.
+    static var none: Self { .init(.other, 1, 0) }
+
     /// The codes of the reasons to finish, which follow one another.
     static var finishReason: Self {
         .init(

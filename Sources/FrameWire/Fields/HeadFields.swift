@@ -2,16 +2,21 @@
 ///
 /// A value is a number; that of a word is its place among the words of its field.
 struct HeadFields<Field: HeadField>: Sendable {
-    /// How a value is read.
-    private enum Rule: Sendable {
-        case number(NumberRange)
-        case word([String], isOpen: Bool)
-        case refused
+    /// The words that a field may have.
+    private struct Words: Sendable {
+        let words: [String]
+        /// Whether it may have another one.
+        let isOpen: Bool
     }
 
     private let names: [String]
-    private let rules: [Rule]
+    /// The numbers that each field may have; none for one that is no number.
+    private let ranges: [NumberRange]
+    private let words: [Words?]
     private var values: [UInt64]
+
+    /// A bit for each field that may not occur.
+    private let refused: UInt64
 
     /// A bit for each field that has occurred.
     private(set) var seen: UInt64 = 0
@@ -25,15 +30,23 @@ struct HeadFields<Field: HeadField>: Sendable {
         let definitions = Field.allCases.map(\.definition)
         names = definitions.map(\.name)
         values = Array(repeating: 0, count: definitions.count)
-        rules = definitions.map { definition in
+        ranges = definitions.map { definition in
             switch definition.value {
-            case .number(let range): .number(range)
-            case .contentLength: .number(.init(.length, 0, NumberRange.maximum(of: maximumContentLength)))
-            case .dimension: .number(.init(.dimension, 1, NumberRange.maximum(of: maximumDimension)))
-            case .word(let words): .word(words, isOpen: false)
-            case .openWord(let words): .word(words, isOpen: true)
-            case .refused: .refused
+            case .number(let range): range
+            case .contentLength: .init(.length, 0, NumberRange.maximum(of: maximumContentLength))
+            case .dimension: .init(.dimension, 1, NumberRange.maximum(of: maximumDimension))
+            case .word, .openWord, .refused: .none
             }
+        }
+        words = definitions.map { definition in
+            switch definition.value {
+            case .word(let words): Words(words: words, isOpen: false)
+            case .openWord(let words): Words(words: words, isOpen: true)
+            case .number, .contentLength, .dimension, .refused: nil
+            }
+        }
+        refused = zip(Field.allCases, definitions).reduce(0) { bits, field in
+            if case .refused = field.1.value { bits | field.0.bit } else { bits }
         }
     }
 
@@ -46,41 +59,32 @@ struct HeadFields<Field: HeadField>: Sendable {
     mutating func begin(_ field: Field?) throws(HeadFault) {
         current = nil
         guard let field else { return }
-        switch rules[field.rawValue] {
-        case .refused: throw HeadFault(.fieldUnsupported)
-        case .number(let range):
-            guard !has(field) else { throw HeadFault(.fieldDuplicate) }
-            number = NumberReader(within: range)
-        case .word:
-            guard !has(field) else { throw HeadFault(.fieldDuplicate) }
-            word = WordReader()
-        }
+        guard refused & field.bit == 0 else { throw HeadFault(.fieldUnsupported) }
+        guard !has(field) else { throw HeadFault(.fieldDuplicate) }
         current = field
+        number = NumberReader(within: ranges[field.rawValue])
+        word = WordReader()
     }
 
     /// Takes a byte of the value, from its first that is not white space on.
     mutating func take(_ byte: UInt8) throws(HeadFault) {
         guard let current else { return }
-        if case .word = rules[current.rawValue] {
-            try word.take(byte)
-        } else {
+        if words[current.rawValue] == nil {
             try number.take(byte)
+        } else {
+            try word.take(byte)
         }
     }
 
     /// Ends the value, at the carriage return.
     mutating func endValue() throws(HeadFault) {
         guard let current else { return }
-        switch rules[current.rawValue] {
-        case .number: store(try number.end(), in: current)
-        case .word(let words, let isOpen):
-            let text = try word.end()
-            guard let place = words.firstIndex(of: text) ?? (isOpen ? words.count : nil) else {
-                throw HeadFault(.wordUnknown)
-            }
-            store(UInt64(clamping: place), in: current)
-        case .refused: break
+        guard let words = words[current.rawValue] else { return store(try number.end(), in: current) }
+        let text = try word.end()
+        guard let place = words.words.firstIndex(of: text) ?? (words.isOpen ? words.words.count : nil) else {
+            throw HeadFault(.wordUnknown)
         }
+        store(UInt64(clamping: place), in: current)
     }
 
     /// Takes the rest of the current field for one that means nothing here.
@@ -91,9 +95,8 @@ struct HeadFields<Field: HeadField>: Sendable {
     /// Takes a field whose value is known to be a number; false, with nothing changed, if it may not stand here.
     @inline(__always)
     mutating func takeWhole(_ value: UInt64, in field: Field) -> Bool {
-        guard !has(field), case .number(let range) = rules[field.rawValue], value >= range.minimum,
-            value <= range.maximum
-        else { return false }
+        let range = ranges[field.rawValue]
+        guard !has(field), value >= range.minimum, value <= range.maximum else { return false }
         store(value, in: field)
         return true
     }

@@ -47,7 +47,8 @@ struct MessageFields: Sendable {
             return HeadFault(.fieldMissing, detail: fields.name(of: missing))
         }
         switch kind {
-        case .frame: return hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(size.width) x \(size.height)")
+        case .frame:
+            return hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(size.width) x \(size.height)")
         case .other(.audio): return lengthFaultOfAudio
         case .other(.status):
             return bodyLength == 0 ? nil : HeadFault(.contentLengthInvalid, detail: "\(bodyLength)")

@@ -4,8 +4,7 @@
 // other path would not: the tests compare the two by splitting headers.
 
 extension FrameHeadParser {
-    /// Consumes complete lines from `index` for as long as they have the usual form; returns true if that ended the
-    /// header.
+    /// Consumes complete lines from `index` while they have the usual form; returns true if that ended the header.
     @inline(__always)
     mutating func takeWholeLines(_ bytes: Span<UInt8>, from index: inout Int) -> Bool {
         if scanner.isAtStart {
@@ -92,8 +91,7 @@ extension FrameHeadParser {
     }
 }
 
-/// Returns the eight bytes at `index`, the first one lowest; 0, which no text here equals, if there are fewer than
-/// eight.
+/// Returns the eight bytes at `index`, the first one lowest; 0, which no text here equals, if there are fewer.
 @inline(__always)
 private func word(_ bytes: Span<UInt8>, at index: Int) -> UInt64 {
     guard bytes.count - index >= 8 else { return 0 }

@@ -4,8 +4,7 @@
 /// viewer: deployed receivers rotate ``left`` (8) by 90 degrees clockwise and ``right`` (6) by 270, while a photo
 /// viewer rotates 8 by 270 and 6 by 90. ``rotation`` follows the wire.
 ///
-/// To make the image upright, flip it horizontally if ``isMirrored`` is true, then rotate it clockwise by ``rotation``
-/// degrees.
+/// To make the image upright, flip it horizontally if ``isMirrored``, then rotate it clockwise by ``rotation`` degrees.
 public enum FrameOrientation: UInt8, Sendable, CaseIterable, Hashable {
     /// 0: The sender does not know; treated as upright.
     case unknown = 0
@@ -26,8 +25,7 @@ public enum FrameOrientation: UInt8, Sendable, CaseIterable, Hashable {
     /// 8: Upright after a rotation by 90 degrees clockwise.
     case left
 
-    /// The clockwise rotation in degrees, 0, 90, 180 or 270, that makes the image upright, after a flip if
-    /// ``isMirrored``.
+    /// The clockwise rotation in degrees, 0, 90, 180 or 270, that makes the image upright after any flip.
     public var rotation: Int {
         switch self {
         case .unknown, .up, .upMirrored: 0
@@ -47,8 +45,7 @@ public enum FrameOrientation: UInt8, Sendable, CaseIterable, Hashable {
 
     /// The clockwise rotation in degrees that deployed receivers apply.
     ///
-    /// They do not support mirroring: 90, 180 and 270 for 8, 3 and 6, and 0 for every other value, including mirrored
-    /// ones.
+    /// They do not support mirroring: 90, 180 and 270 for 8, 3 and 6, and 0 for all others, including mirrored ones.
     public var deployedRotation: Int { isMirrored ? 0 : rotation }
 
     /// Whether the upright image is as wide as the buffer is high.

@@ -29,8 +29,7 @@ struct HeadWriter: ~Copyable {
         return writer.count
     }
 
-    /// Appends what `write` writes to `output`; returns false, with nothing appended, if there is no room for all of
-    /// it.
+    /// Appends what `write` writes to `output`; returns false, with nothing appended, if it does not fit.
     static func append(to output: inout OutputSpan<UInt8>, _ write: (inout HeadWriter) -> Void) -> Bool {
         guard output.freeCapacity >= count(of: write) else { return false }
         unsafe output.withUnsafeMutableBufferPointer { buffer, count in

@@ -8,8 +8,7 @@ public struct SkippedRequest: Sendable, Hashable {
         case malformed(WireError.Code)
     }
 
-    /// The name in the request line, in printable ASCII; if it is over 32 bytes, its first 32 followed by three
-    /// periods.
+    /// The name in the request line, in printable ASCII; if over 32 bytes, its first 32 followed by three periods.
     public let name: String
 
     /// The reason the request was skipped.

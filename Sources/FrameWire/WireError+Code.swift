@@ -77,8 +77,7 @@ extension WireError.Code {
 
     /// `word.empty`: A field that must be a word has no value.
     public static let wordEmpty = Self(rawValue: "word.empty")
-    /// `word.invalid`: A field that must be a word has several, or contains a byte that RFC 9110 does not allow in a
-    /// token.
+    /// `word.invalid`: A field that must be a word has several, or a byte that RFC 9110 does not allow in a token.
     public static let wordInvalid = Self(rawValue: "word.invalid")
     /// `word.tooLong`: A word has more than 32 bytes.
     public static let wordTooLong = Self(rawValue: "word.tooLong")
@@ -101,7 +100,6 @@ extension WireError.Code {
     /// `finishReason.unknown`: The code is not one of ``FinishReason``.
     public static let finishReasonUnknown = Self(rawValue: "finishReason.unknown")
 
-    /// `body.truncated`: The stream ended within a body; the detail states how many bytes arrived and how many were
-    /// expected.
+    /// `body.truncated`: The stream ended within a body; the detail states the byte counts received and expected.
     public static let bodyTruncated = Self(rawValue: "body.truncated")
 }

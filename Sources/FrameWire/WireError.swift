@@ -10,7 +10,7 @@ public struct WireError: Error, Sendable, Hashable {
     /// If the stream ended too early, this is its length.
     public let byteOffset: UInt64
 
-    /// The line up to and including the wrong byte, the name of a missing field, or the numbers of bytes received and
+    /// The line up to and including the wrong byte, the name of a missing field, or the byte counts received and
     /// expected.
     ///
     /// The text is printable ASCII: other bytes are escaped (`\r`, `\x85`), and long lines are cut to their beginning.

@@ -1,4 +1,4 @@
-/// The request `prefer`: what a receiver prefers its frames to be like.
+/// The request `prefer`: a receiver's preferences for its frames.
 ///
 /// Each request replaces the previous one completely: a nil value leaves the choice to the sender, even if an earlier
 /// request stated a preference.

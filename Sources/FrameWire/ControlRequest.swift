@@ -10,7 +10,7 @@ public enum ControlRequest: Sendable, Hashable {
     case resume
     /// `stop`: end the session, for the reason in the field `Finish-Reason`.
     case stop(FinishReason)
-    /// `prefer`: what the frames should be like.
+    /// `prefer`: the preferred frame rate, size and quality.
     case prefer(ControlPreferences)
     /// `refresh`: send a frame now, even if nothing has changed.
     case refresh

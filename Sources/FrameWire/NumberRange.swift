@@ -42,7 +42,7 @@ struct NumberRange: Sendable {
 }
 
 extension NumberRange {
-    /// Every 64-bit number: a time, or a counter.
+    /// Every 64-bit number: a timestamp, or a counter.
     @inline(__always)
     static var any: Self { .init(.time, 0, .max) }
 

@@ -43,7 +43,7 @@ struct StreamPosition: Sendable {
         return error
     }
 
-    /// Marks the end of the stream after so many bytes of a header: an error unless it is between messages.
+    /// Marks the end of the stream after `headByteCount` bytes of a header: an error unless it is between messages.
     mutating func finish(headByteCount: Int) throws(WireError) {
         if let failure { throw failure }
         if bodyRemaining > 0 {

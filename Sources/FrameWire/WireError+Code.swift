@@ -70,7 +70,7 @@ extension WireError.Code {
     public static let numberInvalid = Self(rawValue: "number.invalid")
     /// `number.leadingZero`: A number of several digits begins with 0.
     public static let numberLeadingZero = Self(rawValue: "number.leadingZero")
-    /// `number.overflow`: A time, a sequence number or a ping's number is over 2^64 - 1.
+    /// `number.overflow`: A timestamp, a sequence number or a ping's number is over 2^64 - 1.
     public static let numberOverflow = Self(rawValue: "number.overflow")
     /// `number.outOfRange`: A number is not in the range of its field.
     public static let numberOutOfRange = Self(rawValue: "number.outOfRange")

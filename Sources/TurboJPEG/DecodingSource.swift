@@ -26,8 +26,7 @@ struct DecodingSource {
     /// Whether the library may decode to planes.
     ///
     /// The library (`tjDecompressToYUVPlanes`) copies each row of luma, rounded up to whole chroma samples, from memory
-    /// that holds whole blocks. If a block is scaled to few samples, those can be fewer, and the library reads past its
-    /// memory.
+    /// that holds whole blocks. If a block is scaled to few samples, those can be fewer, and it reads past its memory.
     var hasRoomForPlanes: Bool {
         // The library uses the largest scale that yields an image of this size.
         let scale = ScalingFactor.allSupported.first {

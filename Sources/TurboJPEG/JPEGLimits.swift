@@ -12,8 +12,8 @@ public struct JPEGLimits: Sendable, Hashable {
     /// The maximum number of scans of a progressive JPEG; 0, the default, rejects all progressive ones.
     ///
     /// Each scan covers the whole image: a JPEG of 94 kB with 490 scans takes seconds and 190 MB. No sender of this
-    /// wire format produces progressive JPEGs. Sequential ones have at most one scan per component, regardless of this
-    /// limit.
+    /// wire format produces progressive JPEGs. Sequential ones have at most one scan per component, whatever this limit
+    /// is.
     public var maximumProgressiveScans = 0
 
     /// The maximum number of zero bytes after the end of the JPEG; 10,240 by default, which is the size to which

@@ -50,8 +50,7 @@ package struct PictureHash {
 
     /// Adds a row.
     ///
-    /// Rows are only distinguished from others of the same length: the caller adds the values that determine the
-    /// lengths.
+    /// Rows are distinguished only from others of the same length: the caller adds whatever determines the lengths.
     ///
     /// The data `distance` bytes after each byte is prefetched, because it is added soon: otherwise, a third of the
     /// time is spent waiting for memory.

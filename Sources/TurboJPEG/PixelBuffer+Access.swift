@@ -16,8 +16,7 @@ extension PixelBuffer {
 
     /// Calls a closure with the bytes of a plane, from its first sample to its last, which it may change.
     ///
-    /// If the memory is shared or adopted, the visible samples are copied first; the distance between rows stays the
-    /// same.
+    /// If the memory is shared or adopted, the visible samples are copied first, with the same distance between rows.
     ///
     /// - Precondition: `index` is in `0..<planeCount`.
     /// - Throws: `allocationFailed` if there is no memory for that copy.

@@ -24,7 +24,9 @@ extension UploaderMachine {
         package internal(set) var discarded = Discards()
 
         /// Whether there is nothing to do but to release what was discarded.
-        package var isEmpty: Bool { !startsTurn && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil }
+        package var isEmpty: Bool {
+            !startsTurn && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
+        }
     }
 
     /// Contents to release: their owner may run code of its own then.

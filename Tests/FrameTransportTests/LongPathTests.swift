@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import FrameSocketTesting
     import FrameTransport
     import Testing
 
@@ -59,7 +60,7 @@
             #expect(failure(at: path)?.code == .addressInUse)
             let short = directory.path + "/l"
             try FileManager.default.createSymbolicLink(atPath: short, withDestinationPath: inner)
-            let other = try RawSocket.connected(to: short + "/" + name)
+            let other = try PeerSocket.connected(to: short + "/" + name)
             #expect(try await firstConnection(of: server) != nil)
             server.close()
             other.close()
@@ -69,7 +70,7 @@
         }
 
         @Test func `S3: a dead socket there is replaced, and what is none is left alone`() async throws {
-            _ = try RawSocket.bound(to: directory.socket)
+            _ = try PeerSocket.listening(at: directory.socket)
             let path = inner + "/s"
             try FileManager.default.moveItem(atPath: directory.socket, toPath: path)
             let connection = connection(to: path)

@@ -16,8 +16,7 @@ COLUMNS = 4
 # Seconds before the browser's deadline in which it is asked why something has not happened.
 GRACE = 5
 
-STATISTICS = """
-connection.getStats().then((report) => {
+STATISTICS = """connection.getStats().then((report) => {
   for (const entry of report.values()) {
     if (entry.type === "inbound-rtp" && entry.kind === "video") {
       const { framesDecoded, framesDropped, packetsLost, freezeCount, frameWidth, frameHeight } = entry;
@@ -25,8 +24,7 @@ connection.getStats().then((report) => {
     }
   }
   return { framesDecoded: 0 };
-})
-"""
+})"""
 
 
 class Viewers:
@@ -78,4 +76,13 @@ class Viewers:
         self.each((HERE / "timecode.js").read_text())
 
     def statistics(self):
+        """What the browser counts for every copy."""
         return self.each(STATISTICS)
+
+    def count(self, frames):
+        """Waits until every copy has decoded and read so many more frames; returns the statistics before and after it."""
+        before = self.each(f"{STATISTICS}.then((now) => (globalThis.before = now))")
+        self.each("Object.assign(seen, { ages: [], unreadable: 0, repeated: 0 })")
+        more = f"{STATISTICS}.then((now) => now.framesDecoded >= before.framesDecoded + {frames})"
+        self.wait_for(f"seen.ages.length >= {frames} && {more}")
+        return before, self.statistics()

@@ -55,7 +55,8 @@ class Programs:
                     command, **{"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, **streams}, start_new_session=True
                 )
             except FileNotFoundError:
-                fail(f"{command[0]} is not installed; run 'scripts/setup gateway'")
+                remedy = "name the program with --framesocket" if name == "framesocket" else "run 'scripts/setup gateway'"
+                fail(f"{command[0]} is not installed; {remedy}")
         return self.running[name]
 
     def log(self, name):
@@ -97,19 +98,22 @@ def repeat(frames, encoder, programs):
         programs.check()
         return select.select([frames], [], [], REPEAT)[0]
 
+    def some(read):
+        """What was read, unless the receiver has ended, which ends this program too."""
+        if not read:
+            programs.running["framesocket"].wait()
+            programs.check()
+        return read
+
     def read(frame):
-        """Fills `frame` unless the receiver has ended, which ends this program too."""
+        """Fills `frame`."""
         filled = 0
         while filled < len(frame):
-            count = frames.readinto(memoryview(frame)[filled:])
-            if not count:
-                programs.running["framesocket"].wait()
-                programs.check()
-            filled += count
+            filled += some(frames.readinto(memoryview(frame)[filled:]))
 
     while not comes():
         pass
-    header = frames.readline()
+    header = some(frames.readline())
     encoder.write(header)
     width, height = (int(re.search(rb" %c(\d+)" % side, header)[1]) for side in b"WH")
     frame = bytearray(len(b"FRAME\n") + width * height + 2 * ((width + 1) // 2) * ((height + 1) // 2))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Shows the frames that arrive at a socket to many browsers, by the WebRTC gateway Janus.
 
-Starts `framesocket receive`, ffmpeg (VP8 in RTP) and Janus with a configuration of its own, and serves the page. Nothing
-listens outside this machine but Janus' ports for media. Ctrl-C ends all of it.
+Starts `framesocket receive`, ffmpeg (VP8 in RTP) and Janus with a configuration of its own, and serves the page.
+Nothing can be reached from other machines but the ports of Janus for media. Ctrl-C ends everything.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).parent
-# A frame is sent again after so many seconds without another, so that a viewer who joins sees a screen that stands still.
+# Seconds without a frame after which the latest is sent again, so that a viewer who joins sees a screen that is still.
 REPEAT = 0.5
 # Seconds until Janus listens, and until a program that was asked to end has ended.
 PATIENCE = 30
@@ -51,11 +51,10 @@ class Programs:
         with open(self.log(name), "wb") as log:
             try:
                 # In sessions of their own: Ctrl-C comes to this program alone, which ends them in order.
-                self.running[name] = subprocess.Popen(
-                    command, **{"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, **streams}, start_new_session=True
-                )
+                streams = {"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, **streams}
+                self.running[name] = subprocess.Popen(command, **streams, start_new_session=True)
             except FileNotFoundError:
-                remedy = "name the program with --framesocket" if name == "framesocket" else "run 'scripts/setup gateway'"
+                remedy = "name it with --framesocket" if name == "framesocket" else "run 'scripts/setup gateway'"
                 fail(f"{command[0]} is not installed; {remedy}")
         return self.running[name]
 
@@ -167,7 +166,7 @@ def parse():
     parser.add_argument("--http", type=int, default=8080, metavar="PORT", help="of the page (8080); 0 takes a free one")
     parser.add_argument("--size", type=size, default="1280x720", metavar="WxH", help="of the video (1280x720)")
     parser.add_argument("--bitrate", default="2M", help="of the video, as ffmpeg takes it (2M)")
-    parser.add_argument("--interface", metavar="NAME", help="or address for media, such as eth0 (every one but loopback)")
+    parser.add_argument("--interface", metavar="NAME", help="or address for media (every one but loopback)")
     parser.add_argument("--framesocket", default="framesocket", metavar="PROGRAM")
     return parser.parse_args()
 
@@ -225,13 +224,14 @@ def run(options, directory, programs):
     )
     # Time stamps are those of arrival, since Y4M has none. A key frame every two seconds is what a viewer waits for who
     # has lost one.
-    encode = "-f yuv4mpegpipe -probesize 32 -fflags nobuffer -use_wallclock_as_timestamps 1 -i pipe:0 -fps_mode passthrough"
-    vp8 = "-enc_time_base 1:90000 -c:v libvpx -threads 1 -deadline realtime -cpu-used 8 -lag-in-frames 0 -error-resilient 1"
-    keys = ["-force_key_frames", "expr:gte(t,n_forced*2)", "-g", "300", "-b:v", options.bitrate]
+    source = "-f yuv4mpegpipe -probesize 32 -fflags nobuffer -use_wallclock_as_timestamps 1 -i pipe:0"
+    vp8 = "-c:v libvpx -threads 1 -deadline realtime -cpu-used 8 -lag-in-frames 0 -error-resilient 1"
+    times = "-fps_mode passthrough -enc_time_base 1:90000 -g 300 -force_key_frames expr:gte(t,n_forced*2)"
+    video = [*vp8.split(), *times.split(), "-b:v", options.bitrate]
     rtp_url = ["-payload_type", "96", "-f", "rtp", f"rtp://127.0.0.1:{rtp}?pkt_size=1200"]
     encoder = programs.start(
         "ffmpeg",
-        ["ffmpeg", "-loglevel", "warning", *encode.split(), *vp8.split(), *keys, *rtp_url],
+        ["ffmpeg", "-loglevel", "warning", *source.split(), *video, *rtp_url],
         stdin=subprocess.PIPE,
     )
     print(f"open {origin}/", flush=True)

@@ -1,8 +1,8 @@
 """Writes raw I420 of limited range to standard output, a frame at a time: a page on which a bar moves, and above it the
 time at which the frame was begun.
 
-The time is three rows of 32 squares: 64 bits of microseconds since 1970 by the system's clock, and their CRC-32. White is
-1, and the highest bit comes first. `timecode.js` reads it in a browser.
+The time is three rows of 32 squares: 64 bits of microseconds since 1970 by the system's clock, and their CRC-32. White
+is 1, and the highest bit comes first. `timecode.js` reads it in a browser.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def squares(data, width):
 
 
 def pages(width, height):
-    """Luma of frames that follow each other: lines of text, as far as a codec is concerned, and a bar that goes over them."""
+    """Luma of the frames: what is like lines of text to a codec, and a bar that goes over it."""
     line = bytes(64 if (x * x >> 6) % 3 else 200 for x in range(width))
     page = b"".join(line[y:] + line[:y] if y % 16 < 10 else b"\xc8" * width for y in range(height))
     for step in range(32):

@@ -1,4 +1,5 @@
-// Reads the time that source.py has drawn from every frame which the page shows, and keeps how old it was. Evaluates to true.
+// Reads the time that source.py has drawn, from every frame which the page shows, and keeps how old that was. Evaluates
+// to true.
 (() => {
   const COLUMNS = 32;
   const ROWS = 3;
@@ -21,7 +22,9 @@
   const read = () => {
     const { data } = context.getImageData(0, 0, COLUMNS, ROWS);
     const bytes = new Uint8Array(COLUMNS * ROWS / 8);
-    for (let index = 0; index < COLUMNS * ROWS; index++) bytes[index >> 3] |= (data[4 * index] > 128) << (7 - (index & 7));
+    for (let index = 0; index < COLUMNS * ROWS; index++) {
+      bytes[index >> 3] |= (data[4 * index] > 128) << (7 - (index & 7));
+    }
     const view = new DataView(bytes.buffer);
     if (view.getUint32(8) === crc32(bytes.subarray(0, 8))) return Number(view.getBigUint64(0)) / 1000;
   };

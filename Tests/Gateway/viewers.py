@@ -16,6 +16,8 @@ COLUMNS = 4
 # Seconds before the browser's deadline in which it is asked why something has not happened.
 GRACE = 5
 
+# Before the first frame Chromium takes the video to be 2x2.
+PLAYS = "video.videoWidth > 2"
 STATISTICS = """connection.getStats().then((report) => {
   for (const entry of report.values()) {
     if (entry.type === "inbound-rtp" && entry.kind === "video") {
@@ -42,7 +44,8 @@ class Viewers:
         self.browser.wait_for("document.readyState === 'complete'")
         rows = -(-count // COLUMNS)
         style = f"width: {width // COLUMNS - 8}px; height: {height // rows - 8}px; border: 0"
-        self.browser.evaluate(f"document.body.innerHTML = '<iframe src=\"/\" style=\"{style}\"></iframe>'.repeat({count})")
+        copy = f'<iframe src="/" style="{style}"></iframe>'
+        self.browser.evaluate(f"document.body.innerHTML = '{copy}'.repeat({count})")
         self.wait_for("document.readyState === 'complete' && typeof connection === 'object'")
 
     def __enter__(self):
@@ -80,7 +83,7 @@ class Viewers:
         return self.each(STATISTICS)
 
     def count(self, frames):
-        """Waits until every copy has decoded and read so many more frames; returns the statistics before and after it."""
+        """Waits until every copy has decoded and read so many more frames; returns the statistics before and after."""
         before = self.each(f"{STATISTICS}.then((now) => (globalThis.before = now))")
         self.each("Object.assign(seen, { ages: [], unreadable: 0, repeated: 0 })")
         more = f"{STATISTICS}.then((now) => now.framesDecoded >= before.framesDecoded + {frames})"

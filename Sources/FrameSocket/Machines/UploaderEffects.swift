@@ -17,11 +17,16 @@ extension UploaderMachine {
         /// Who has waited long enough.
         package internal(set) var finished: [UInt64] = []
 
+        /// The connection whose receiver is to be told that what it prefers cannot be followed.
+        package internal(set) var refusesPreferencesOf: Int?
+
         /// What is to be released.
         package internal(set) var discarded = Discards()
 
         /// Whether there is nothing to do but to release what was discarded.
-        package var isEmpty: Bool { !startsTurn && message == nil && !setsTimer && finished.isEmpty }
+        package var isEmpty: Bool {
+            !startsTurn && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
+        }
     }
 
     /// Contents to release: their owner may run code of its own then.

@@ -51,7 +51,8 @@ extension SampleUploader {
         /// that does not fit beside the one under way is dropped with ``DropCause/overMemoryBudget``, and one that would
         /// not fit even alone is never sent. A process needs about 10 MB besides.
         ///
-        /// A size or quality that a receiver prefers applies only if there is memory for it.
+        /// A size or quality that a receiver prefers applies only if there is memory for it; if not, the receiver is told by a
+        /// status that counts a refused preference.
         public let maximumMemory: Int?
 
         /// A configuration with the defaults, but for what is given.

@@ -193,6 +193,13 @@ extension SenderMachine {
         return status
     }
 
+    /// Who makes the frames cannot follow what the receiver of a connection prefers, which is told so.
+    package mutating func preferencesRefused(byUserOf connection: Int, at now: UInt64) {
+        guard case .open(var session) = state, terms.connection == connection, session.hello != nil else { return }
+        refusePreference(in: &session)
+        state = .open(session)
+    }
+
     /// Tells the receiver that what it prefers cannot be: nothing changes.
     private mutating func refusePreference(in session: inout Session) {
         session.refusedPreferences &+= 1

@@ -63,6 +63,11 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         report { $0.close(reason, at: $1) }
     }
 
+    /// Who makes the frames cannot follow what the receiver of a connection prefers.
+    func refusePreferences(of connection: Int) {
+        report { $0.preferencesRefused(byUserOf: connection, at: $1) }
+    }
+
     /// A caller's own write has left something over, or failed.
     func laneChanged() {
         // As it is now: the news may be of a socket that has been replaced since.

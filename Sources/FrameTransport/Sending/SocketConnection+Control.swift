@@ -63,6 +63,11 @@ extension SocketConnection {
         driver.terms.observe(observer)
     }
 
+    /// Tells the receiver of a connection, by the number in its terms, that what it prefers cannot be followed.
+    package func refusePreferences(of connection: Int) {
+        thread.execute { [driver] in driver.refusePreferences(of: connection) }
+    }
+
     /// Leaves to the connection's thread what a send has left over.
     func followUp(_ progress: SendLane.Progress) {
         if progress != .sent { thread.execute { [driver] in driver.laneChanged() } }

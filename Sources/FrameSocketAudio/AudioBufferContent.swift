@@ -7,7 +7,7 @@ struct AudioBufferContent: ~Copyable {
     /// What the source sends, and its frames.
     private var source: Source?
 
-    /// The conversion to what the last pull asked for; nil before it, and where none is wanted.
+    /// The conversion to what the last pull asked for; nil before it, and if none is wanted.
     private var resampler: AudioResampler?
 
     /// Whether nothing is given out until enough waits.
@@ -106,7 +106,7 @@ struct AudioBufferContent: ~Copyable {
         )
     }
 
-    /// Begins another conversion where the one that goes on is not to `target`.
+    /// Begins another conversion if the one that goes on is not to `target`.
     private mutating func prepare(for target: AudioFormat) throws(AudioError) {
         guard let format else { return }
         if let agreed = resampler?.target, agreed == target { return }

@@ -104,7 +104,7 @@ public struct AudioMixer: Sendable {
     /// Sees to it that one more source cannot overflow the sums.
     ///
     /// It takes thousands of sources at full scale to come there. Sums beyond a billion are then brought back to that,
-    /// which changes the result only where as many more sources cancel them.
+    /// which changes the result only if as many more sources cancel them.
     private mutating func makeRoom(for peak: Int64) {
         let limit = Int32.max / 2
         if reach + peak > Int64(Int32.max) {

@@ -4,7 +4,7 @@ public import FrameSocket
 public struct AudioPull: Sendable, Hashable {
     /// The format of ``samples``.
     ///
-    /// Differs from what was asked for only where the buffer does not convert.
+    /// Differs from what was asked for only if the buffer does not convert.
     public let format: AudioFormat
 
     /// What the source sends; nil before anything came.
@@ -15,7 +15,7 @@ public struct AudioPull: Sendable, Hashable {
 
     /// When the first frame was captured or is to be heard, in nanoseconds on the sender's clock.
     ///
-    /// Nil where the source did not say, or where all is silence.
+    /// Nil if the source did not say, or if all is silence.
     public let presentationTime: UInt64?
 
     /// How many frames at the end are silence, because no audio was there.

@@ -39,10 +39,10 @@ public struct AudioResampler: ~Copyable, Sendable {
 
     /// How many frames of the target are kept back, give or take one, until those that follow are known.
     ///
-    /// 0 where the rates agree.
+    /// 0 if the rates agree.
     public let latency: Int
 
-    /// Nil where the rates agree.
+    /// Nil if the rates agree.
     private var filter: SpeexResampler?
 
     /// How far the frames given out are ahead of those taken in, in units of 1 / (source rate x target rate) seconds.
@@ -54,7 +54,7 @@ public struct AudioResampler: ~Copyable, Sendable {
     ///
     /// Default quality: `standard`.
     ///
-    /// - Throws: `AudioError` with `resamplerUnavailable` where there is no memory for the filter.
+    /// - Throws: `AudioError` with `resamplerUnavailable` if there is no memory for the filter.
     public init(
         from source: AudioFormat,
         to target: AudioFormat,
@@ -120,7 +120,7 @@ public struct AudioResampler: ~Copyable, Sendable {
 
     /// Converts a block; the result is shorter by what the filter keeps back, and has the time of its own first frame.
     ///
-    /// - Throws: `AudioError` with `formatMismatch` where the block is not of the ``source`` format.
+    /// - Throws: `AudioError` with `formatMismatch` if the block is not of the ``source`` format.
     public mutating func convert(_ block: AudioBlock) throws(AudioError) -> AudioBlock {
         guard block.format == source else {
             throw AudioError(.formatMismatch, "A block of \(block.format) came to a converter of \(source).")

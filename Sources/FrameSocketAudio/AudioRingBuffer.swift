@@ -4,7 +4,7 @@ internal import Locking
 /// Keeps the audio of one source until it is pulled, in the rate and channels that the consumer wants.
 ///
 /// Whoever receives pushes blocks, and whoever plays or encodes pulls frames; both at any time, from any thread. A pull
-/// never waits for audio: what is not there is silence at the end of what is, and counted. The memory is bounded: where
+/// never waits for audio: what is not there is silence at the end of what is, and counted. The memory is bounded: if
 /// there is no room for what comes, the oldest frames give way, and are counted.
 ///
 /// A push or a pull holds a lock while it copies or converts, a few microseconds for each millisecond of audio at most.
@@ -71,7 +71,7 @@ public final class AudioRingBuffer: Sendable {
     ///
     /// Where the buffer does not convert, `frames` frames of the source's own rate and channels are taken out.
     ///
-    /// - Throws: `AudioError` with `unsupportedFormat`; with `invalidFrameCount` where `frames` is below 0, or is more
+    /// - Throws: `AudioError` with `unsupportedFormat`; with `invalidFrameCount` if `frames` is below 0, or is more
     ///   than the buffer's capacity; with `resamplerUnavailable`. Missing audio is not an error.
     public func pull(frames: Int, rate: Int, channels: Int) throws(AudioError) -> AudioPull {
         try pull(frames: frames, as: AudioFormat(sampleRate: rate, channels: channels))
@@ -79,7 +79,7 @@ public final class AudioRingBuffer: Sendable {
 
     /// Takes out `frames` frames of a format.
     ///
-    /// - Throws: `AudioError` with `invalidFrameCount` where `frames` is below 0, or is more than the buffer's
+    /// - Throws: `AudioError` with `invalidFrameCount` if `frames` is below 0, or is more than the buffer's
     ///   capacity; with `resamplerUnavailable`. Missing audio is not an error.
     public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> AudioPull {
         let maximum = configuration.frames(of: format)

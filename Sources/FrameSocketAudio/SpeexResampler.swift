@@ -59,7 +59,7 @@ internal import FrameSocket
     ) -> (read: Int, written: Int) {
         var read = UInt32(min(frames, Self.maximumFrames))
         var written = UInt32(min(room, Self.maximumFrames))
-        // Fails only where source and target overlap, or where there was no memory for the filter: not after `init`.
+        // Fails only if source and target overlap, or if there was no memory for the filter: not after `init`.
         unsafe speex_resampler_process_interleaved_int(state, source, &read, target, &written)
         return (Int(read), Int(written))
     }

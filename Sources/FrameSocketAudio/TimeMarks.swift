@@ -2,7 +2,7 @@ internal import FrameSocket
 
 /// Which frame of a stream has which presentation time.
 ///
-/// Each block that came leaves a mark. There are at most ``capacity`` of them: where blocks are so small that more
+/// Each block that came leaves a mark. There are at most ``capacity`` of them: if blocks are so small that more
 /// would be needed, the times of later blocks are reckoned from earlier ones.
 struct TimeMarks {
     static let capacity = 128
@@ -33,7 +33,7 @@ struct TimeMarks {
         marks.removeFirst(needed)
     }
 
-    /// The time of the frame at `position`; nil where its block had none.
+    /// The time of the frame at `position`; nil if its block had none.
     func time(at position: Int) -> UInt64? {
         guard let mark = marks.last(where: { $0.position <= position }), let time = mark.time else { return nil }
         let (sum, overflow) = time.addingReportingOverflow(format.nanoseconds(inFrames: position - mark.position))

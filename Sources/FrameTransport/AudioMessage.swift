@@ -1,6 +1,6 @@
 public import FrameWire
 
-/// A piece of sound as it crosses the socket: 16-bit samples, and what the message's head says of them.
+/// A piece of sound as it crosses the socket: 16-bit samples, and what the message's header says of them.
 public struct AudioMessage: Sendable {
     /// Which sound it is: the app's or the microphone's.
     public var kind: AudioKind
@@ -11,10 +11,10 @@ public struct AudioMessage: Sendable {
     /// The samples at one time, 1 to 8.
     public var channels: Int
 
-    /// When the first sample is to be heard, in nanoseconds of the clock that the frames use; nil where it is not known.
+    /// When the first sample is to be heard, in nanoseconds of the clock that the frames use; nil if it is not known.
     public var timestamp: UInt64?
 
-    /// The number of the message among those of its kind; nil where the sender does not count.
+    /// The number of the message among those of its kind; nil if the sender does not count.
     public var sequence: UInt64?
 
     /// The samples: signed, little-endian, the channels interleaved.

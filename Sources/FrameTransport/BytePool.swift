@@ -6,7 +6,7 @@ internal import Locking
 /// limit is not kept. Idle chunks are bounded by their bytes, and the last one used is the first one
 /// used again, so that many quiet connections share what one busy connection needs.
 public final class BytePool: Sendable {
-    /// The pool that is used where none is named.
+    /// The pool that is used if none is named.
     ///
     /// It keeps at most 64 MiB of idle memory.
     public static let shared = BytePool(maximumIdleBytes: 64 << 20)
@@ -41,7 +41,7 @@ public final class BytePool: Sendable {
     /// How many times memory was asked of the system.
     package var allocations: Int { state.withLock { $0.allocations } }
 
-    /// Takes memory for at least `capacity` bytes; an empty chunk where the system has none.
+    /// Takes memory for at least `capacity` bytes; an empty chunk if the system has none.
     func take(_ capacity: Int) -> Chunk {
         guard let size = Self.chunkSize(for: capacity) else { return unsafe Chunk(memory: Self.nothing) }
         let idle = state.withLock { state -> Chunk? in
@@ -70,7 +70,7 @@ public final class BytePool: Sendable {
 
     private static var nothing: MemoryRun { unsafe MemoryRun(start: nil, count: 0) }
 
-    /// The size of a chunk for so many bytes; nil where no system could give it.
+    /// The size of a chunk for so many bytes; nil if no system could give it.
     private static func chunkSize(for capacity: Int) -> Int? {
         guard capacity <= 1 << 40 else { return nil }
         var size = smallest

@@ -4,7 +4,7 @@ public import FrameWire
 ///
 /// An orderly stop, by whichever side, is not an error.
 public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
-    /// The peer closed at the boundary of a message, for the reason that it gave; `stoppedByUser` where it gave none.
+    /// The peer closed at the boundary of a message, for the reason that it gave; `stoppedByUser` if it gave none.
     case closedByPeer(FinishReason)
 
     /// This side closed, for the reason given.
@@ -13,7 +13,7 @@ public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
     /// The connection failed, or the peer sent what it may not.
     case failed(TransportError)
 
-    /// The failure, or nil where the end was orderly.
+    /// The failure, or nil if the end was orderly.
     public var error: TransportError? {
         if case .failed(let error) = self { error } else { nil }
     }

@@ -28,10 +28,10 @@ public final class FrameBytes: @unchecked Sendable {
     /// Where the system has not so much memory there is no room at all to write to.
     ///
     /// - Parameters:
-    ///   - capacity: the most bytes that `initialize` may append.
-    ///   - pool: where the memory comes from and goes back to.
-    ///   - initialize: appends the bytes.
-    /// - Throws: what `initialize` throws.
+    ///   - capacity: The most bytes that `initialize` may append.
+    ///   - pool: Where the memory comes from and goes back to.
+    ///   - initialize: Appends the bytes.
+    /// - Throws: What `initialize` throws.
     public convenience init<Failure: Error>(
         capacity: Int,
         pool: BytePool = .shared,
@@ -49,7 +49,7 @@ public final class FrameBytes: @unchecked Sendable {
         count = unsafe output.finalize(for: memory)
     }
 
-    /// Makes a body by copying `bytes`; an empty one where the system has no memory for them.
+    /// Makes a body by copying `bytes`; an empty one if the system has no memory for them.
     public convenience init(copying bytes: Span<UInt8>, pool: BytePool = .shared) {
         self.init(capacity: bytes.count, pool: pool)
         guard capacity >= bytes.count else { return }
@@ -92,7 +92,7 @@ extension FrameBytes {
         count += bytes.count
     }
 
-    /// Makes room for `capacity` bytes in all, keeping what has been filled; none where the system has no memory.
+    /// Makes room for `capacity` bytes in all, keeping what has been filled; none if the system has no memory.
     func grow(to capacity: Int) {
         guard capacity > self.capacity else { return }
         let larger = pool.take(capacity)

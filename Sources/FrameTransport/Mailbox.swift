@@ -37,10 +37,10 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// Makes an empty mailbox.
     ///
     /// - Parameters:
-    ///   - capacity: how much it holds.
-    ///   - overflow: what becomes of one more element.
-    ///   - onTake: called with each element that a consumer takes, and whether it was the last one of a mailbox that has ended.
-    ///   - onRoom: called when there is room again for a producer that was told there was none.
+    ///   - capacity: How much it holds.
+    ///   - overflow: What becomes of one more element.
+    ///   - onTake: Called with each element that a consumer takes, and whether it was the last one of a mailbox that has ended.
+    ///   - onRoom: Called when there is room again for a producer that was told there was none.
     init(
         capacity: Machine.Capacity,
         overflow: Machine.Overflow,
@@ -132,7 +132,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         state.withLock { $0.machine.take() }.map { consumed($0) }
     }
 
-    /// Waits for the next element; nil at the end, or where the task is cancelled.
+    /// Waits for the next element; nil at the end, or if the task is cancelled.
     func next(isolation: isolated (any Actor)? = #isolation) async throws(TransportError) -> Element? {
         if Task.isCancelled { return nil }
         let (first, waiter) = state.withLock { state in

@@ -10,7 +10,7 @@ internal import Locking
 /// A frame counts until the consumer has taken it. Frames whose sender has gone are kept in the room that large bodies
 /// leave: when that is needed they give way, oldest first.
 public final class MemoryBudget: Sendable {
-    /// The budget that is used where none is named: 512 MiB.
+    /// The budget that is used if none is named: 512 MiB.
     public static let shared = MemoryBudget(bytes: 512 << 20)
 
     /// A part of the budget, given back when its last holder lets go.
@@ -79,9 +79,9 @@ public final class MemoryBudget: Sendable {
     /// Asks for a part of the budget.
     ///
     /// - Parameters:
-    ///   - bytes: how much, at most ``largestGrant``.
-    ///   - onGrant: called later, from any thread, if others are first or there is not so much yet.
-    /// - Returns: the part, or the number under which the request waits.
+    ///   - bytes: How much, at most ``largestGrant``.
+    ///   - onGrant: Called later, from any thread, if others are first or there is not so much yet.
+    /// - Returns: The part, or the number under which the request waits.
     func ask(_ bytes: Int, onGrant: @escaping @Sendable (Grant) -> Void) -> Answer {
         var answer = BudgetMachine.Answer.granted
         change { state in
@@ -107,9 +107,9 @@ public final class MemoryBudget: Sendable {
     /// Keeps the unread frames of a sender that has gone.
     ///
     /// - Parameters:
-    ///   - bytes: what they take.
-    ///   - onEviction: called once, from any thread, if they have to give way later.
-    /// - Returns: the number under which to ``forget(_:)`` them; nil if there is no room for them.
+    ///   - bytes: What they take.
+    ///   - onEviction: Called once, from any thread, if they have to give way later.
+    /// - Returns: The number under which to ``forget(_:)`` them; nil if there is no room for them.
     func depart(_ bytes: Int, onEviction: @escaping @Sendable () -> Void) -> UInt64? {
         var kept: UInt64?
         change { state in

@@ -9,7 +9,7 @@ public struct PeerPolicy: Sendable, Hashable {
     /// The effective user of this process, and root.
     public static let sameUserOrRoot = PeerPolicy(userIDs: nil)
 
-    /// These users and no others; root only where it is among them.
+    /// These users and no others; root only if it is among them.
     ///
     /// A server's socket has mode 0600 all the same: its file's mode decides who comes as far as being asked for.
     public static func users(_ userIDs: Set<UInt32>) -> PeerPolicy {
@@ -18,7 +18,7 @@ public struct PeerPolicy: Sendable, Hashable {
 
     /// Who is at the other end of a socket, which is at `path`.
     ///
-    /// - Throws: `peerRefused`, where it is somebody else or nobody can say.
+    /// - Throws: `peerRefused` if it is somebody else or nobody can say.
     func admit(_ socket: Int32, at path: String) throws(TransportError) -> PeerCredentials {
         let peer: PeerCredentials
         do {

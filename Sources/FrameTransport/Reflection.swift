@@ -1,4 +1,4 @@
-// What these classes hold includes storage that cannot be copied, and the runtime traps where `dump`, or a test that failed,
+// What these classes hold includes storage that cannot be copied, and the runtime traps if `dump`, or a test that failed,
 // walks into such storage. So they reflect as what their users see of them.
 
 extension SocketConnection: CustomReflectable {

@@ -7,17 +7,17 @@ public struct TransportLimits: Sendable, Hashable {
     /// What a message may look like.
     public var wire = WireLimits()
 
-    /// How long the other side may take to show its token, where tokens are used.
+    /// How long the other side may take to show its token, if tokens are used.
     ///
     /// Default: 5 s.
     public var handshake: Duration = .seconds(5)
 
     /// How long after a connection opens its first message must begin.
     ///
-    /// Default: 10 s; nil for ever.
+    /// Default: 10 s; nil forever.
     public var firstFrame: Duration? = .seconds(10)
 
-    /// How long a head may take from its first byte.
+    /// How long a header may take from its first byte.
     ///
     /// Default: 5 s.
     public var head: Duration = .seconds(5)
@@ -34,7 +34,7 @@ public struct TransportLimits: Sendable, Hashable {
 
     /// How long a sender may be silent between two messages, unless this receiver has asked for a pause or wants nothing.
     ///
-    /// Default: nil, for ever: a screen may stand still.
+    /// Default: nil, forever: a screen may stand still.
     public var idle: Duration?
 
     /// How many senders may be connected at once; one more is closed at once.
@@ -42,7 +42,7 @@ public struct TransportLimits: Sendable, Hashable {
     /// Default: 64.
     public var connections = 64
 
-    /// How many connections may be open at once whose senders have yet to show their token, where tokens are used; for one
+    /// How many connections may be open at once whose senders have yet to show their token, if tokens are used; for one
     /// more, and for one that finds no place, the oldest of them is closed.
     ///
     /// Default: 16; at least 1, and no more than ``connections``.
@@ -58,7 +58,7 @@ public struct TransportLimits: Sendable, Hashable {
     /// Default: 128.
     public var backlog = 128
 
-    /// How long accepting pauses where the system is short of descriptors or memory.
+    /// How long accepting pauses if the system is short of descriptors or memory.
     ///
     /// Default: 100 ms. It doubles with each attempt that fails, up to ``longestAcceptPause``.
     public var firstAcceptPause: Duration = .milliseconds(100)

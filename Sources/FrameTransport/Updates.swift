@@ -14,13 +14,13 @@ public struct Updates<Element: Sendable>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let updates: Updates
 
-        /// The next update; nil at the end, or where the caller's task is cancelled.
+        /// The next update; nil at the end, or if the caller's task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             // These mailboxes end without an error.
             try? await updates.mailbox.next(isolation: actor)
         }
 
-        /// The next update; nil at the end, or where the caller's task is cancelled.
+        /// The next update; nil at the end, or if the caller's task is cancelled.
         public mutating func next() async -> Element? {
             await next(isolation: nil)
         }

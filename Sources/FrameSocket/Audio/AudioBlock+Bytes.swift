@@ -4,7 +4,7 @@ extension AudioBlock {
 
     /// A block of interleaved samples of two bytes each, the low one first.
     ///
-    /// - Throws: ``AudioError`` with `incompleteFrame` where the bytes are not a whole number of frames.
+    /// - Throws: ``AudioError`` with `incompleteFrame` if the bytes are not a whole number of frames.
     public init(
         format: AudioFormat,
         presentationTime: UInt64? = nil,
@@ -30,7 +30,7 @@ extension AudioBlock {
 
     /// Appends the samples to `output`, two bytes each, the low one first.
     ///
-    /// - Throws: ``AudioError`` with `outputTooSmall` where there is no room for all ``byteCount`` bytes; nothing is
+    /// - Throws: ``AudioError`` with `outputTooSmall` if there is no room for all ``byteCount`` bytes; nothing is
     ///   written then.
     public func write(littleEndianTo output: inout OutputSpan<UInt8>) throws(AudioError) {
         guard output.freeCapacity >= byteCount else {

@@ -3,7 +3,7 @@ public struct AudioBlock: Sendable, Hashable {
     /// The sample rate and the number of channels.
     public let format: AudioFormat
 
-    /// When the first frame was captured or is to be heard, in nanoseconds on the sender's clock; nil where unknown.
+    /// When the first frame was captured or is to be heard, in nanoseconds on the sender's clock; nil if unknown.
     public let presentationTime: UInt64?
 
     /// The samples, interleaved: always a whole number of frames.
@@ -11,7 +11,7 @@ public struct AudioBlock: Sendable, Hashable {
 
     /// A block of interleaved samples.
     ///
-    /// - Throws: ``AudioError`` with `incompleteFrame` where the samples are not a whole number of frames. No samples
+    /// - Throws: ``AudioError`` with `incompleteFrame` if the samples are not a whole number of frames. No samples
     ///   at all are a block of no frames, and no error.
     public init(format: AudioFormat, presentationTime: UInt64? = nil, samples: [Int16]) throws(AudioError) {
         guard samples.count.isMultiple(of: format.channels) else {

@@ -16,7 +16,7 @@ public struct AudioFormat: Sendable, Hashable {
 
     /// A format of ``sampleRates`` and ``channelCounts``.
     ///
-    /// - Throws: ``AudioError`` with `unsupportedFormat` where one of them is outside its range.
+    /// - Throws: ``AudioError`` with `unsupportedFormat` if one of them is outside its range.
     public init(sampleRate: Int, channels: Int) throws(AudioError) {
         guard Self.sampleRates.contains(sampleRate) else {
             throw AudioError(
@@ -33,7 +33,7 @@ public struct AudioFormat: Sendable, Hashable {
 
     /// How long so many frames take, in nanoseconds, rounded down.
     ///
-    /// 0 for a negative count; `UInt64.max` where it would be more (after 584 years).
+    /// 0 for a negative count; `UInt64.max` if it would be more (after 584 years).
     public func nanoseconds(inFrames frames: Int) -> UInt64 {
         guard frames > 0 else { return 0 }
         let (seconds, rest) = UInt64(frames).quotientAndRemainder(dividingBy: UInt64(sampleRate))

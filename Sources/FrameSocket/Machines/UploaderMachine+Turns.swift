@@ -31,7 +31,7 @@ extension UploaderMachine {
     ///
     /// Called where frames are encoded, so that a newer frame can take the place of an older one until then.
     ///
-    /// - Returns: what is to be encoded, to be reported with ``encoded(_:at:)``; nil if nothing is.
+    /// - Returns: What is to be encoded, to be reported with ``encoded(_:at:)``; nil if nothing is.
     package mutating func beginTurn(at now: UInt64) -> EncodingJob? {
         guard case .starting = activity else { return nil }
         activity = .idle

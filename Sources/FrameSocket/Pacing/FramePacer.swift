@@ -3,7 +3,7 @@
 ///     var pacer = FramePacer(.framesPerSecond(15))
 ///     if pacer.decide(at: timestamp) == .take { … }
 ///
-/// A pure state machine without a clock. Times are nanoseconds and may jitter by half the distance of two frames; where
+/// A pure state machine without a clock. Times are nanoseconds and may jitter by half the distance of two frames; if
 /// they jump back, or a second or more ahead, it begins again with that frame.
 public struct FramePacer: Sendable {
     /// What is to become of a frame.
@@ -20,7 +20,7 @@ public struct FramePacer: Sendable {
     }
 
     private var schedule = RateSchedule(framesPerSecond: 0)
-    /// When unchanged frames are due, where they have a rate of their own.
+    /// When unchanged frames are due, if they have a rate of their own.
     private var stillSchedule = RateSchedule(framesPerSecond: 0)
     /// Frames since the last one that was taken, for taking every n-th.
     private var passedOver = 0
@@ -48,10 +48,10 @@ public struct FramePacer: Sendable {
     /// Decides on the next frame.
     ///
     /// - Parameters:
-    ///   - timestamp: its presentation time in nanoseconds.
-    ///   - isChanged: whether it differs from the last frame that was taken. Evaluated once or not at all: never where
-    ///     the rate alone drops the frame, always where the frame is taken and ``Pacing/comparesPictures``.
-    /// - Returns: whether the frame is taken or, where not, why.
+    ///   - timestamp: Its presentation time in nanoseconds.
+    ///   - isChanged: Whether it differs from the last frame that was taken. Evaluated once or not at all: never if
+    ///     the rate alone drops the frame, always if the frame is taken and ``Pacing/comparesPictures``.
+    /// - Returns: Whether the frame is taken or, if not, why.
     public mutating func decide(at timestamp: UInt64, isChanged: @autoclosure () -> Bool = true) -> Decision {
         observe(timestamp)
         if takesNext {
@@ -78,7 +78,7 @@ public struct FramePacer: Sendable {
         }
     }
 
-    /// Why an unchanged frame that is due for a changed one is dropped; nil where it is not.
+    /// Why an unchanged frame that is due for a changed one is dropped; nil if it is not.
     private func causeToDropUnchanged(at timestamp: UInt64) -> DropCause? {
         if pacing.skipsUnchanged {
             return isKeepAliveDue(at: timestamp) ? nil : .unchanged
@@ -115,11 +115,11 @@ public struct FramePacer: Sendable {
     /// nearer to that time, and is waited for. For every n-th frame it is after n intervals of the source.
     ///
     /// - Parameters:
-    ///   - timestamp: its presentation time, of which only the distance to the others counts.
-    ///   - offeredAt: when it was offered, by the monotonic clock.
-    ///   - rhythm: how far apart frames are offered.
-    ///   - isUnchanged: whether it is known to equal the last frame that was taken.
-    /// - Returns: the time, by the monotonic clock.
+    ///   - timestamp: Its presentation time, of which only the distance to the others counts.
+    ///   - offeredAt: When it was offered, by the monotonic clock.
+    ///   - rhythm: How far apart frames are offered.
+    ///   - isUnchanged: Whether it is known to equal the last frame that was taken.
+    /// - Returns: The time, by the monotonic clock.
     func deadline(
         for timestamp: UInt64,
         offeredAt: UInt64,

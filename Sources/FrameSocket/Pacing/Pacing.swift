@@ -65,8 +65,8 @@ public struct Pacing: Sendable, Hashable {
 
     /// The same, without frames that equal the one sent before.
     ///
-    /// - Parameter keepAlive: after how long an unchanged frame is sent nevertheless; nil for never.
-    /// - Returns: a pacing at the same rate.
+    /// - Parameter keepAlive: After how long an unchanged frame is sent nevertheless; nil for never.
+    /// - Returns: A pacing at the same rate.
     public func skippingUnchanged(keepAlive: Duration? = .seconds(1)) -> Pacing {
         Pacing(rate, skipsUnchanged: true, keepAlive: keepAlive)
     }

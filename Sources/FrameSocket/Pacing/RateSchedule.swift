@@ -1,6 +1,6 @@
 /// The times at which frames are due at a fixed rate: a grid that begins with a frame, and does not drift.
 struct RateSchedule: Sendable {
-    /// Nanoseconds between two frames; 0 where there is no limit.
+    /// Nanoseconds between two frames; 0 if there is no limit.
     let interval: Double
 
     /// Where the grid begins; nil before the first frame.

@@ -4,9 +4,9 @@ extension PixelBuffer {
     /// Repeats the last column and the last row of a part at the top left to the right and downwards.
     ///
     /// - Parameters:
-    ///   - partWidth: the width of the part in pixels, from 1 to the buffer's.
-    ///   - partHeight: the height of the part in pixels, from 1 to the buffer's.
-    /// - Throws: `allocationFailed` where shared memory had to be copied and there was none.
+    ///   - partWidth: The width of the part in pixels, from 1 to the buffer's.
+    ///   - partHeight: The height of the part in pixels, from 1 to the buffer's.
+    /// - Throws: `allocationFailed` if shared memory had to be copied and there was none.
     mutating func extendEdges(ofWidth partWidth: Int, height partHeight: Int) throws(TurboJPEGError) {
         let part = try cropped(toWidth: partWidth, height: partHeight)
         let shapes = (0..<planeCount).map { part.plane($0) }

@@ -2,16 +2,16 @@ public import FrameWire
 public import TurboJPEG
 
 extension PixelBuffer {
-    /// The picture as a person is to see it, given how it lies in this buffer.
+    /// The image as a person is to see it, given how it lies in this buffer.
     ///
-    /// It is flipped where the orientation is mirrored, then turned clockwise by `FrameOrientation.rotation` degrees;
+    /// It is flipped if the orientation is mirrored, then turned clockwise by `FrameOrientation.rotation` degrees;
     /// a quarter turn exchanges width and height. Planar formats are turned plane by plane, without a detour through
-    /// RGB. An upright picture is returned as it is, without a copy.
+    /// RGB. An upright image is returned as it is, without a copy.
     ///
     /// - Parameters:
-    ///   - orientation: how the picture lies.
-    ///   - pool: where the memory of the result comes from.
-    /// - Returns: the upright picture, in the same format.
+    ///   - orientation: How the image lies.
+    ///   - pool: Where the memory of the result comes from.
+    /// - Returns: The upright image, in the same format.
     /// - Throws: `allocationFailed`.
     public func upright(
         from orientation: FrameOrientation,
@@ -74,7 +74,7 @@ private struct SourceWalk {
     let perColumn: Int
 
     init(_ source: PixelPlane, _ orientation: FrameOrientation) {
-        // A step to the right in the picture before it is turned: backwards in memory where it is flipped first.
+        // A step to the right in the image before it is turned: backwards in memory if it is flipped first.
         let across = orientation.isMirrored ? -source.bytesPerSample : source.bytesPerSample
         let down = source.bytesPerRow
         let left = orientation.isMirrored ? (source.width - 1) * source.bytesPerSample : 0

@@ -2,16 +2,16 @@ internal import FrameWire
 public import TurboJPEG
 
 extension PixelBuffer {
-    /// The picture after a plan for its size.
+    /// The image after a plan for its size.
     ///
-    /// Planar formats are treated plane by plane, without a detour through RGB. A picture that stays as it is, or loses
+    /// Planar formats are treated plane by plane, without a detour through RGB. An image that stays as it is, or loses
     /// only columns at the right and rows at the bottom, is not copied.
     ///
     /// - Parameters:
-    ///   - plan: what to do.
-    ///   - pool: where the memory of the result comes from.
-    /// - Returns: the picture, in the size of the plan's canvas and the same format.
-    /// - Throws: `sizeMismatch` where the plan is for another size, `invalidSize` or `allocationFailed`.
+    ///   - plan: What to do.
+    ///   - pool: Where the memory of the result comes from.
+    /// - Returns: The image, in the size of the plan's canvas and the same format.
+    /// - Throws: `sizeMismatch` if the plan is for another size, `invalidSize` or `allocationFailed`.
     public func applying(
         _ plan: OutputPlan,
         pool: PixelBufferPool = PixelBufferPool()
@@ -55,7 +55,7 @@ extension PixelRectangle {
     }
 }
 
-/// Fills a plane with opaque black: with the value for no colour where it is chroma.
+/// Fills a plane with opaque black: with the value for no colour if it is chroma.
 func blacken(_ plane: UnsafePlane, of format: PixelFormat, isChroma: Bool) {
     let shape = unsafe plane.shape
     for y in 0..<shape.height {

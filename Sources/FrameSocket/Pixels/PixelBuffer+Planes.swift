@@ -3,7 +3,7 @@ internal import FrameWire
 package import TurboJPEG
 
 extension PixelBuffer {
-    /// Whether a plan makes the picture so much smaller that it is converted to planes on the way.
+    /// Whether a plan makes the image so much smaller that it is converted to planes on the way.
     ///
     /// A JPEG with 4:2:0 chroma needs no more, planes take three eighths of the memory, and encoding them less time.
     package func canBecomePlanes(by plan: OutputPlan) -> Bool {
@@ -15,7 +15,7 @@ extension PixelBuffer {
         }
     }
 
-    /// The picture after a plan that ``canBecomePlanes(by:)``, in I420.
+    /// The image after a plan that ``canBecomePlanes(by:)``, in I420.
     ///
     /// It is worked on in bands of rows that are converted, then scaled.
     package func planes(by plan: OutputPlan, pool: PixelBufferPool) throws(TurboJPEGError) -> PixelBuffer {

@@ -2,17 +2,17 @@ internal import CYUV
 public import TurboJPEG
 
 extension PixelBuffer {
-    /// The picture in another size (libyuv): each new pixel is the mean of what it covers, up to half the size, and
+    /// The image in another size (libyuv): each new pixel is the mean of what it covers, up to half the size, and
     /// interpolated above.
     ///
-    /// Planar formats are scaled plane by plane, without a detour through RGB. A picture that has the size already is
+    /// Planar formats are scaled plane by plane, without a detour through RGB. An image that has the size already is
     /// returned as it is, without a copy.
     ///
     /// - Parameters:
-    ///   - width: the new width in pixels, from 1 to 65,500.
-    ///   - height: the new height in pixels, from 1 to 65,500.
-    ///   - pool: where the memory of the result comes from.
-    /// - Returns: the scaled picture, in the same format.
+    ///   - width: The new width in pixels, from 1 to 65,500.
+    ///   - height: The new height in pixels, from 1 to 65,500.
+    ///   - pool: Where the memory of the result comes from.
+    /// - Returns: The scaled image, in the same format.
     /// - Throws: `invalidSize` or `allocationFailed`.
     public func scaled(
         toWidth width: Int,
@@ -32,7 +32,7 @@ extension PixelBuffer {
     }
 }
 
-/// Scales a part of a plane to the size of another, or copies it where that is the same.
+/// Scales a part of a plane to the size of another, or copies it if that is the same.
 func scale(_ from: UnsafeArea, into to: UnsafeArea) {
     typealias Scaler = (
         UnsafePointer<UInt8>?, Int32, Int32, Int32, UnsafeMutablePointer<UInt8>?, Int32, Int32, Int32, FilterMode

@@ -1,4 +1,4 @@
-/// A part of a picture.
+/// A part of an image.
 public struct PixelRectangle: Sendable, Hashable {
     /// Pixels to the left of it.
     public var x: Int

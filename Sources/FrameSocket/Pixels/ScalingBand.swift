@@ -1,4 +1,4 @@
-/// A few rows of a picture that is made smaller, and the rows that they become: large pictures are worked on in bands, so
+/// A few rows of an image that is made smaller, and the rows that they become: large images are worked on in bands, so
 /// that what lies between two steps stays in the cache and takes no memory to speak of.
 struct ScalingBand {
     let source: Range<Int>
@@ -7,10 +7,10 @@ struct ScalingBand {
     /// Cuts two heights into bands that belong together.
     ///
     /// - Parameters:
-    ///   - sourceHeight: the rows of the picture.
-    ///   - targetHeight: the rows that it gets, no more than it has.
-    ///   - step: what the ends of all bands but the last are multiples of, in both.
-    /// - Returns: the bands, from the top.
+    ///   - sourceHeight: The rows of the image.
+    ///   - targetHeight: The rows that it gets, no more than it has.
+    ///   - step: What the ends of all bands but the last are multiples of, in both.
+    /// - Returns: The bands, from the top.
     static func all(sourceHeight: Int, targetHeight: Int, step: Int = 1) -> [ScalingBand] {
         let rows = max(1, 64 * targetHeight / sourceHeight / step) * step
         var bands: [ScalingBand] = []

@@ -1,9 +1,9 @@
 internal import FrameWire
 public import TurboJPEG
 
-/// The picture of a frame, and what is new in it.
+/// The image of a frame, and what is new in it.
 public struct DecodedFrame: Sendable {
-    /// The picture.
+    /// The image.
     public let picture: PixelBuffer
 
     /// The rows that may differ from the last image that the same decoder made for the same consumer in the same format, in
@@ -19,12 +19,12 @@ public struct DecodedFrame: Sendable {
         self.changedRows = changedRows
     }
 
-    /// A picture that was decoded as a whole.
+    /// An image that was decoded as a whole.
     init(_ picture: PixelBuffer) {
         self.init(picture: picture, changedRows: [0..<picture.height])
     }
 
-    /// The top left part of a picture that was decoded in strips.
+    /// The top left part of an image that was decoded in strips.
     init(
         _ decoded: (picture: PixelBuffer, changes: StripChanges),
         width: Int,
@@ -36,7 +36,7 @@ public struct DecodedFrame: Sendable {
         )
     }
 
-    /// The picture turned, so that a person sees it upright.
+    /// The image turned, so that a person sees it upright.
     func upright(from orientation: FrameOrientation, pool: PixelBufferPool) throws(TurboJPEGError) -> DecodedFrame {
         guard orientation.isTurning else { return self }
         let picture = try picture.upright(from: orientation, pool: pool)

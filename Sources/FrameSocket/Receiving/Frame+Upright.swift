@@ -3,7 +3,7 @@ public import FrameWire
 public import TurboJPEG
 
 extension JPEGTransform {
-    /// The transform that makes a picture of the given orientation upright, as this wire understands orientations.
+    /// The transform that makes an image of the given orientation upright, as this wire understands orientations.
     public init(uprighting orientation: FrameOrientation) {
         self =
             switch (orientation.isMirrored, orientation.rotation) {
@@ -27,11 +27,11 @@ extension Frame {
     /// and encode it.
     ///
     /// - Parameters:
-    ///   - edges: by default partial blocks that would have to move are cut off, at most 15 pixels of width and height; a
+    ///   - edges: By default partial blocks that would have to move are cut off, at most 15 pixels of width and height; a
     ///     picture without such blocks loses nothing.
-    ///   - limits: what the JPEG may be.
-    /// - Returns: the upright frame, with the time stamp and number of this one; the same bytes where it is upright.
-    /// - Throws: what `JPEGTransform` throws: `transformFailed` with `perfect` edges that cannot be, `unsupported` for
+    ///   - limits: What the JPEG may be.
+    /// - Returns: The upright frame, with the timestamp and number of this one; the same bytes if it is upright.
+    /// - Throws: What `JPEGTransform` throws: `transformFailed` with `perfect` edges that cannot be, `unsupported` for
     ///   4:1:1 on its side, and for damaged data.
     public func uprightJPEG(
         edges: JPEGTransform.Edges = .trim,

@@ -8,13 +8,13 @@ public import TurboJPEG
 ///     let decoder = FrameDecoder()
 ///     let picture = try decoder.decode(frame, as: .bgra)
 ///
-/// One decoder may be used from several tasks at once, and for the frames of several connections; its pictures share a
+/// One decoder may be used from several tasks at once, and for the frames of several connections; its images share a
 /// pool of memory. Of a JPEG that its sender cut into strips only those are decoded that have changed since the frame before:
 /// see `StripDecoder` of TurboJPEG.
 public final class FrameDecoder: Sendable {
-    /// How frames become pictures.
+    /// How frames become images.
     public struct Configuration: Sendable {
-        /// Whether pictures are flipped and turned so that a person sees them upright.
+        /// Whether images are flipped and turned so that a person sees them upright.
         ///
         /// Default: no.
         public var isUpright = false
@@ -27,7 +27,7 @@ public final class FrameDecoder: Sendable {
         ///
         /// Default: 4; those that were used last. 0 decodes each frame as a whole.
         ///
-        /// Kept are the JPEG and its picture, twice where the consumer still holds the last picture when the next frame comes.
+        /// Kept are the JPEG and its image, twice if the consumer still holds the last image when the next frame comes.
         /// What was kept of a connection that has ended goes with the next frame of another one.
         public var standingPictures = 4
 
@@ -35,7 +35,7 @@ public final class FrameDecoder: Sendable {
         public init() {}
     }
 
-    /// How many pixels the JPEG may be wider or higher than its message's head says, or less wide or high.
+    /// How many pixels the JPEG may be wider or higher than its message's header says, or less wide or high.
     ///
     /// Jitsi's senders halve an odd side, state it rounded down, and encode it rounded up.
     public static let sizeTolerance = 1
@@ -55,14 +55,14 @@ public final class FrameDecoder: Sendable {
 
     /// Decodes a frame.
     ///
-    /// The picture has the size that the message's head states. Where the JPEG is a pixel wider or higher its last
-    /// column or row is cut off, as deployed receivers do; where it is a pixel less, the last one is repeated.
+    /// The image has the size that the message's header states. Where the JPEG is a pixel wider or higher its last
+    /// column or row is cut off, as deployed receivers do; if it is a pixel less, the last one is repeated.
     ///
     /// - Parameters:
-    ///   - frame: the frame; zero bytes behind its JPEG are ignored.
-    ///   - format: the arrangement of the bytes.
-    ///   - scale: decodes to a fraction of the size, which is faster than scaling afterwards.
-    /// - Returns: the picture, in memory that goes back to the decoder's pool.
+    ///   - frame: The frame; zero bytes behind its JPEG are ignored.
+    ///   - format: The arrangement of the bytes.
+    ///   - scale: Decodes to a fraction of the size, which is faster than scaling afterwards.
+    /// - Returns: The image, in memory that goes back to the decoder's pool.
     /// - Throws: `sizeMismatch` before any pixels are decoded, or what `JPEGDecoder` throws. The connection goes on, as the
     ///   next frame may be good, until too many in a row were not: see `TransportLimits.undecodableFrames`.
     public func decode(
@@ -76,11 +76,11 @@ public final class FrameDecoder: Sendable {
     /// Decodes a frame, and tells which rows have changed since the frame before.
     ///
     /// - Parameters:
-    ///   - frame: the frame.
-    ///   - format: the arrangement of the bytes.
-    ///   - scale: decodes to a fraction of the size; all rows count as changed then, unless it is `ScalingFactor.full`.
-    /// - Returns: the picture, as ``decode(_:as:scale:)`` gives it, and the rows.
-    /// - Throws: what ``decode(_:as:scale:)`` throws.
+    ///   - frame: The frame.
+    ///   - format: The arrangement of the bytes.
+    ///   - scale: Decodes to a fraction of the size; all rows count as changed then, unless it is `ScalingFactor.full`.
+    /// - Returns: The image, as ``decode(_:as:scale:)`` gives it, and the rows.
+    /// - Throws: What ``decode(_:as:scale:)`` throws.
     public func decodeChanges(
         _ frame: Frame,
         as format: PixelFormat = .bgra,
@@ -122,11 +122,11 @@ public final class FrameDecoder: Sendable {
     /// Of a 4:2:0 JPEG the samples come as they are, without a detour through RGB.
     ///
     /// - Parameters:
-    ///   - frame: the frame.
-    ///   - format: the arrangement of the planes.
-    ///   - scale: decodes to a fraction of the size.
-    /// - Returns: the frame; upright with rotation 0 where the configuration says so.
-    /// - Throws: what ``decode(_:as:scale:)`` throws.
+    ///   - frame: The frame.
+    ///   - format: The arrangement of the planes.
+    ///   - scale: Decodes to a fraction of the size.
+    /// - Returns: The frame; upright with rotation 0 if the configuration says so.
+    /// - Throws: What ``decode(_:as:scale:)`` throws.
     public func decodeVideo(
         _ frame: Frame,
         as format: VideoFrame.Format = .i420,

@@ -14,7 +14,7 @@ public struct ReceptionStatistics: Sendable, Hashable {
     /// From the first byte of a frame to its last.
     public private(set) var transfer = TimeSummary()
 
-    /// From the presentation time to the last byte, where the sender states one and its clock is this machine's.
+    /// From the presentation time to the last byte, if the sender states one and its clock is this machine's.
     public private(set) var latency = TimeSummary()
 
     /// How unevenly frames arrive, if the sender states presentation times.
@@ -51,11 +51,11 @@ public struct ReceptionStatistics: Sendable, Hashable {
     /// Adds a frame that came in another way than over a connection of this package.
     ///
     /// - Parameters:
-    ///   - byteCount: the bytes of its body.
-    ///   - timestamp: its presentation time in nanoseconds, where it has one.
-    ///   - sequence: its number, where it has one.
-    ///   - receivedAt: when its last byte came, in nanoseconds.
-    ///   - transferTime: nanoseconds from its first byte to its last.
+    ///   - byteCount: The bytes of its body.
+    ///   - timestamp: Its presentation time in nanoseconds, if it has one.
+    ///   - sequence: Its number, if it has one.
+    ///   - receivedAt: When its last byte came, in nanoseconds.
+    ///   - transferTime: Nanoseconds from its first byte to its last.
     public mutating func add(
         byteCount: Int,
         timestamp: UInt64?,

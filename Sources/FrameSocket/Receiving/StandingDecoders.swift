@@ -56,7 +56,7 @@ struct StandingDecoders: Sendable {
 
     /// Notes that a frame was decoded, in its full size or not.
     ///
-    /// - Returns: whether its image can be compared with the last one that its consumer got.
+    /// - Returns: Whether its image can be compared with the last one that its consumer got.
     mutating func noteDecoded(_ frame: Frame, as format: PixelFormat, isFullSize: Bool) -> Bool {
         guard let index = places.firstIndex(where: { $0.isOf(frame, format) }) else { return false }
         let shape = isFullSize ? Shape(size: frame.bufferSize, orientation: frame.orientation) : nil

@@ -12,7 +12,7 @@ public struct VideoFrame: Sendable {
         /// Two planes: Y, and Cb and Cr in turns.
         case nv12
 
-        /// The same as a format of pictures.
+        /// The same as a format of images.
         public var pixelFormat: PixelFormat {
             switch self {
             case .i420: .i420
@@ -21,13 +21,13 @@ public struct VideoFrame: Sendable {
         }
     }
 
-    /// The picture that the planes are those of.
+    /// The image that the planes are those of.
     public let picture: PixelBuffer
 
-    /// How the picture lies; up where the decoder has turned it.
+    /// How the image lies; up if the decoder has turned it.
     public let orientation: FrameOrientation
 
-    /// The presentation time in nanoseconds: the sender's or, where it states none, when the frame was received.
+    /// The presentation time in nanoseconds: the sender's or, if it states none, when the frame was received.
     public let timestamp: UInt64
 
     /// The width in pixels.
@@ -38,7 +38,7 @@ public struct VideoFrame: Sendable {
 
     /// The degrees clockwise, 0, 90, 180 or 270, by which it has to be turned to be upright.
     ///
-    /// A mirrored picture has to be flipped horizontally before; see ``isMirrored``.
+    /// A mirrored image has to be flipped horizontally before; see ``isMirrored``.
     public var rotation: Int { orientation.rotation }
 
     /// Whether it has to be flipped horizontally before it is turned.

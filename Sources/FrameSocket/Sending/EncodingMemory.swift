@@ -1,11 +1,11 @@
 internal import FrameWire
 internal import TurboJPEG
 
-/// How many bytes pictures and JPEGs take.
+/// How many bytes images and JPEGs take.
 ///
 /// Memory that is reserved and never written is not counted: it costs nothing.
 enum EncodingMemory {
-    /// The bytes of a picture's planes, padding included.
+    /// The bytes of an image's planes, padding included.
     static func bytes(of picture: PixelBuffer) -> Int {
         var sum = 0
         for index in 0..<picture.planeCount {
@@ -15,7 +15,7 @@ enum EncodingMemory {
         return sum
     }
 
-    /// The bytes of a picture that is to be made, whose rows begin at multiples of 64 bytes.
+    /// The bytes of an image that is to be made, whose rows begin at multiples of 64 bytes.
     static func bytes(of size: BufferSize, _ format: PixelFormat) -> Int {
         let size = encodable(size)
         let luma = roundedUp(size.width * format.bytesPerPixel, to: 64) * size.height
@@ -25,7 +25,7 @@ enum EncodingMemory {
 
     /// What a JPEG takes at most.
     ///
-    /// The most expensive picture is one whose samples are black or white at random; what each of its samples takes was
+    /// The most expensive image is one whose samples are black or white at random; what each of its samples takes was
     /// measured, and rounded up.
     static func bytes(ofJPEG size: BufferSize, quality: Int, subsampling: ChromaSubsampling) -> Int {
         let size = encodable(size)

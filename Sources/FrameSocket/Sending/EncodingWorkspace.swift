@@ -2,9 +2,9 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// The memory that encoding uses again, for pictures of one shape.
+/// The memory that encoding uses again, for images of one shape.
 ///
-/// One picture is encoded at a time, so that one buffer of a kind is enough. A picture of another shape gets memory of its
+/// One image is encoded at a time, so that one buffer of a kind is enough. An image of another shape gets memory of its
 /// own, and that of the shape before is given up first: a phone that is turned does not hold both.
 struct EncodingWorkspace: Sendable {
     /// What decides how large the buffers are.
@@ -27,7 +27,7 @@ struct EncodingWorkspace: Sendable {
     /// what is kept costs address space alone.
     private(set) var bytes = BytePool(maximumIdleBytes: 512 << 20)
 
-    /// The workspace for a shape; a new one where it differs from the last one.
+    /// The workspace for a shape; a new one if it differs from the last one.
     mutating func prepared(for shape: Shape) -> EncodingWorkspace {
         if self.shape != shape {
             let (decoder, decodedSize) = (decoder, decodedSize)
@@ -37,7 +37,7 @@ struct EncodingWorkspace: Sendable {
         return self
     }
 
-    /// The decoder for pictures of a size; a new one where it differs from the last one.
+    /// The decoder for images of a size; a new one if it differs from the last one.
     mutating func decoder(for size: BufferSize) -> JPEGDecoder {
         if decodedSize != size {
             decoder = Self.newDecoder()

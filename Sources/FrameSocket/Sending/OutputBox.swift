@@ -1,20 +1,20 @@
 public import FrameWire
 
-/// A size that pictures are to have, whatever their own, and how they come to it.
+/// A size that images are to have, whatever their own, and how they come to it.
 public struct OutputBox: Sendable, Hashable {
-    /// How a picture of another shape fills the box.
+    /// How an image of another shape fills the box.
     public enum Filling: Sendable, Hashable, CaseIterable {
-        /// The picture fits in, and what is sent is as large as the picture then is.
+        /// The image fits in, and what is sent is as large as the image then is.
         case fit
-        /// The picture fits in, in the middle, and what is sent is as large as the box: black where no picture is.
+        /// The image fits in, in the middle, and what is sent is as large as the box: black where no image is.
         case letterbox
-        /// The picture covers the box, and what overhangs on two sides is cut off.
+        /// The image covers the box, and what overhangs on two sides is cut off.
         case fill
     }
 
     /// Whether the box is turned on its side.
     public enum Turning: Sendable, Hashable, CaseIterable {
-        /// It lies as the picture does, so that a phone that is turned keeps its resolution.
+        /// It lies as the image does, so that a phone that is turned keeps its resolution.
         case withPicture
         /// It is wider than high.
         case landscape
@@ -31,7 +31,7 @@ public struct OutputBox: Sendable, Hashable {
     public let width: Int
     /// The height in pixels.
     public let height: Int
-    /// How a picture of another shape fills it.
+    /// How an image of another shape fills it.
     public let filling: Filling
     /// Whether it is turned on its side.
     public let turning: Turning
@@ -44,7 +44,7 @@ public struct OutputBox: Sendable, Hashable {
         self.turning = turning
     }
 
-    /// The box for a picture of the given size, turned as is asked for.
+    /// The box for an image of the given size, turned as is asked for.
     public func size(for picture: BufferSize) -> BufferSize {
         let (long, short) = (max(width, height), min(width, height))
         let isLandscape =

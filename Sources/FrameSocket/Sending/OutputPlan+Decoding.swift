@@ -2,7 +2,7 @@ internal import FrameWire
 internal import TurboJPEG
 
 extension OutputPlan {
-    /// How a JPEG is decoded for this plan, and the plan for the picture that comes of it.
+    /// How a JPEG is decoded for this plan, and the plan for the image that comes of it.
     ///
     /// The smallest fraction is taken from which nothing has to be made larger; of those that the library offers only
     /// powers of two are cheaper than the whole.

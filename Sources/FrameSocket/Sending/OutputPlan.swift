@@ -1,8 +1,8 @@
 public import FrameWire
 
-/// What is done to a picture before it is encoded: a part of it is scaled and put on a canvas.
+/// What is done to an image before it is encoded: a part of it is scaled and put on a canvas.
 public struct OutputPlan: Sendable, Hashable {
-    /// The size of the picture handed in.
+    /// The size of the image handed in.
     public let picture: BufferSize
 
     /// The part of it that is sent.
@@ -16,7 +16,7 @@ public struct OutputPlan: Sendable, Hashable {
     /// Where it is larger than ``scaled`` the rest is black.
     public internal(set) var canvas: BufferSize
 
-    /// The picture as it is.
+    /// The image as it is.
     public init(_ picture: BufferSize) {
         self.picture = picture
         part = PixelRectangle(x: 0, y: 0, width: picture.width, height: picture.height)
@@ -34,7 +34,7 @@ public struct OutputPlan: Sendable, Hashable {
         )
     }
 
-    /// Whether the picture is sent as it is.
+    /// Whether the image is sent as it is.
     public var isIdentity: Bool { self == OutputPlan(picture) }
 
     /// Half of `space`, rounded down to an even number, for chroma that is shared by two pixels has to stay whole.
@@ -42,7 +42,7 @@ public struct OutputPlan: Sendable, Hashable {
         space / 4 * 2
     }
 
-    /// A fraction of the picture.
+    /// A fraction of the image.
     ///
     /// For a whole divisor the part is the largest that it divides, so that each pixel covers as many as the next one: an
     /// odd column at the edge is left out, as Jitsi's senders do, and the fast scaler applies.
@@ -62,7 +62,7 @@ public struct OutputPlan: Sendable, Hashable {
         return plan
     }
 
-    /// The plan for the buffer of a picture, of that for the picture as a person sees it, and the other way round.
+    /// The plan for the buffer of an image, of that for the image as a person sees it, and the other way round.
     func turned(by orientation: FrameOrientation) -> OutputPlan {
         guard orientation.swapsAxes else { return self }
         var plan = OutputPlan(picture.turned(by: orientation))

@@ -1,6 +1,6 @@
 internal import FrameWire
 
-/// Works out plans for one picture, in whole chroma samples.
+/// Works out plans for one image, in whole chroma samples.
 struct OutputPlanner {
     let picture: BufferSize
     /// What widths and heights are to be multiples of.
@@ -11,12 +11,12 @@ struct OutputPlanner {
         self.block = block
     }
 
-    /// The picture in proportion, no larger than the box and than it is.
+    /// The image in proportion, no larger than the box and than it is.
     func fit(_ box: BufferSize) -> OutputPlan {
         var plan = OutputPlan(picture)
         let (width, height) = (picture.width, picture.height)
         if width <= box.width && height <= box.height {
-            // A column less is nearer to the picture than one that is scaled by a hair.
+            // A column less is nearer to the image than one that is scaled by a hair.
             plan.scaled = BufferSize(width: Self.whole(width, block.width), height: Self.whole(height, block.height))
             plan.part = PixelRectangle(x: 0, y: 0, width: plan.scaled.width, height: plan.scaled.height)
         } else if isWider(thanShapeOf: box) {
@@ -32,7 +32,7 @@ struct OutputPlanner {
         return plan
     }
 
-    /// The picture in proportion, in the middle of the box.
+    /// The image in proportion, in the middle of the box.
     func letterbox(_ box: BufferSize) -> OutputPlan {
         var plan = fit(box)
         plan.canvas = BufferSize(
@@ -42,12 +42,12 @@ struct OutputPlanner {
         return plan
     }
 
-    /// The middle of the picture in the shape of the box.
+    /// The middle of the image in the shape of the box.
     func fill(_ box: BufferSize) -> OutputPlan {
         var plan = OutputPlan(picture)
         var size = box
         if picture.width < box.width || picture.height < box.height {
-            // The largest of the box's shape that the picture covers as it is.
+            // The largest of the box's shape that the image covers as it is.
             size =
                 isWider(thanShapeOf: box)
                 ? BufferSize(width: max(1, box.width * picture.height / box.height), height: picture.height)
@@ -69,13 +69,13 @@ struct OutputPlanner {
         return plan
     }
 
-    /// Whether the box's width is what limits the picture; a side of the box may be open.
+    /// Whether the box's width is what limits the image; a side of the box may be open.
     private func isWider(thanShapeOf box: BufferSize) -> Bool {
         if box.width == .max { return false }
         return box.height == .max || picture.width * box.height > picture.height * box.width
     }
 
-    /// The largest multiple of `step` up to `side`; below one step the side itself, for a picture cannot be empty.
+    /// The largest multiple of `step` up to `side`; below one step the side itself, for an image cannot be empty.
     private static func whole(_ side: Int, _ step: Int) -> Int {
         side < step ? side : side - side % step
     }

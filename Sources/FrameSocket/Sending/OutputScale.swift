@@ -1,10 +1,10 @@
 public import FrameWire
 public import TurboJPEG
 
-/// How large the sent picture is, compared with the one handed in.
+/// How large the sent image is, compared with the one handed in.
 ///
-/// Boxes and widths are meant as a person sees the picture: where its orientation turns it on its side they apply to the
-/// turned one. No picture is ever made larger.
+/// Boxes and widths are meant as a person sees the image: if its orientation turns it on its side they apply to the
+/// turned one. No image is ever made larger.
 public enum OutputScale: Sendable, Hashable {
     /// As it is.
     case full
@@ -15,27 +15,27 @@ public enum OutputScale: Sendable, Hashable {
     /// At most so many pixels wide, the height in proportion; NetEase sends 720.
     case width(Int)
 
-    /// A box of 640x360 or 360x640 that the picture covers just so, as Agora sends: the side that is too long for the
+    /// A box of 640x360 or 360x640 that the image covers just so, as Agora sends: the side that is too long for the
     /// box's shape decides.
     case agora
 
-    /// A size of its own, and how the picture fills it.
+    /// A size of its own, and how the image fills it.
     case box(OutputBox)
 
     /// Half the width and half the height, as Jitsi sends.
     public static let half = OutputScale.fraction(numerator: 1, denominator: 2)
 
-    /// At most so wide and so high, in proportion, and no larger than the scaled picture is.
+    /// At most so wide and so high, in proportion, and no larger than the scaled image is.
     public static func fit(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
         .box(OutputBox(width: width, height: height, filling: .fit, turning: turning))
     }
 
-    /// Just this size, the whole picture in its middle, and black where it does not reach.
+    /// Just this size, the whole image in its middle, and black if it does not reach.
     public static func letterbox(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
         .box(OutputBox(width: width, height: height, filling: .letterbox, turning: turning))
     }
 
-    /// Just this size or, for a smaller picture, this shape, filled with the middle of the picture.
+    /// Just this size or, for a smaller image, this shape, filled with the middle of the image.
     public static func fill(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
         .box(OutputBox(width: width, height: height, filling: .fill, turning: turning))
     }
@@ -49,20 +49,20 @@ public enum OutputScale: Sendable, Hashable {
         self = numerator == denominator ? .full : .fraction(numerator: numerator, denominator: denominator)
     }
 
-    /// The size of what is sent for a picture of the given size.
+    /// The size of what is sent for an image of the given size.
     public func size(forWidth width: Int, height: Int) -> (width: Int, height: Int) {
         let canvas = plan(forWidth: width, height: height).canvas
         return (canvas.width, canvas.height)
     }
 
-    /// What is done to a picture of the given size, in the directions of its buffer.
+    /// What is done to an image of the given size, in the directions of its buffer.
     ///
     /// - Parameters:
-    ///   - width: the picture's width in pixels.
-    ///   - height: its height.
-    ///   - orientation: how it lies.
-    ///   - subsampling: sizes other than ``full`` and fractions are whole chroma samples of this: even for 4:2:0.
-    /// - Returns: the plan, which `PixelBuffer.applying(_:pool:)` carries out.
+    ///   - width: The image's width in pixels.
+    ///   - height: Its height.
+    ///   - orientation: How it lies.
+    ///   - subsampling: Sizes other than ``full`` and fractions are whole chroma samples of this: even for 4:2:0.
+    /// - Returns: The plan, which `PixelBuffer.applying(_:pool:)` carries out.
     public func plan(
         forWidth width: Int,
         height: Int,

@@ -2,7 +2,7 @@ internal import FrameWire
 public import TurboJPEG
 
 extension SampleUploader {
-    /// Which pictures are sent, how they are scaled, encoded and described, and how much memory that may take.
+    /// Which images are sent, how they are scaled, encoded and described, and how much memory that may take.
     public struct Configuration: Sendable {
         /// The quality of the JPEGs, from 1 to 100.
         ///
@@ -11,24 +11,24 @@ extension SampleUploader {
 
         /// The size of the JPEGs.
         ///
-        /// Default: as the pictures are.
+        /// Default: as the images are.
         public var scale: OutputScale
 
-        /// How chroma is subsampled; planar pictures are always 4:2:0.
+        /// How chroma is subsampled; planar images are always 4:2:0.
         ///
         /// Default: 4:2:0.
         public var subsampling: ChromaSubsampling
 
-        /// Which pictures are sent.
+        /// Which images are sent.
         ///
         /// Default: all.
         public var pacing: Pacing
 
-        /// Whether pictures are flipped and turned before they are encoded, so that every receiver shows them upright.
+        /// Whether images are flipped and turned before they are encoded, so that every receiver shows them upright.
         ///
-        /// Default: false: the head says how the picture lies, and the receiver turns it.
+        /// Default: false: the header says how the image lies, and the receiver turns it.
         ///
-        /// A JPEG that is handed in is turned without loss where its size is of whole blocks, and else encoded anew.
+        /// A JPEG that is handed in is turned without loss if its size is of whole blocks, and else encoded anew.
         public var appliesOrientation: Bool
 
         /// Whether each frame tells its presentation time and number, which receivers that do not know them ignore.
@@ -36,7 +36,7 @@ extension SampleUploader {
         /// Default: true.
         public var sendsTiming: Bool
 
-        /// Whether pictures are encoded in strips, on several cores, and again only where they changed.
+        /// Whether images are encoded in strips, on several cores, and again only where they changed.
         ///
         /// Default: automatic.
         public var strips: Strips
@@ -78,7 +78,7 @@ extension SampleUploader {
 }
 
 extension SampleUploader.Configuration {
-    /// Whether a picture is encoded in strips.
+    /// Whether an image is encoded in strips.
     public enum Strips: Sendable, Hashable {
         /// In strips between restart markers, which every decoder of baseline JPEGs takes.
         ///

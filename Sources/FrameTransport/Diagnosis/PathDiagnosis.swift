@@ -28,9 +28,9 @@ public struct PathDiagnosis: Sendable, Hashable {
     /// Looks at a path, on a thread of its own.
     ///
     /// - Parameters:
-    ///   - path: a server's, as ``FrameServer`` takes it.
-    ///   - peers: whose server is one to deal with; default: this user's and root's.
-    ///   - deadline: how long a server may take to take a connection and see its end; default: 2 s.
+    ///   - path: A server's, as ``FrameServer`` takes it.
+    ///   - peers: Whose server is one to deal with; default: this user's and root's.
+    ///   - deadline: How long a server may take to take a connection and see its end; default: 2 s.
     public init(of path: String, peers: PeerPolicy = .sameUserOrRoot, within deadline: Duration = .seconds(2)) async {
         self.path = path
         let findings = Latch<[PathFinding]>()

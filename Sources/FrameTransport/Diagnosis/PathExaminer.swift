@@ -72,7 +72,7 @@ struct PathExaminer {
         return findings
     }
 
-    /// What there is to say of the path's entry; nil where it is a socket, which is to be asked.
+    /// What there is to say of the path's entry; nil if it is a socket, which is to be asked.
     private static func entryFinding(_ path: SocketPath, in directory: Int32) -> PathFinding? {
         do throws(Errno) {
             let entry = try Syscalls.entry(named: path.name, in: directory)

@@ -63,7 +63,7 @@ extension PathFinding {
 
         /// A server listens and takes connections; `pid`, `uid`.
         public static let liveServer = Code("server.live")
-        /// A server listens and does not take connections; `pid` and `uid` where they are known.
+        /// A server listens and does not take connections; `pid` and `uid` if they are known.
         public static let silentServer = Code("server.noAnswer")
         /// A server listens and closes a new connection before it reads anything; `pid`, `uid`.
         public static let turningServer = Code("server.turnsAway")

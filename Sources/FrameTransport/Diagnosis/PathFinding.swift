@@ -33,7 +33,7 @@ public struct PathFinding: Sendable, Hashable, CustomStringConvertible {
     /// What was found, in a sentence.
     public let message: String
 
-    /// What to do about it, in a line, as a rule a command for a shell; nil where there is nothing to do.
+    /// What to do about it, in a line, as a rule a command for a shell; nil if there is nothing to do.
     public let mend: String?
 
     /// The numbers in the sentence by name, as ``Code`` tells of them.

@@ -4,7 +4,7 @@
 /// side to end too, as every server does that takes the connection and reads: so that one which is stopped, or has too many
 /// waiting, is told from one that is well.
 struct SocketProbe {
-    /// The process that listens, where the system tells.
+    /// The process that listens, if the system tells.
     private(set) var server: Int32?
 
     private let path: SocketPath
@@ -66,7 +66,7 @@ struct SocketProbe {
         }
     }
 
-    /// Reads away what comes until the other side ends; false where it has not by the deadline.
+    /// Reads away what comes until the other side ends; false if it has not by the deadline.
     private func isEnded(_ socket: Int32, until deadline: UInt64) -> Bool {
         unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { scratch in
             let nothing = unsafe MemoryRun(start: nil, count: 0)

@@ -5,8 +5,8 @@ struct Backoff: Sendable {
     private var pause: Duration
 
     /// - Parameters:
-    ///   - first: the first pause; 1 ms at least, as none would only spin.
-    ///   - longest: the longest; never less than the first.
+    ///   - first: The first pause; 1 ms at least, as none would only spin.
+    ///   - longest: The longest; never less than the first.
     init(first: Duration, longest: Duration) {
         self.first = max(first, .milliseconds(1))
         self.longest = max(longest, self.first)

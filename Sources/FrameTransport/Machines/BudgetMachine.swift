@@ -106,7 +106,7 @@ package struct BudgetMachine: Sendable {
 
     /// Keeps the unread frames of a sender that has gone, as far as there is room.
     ///
-    /// - Returns: the number under which they are kept; nil if there is no room for them.
+    /// - Returns: The number under which they are kept; nil if there is no room for them.
     package mutating func depart(_ bytes: Int) -> (id: UInt64?, effects: Effects) {
         var effects = Effects()
         // Nothing is kept at the expense of those who wait.

@@ -55,7 +55,7 @@ package struct DeadlineHeap {
         return first.token
     }
 
-    /// - Returns: where the entry is now.
+    /// - Returns: Where the entry is now.
     private mutating func siftUp(from index: Int) -> Int {
         var child = index
         while child > 0 {

@@ -14,7 +14,7 @@ package struct FanOutMachine<Frame> {
 
     /// Takes a frame.
     ///
-    /// - Returns: the readers that receive it; none once the frames have ended.
+    /// - Returns: The readers that receive it; none once the frames have ended.
     package mutating func publish(_ frame: Frame) -> [UInt64] {
         guard ending == nil else { return [] }
         last = frame
@@ -23,7 +23,7 @@ package struct FanOutMachine<Frame> {
 
     /// Adds a reader.
     ///
-    /// - Returns: its number, the frame that it begins with, and the end if that is all that it receives.
+    /// - Returns: Its number, the frame that it begins with, and the end if that is all that it receives.
     package mutating func join() -> (reader: UInt64, first: Frame?, ending: CloseReason?) {
         lastReader += 1
         if ending == nil { readers.append(lastReader) }
@@ -37,7 +37,7 @@ package struct FanOutMachine<Frame> {
 
     /// Ends every reader, once it has had its last frame; the first end counts.
     ///
-    /// - Returns: the readers that are told.
+    /// - Returns: The readers that are told.
     package mutating func end(_ reason: CloseReason) -> [UInt64] {
         guard ending == nil else { return [] }
         ending = reason

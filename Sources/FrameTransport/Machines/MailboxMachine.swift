@@ -101,8 +101,8 @@ package struct MailboxMachine<Element> {
     ///
     /// What the waiters are about to get is not read ahead.
     ///
-    /// - Parameter onceEmpty: whether there is no room before everything that waits has been taken.
-    /// - Returns: how many elements, and what those weigh that wait.
+    /// - Parameter onceEmpty: Whether there is no room before everything that waits has been taken.
+    /// - Returns: How many elements, and what those weigh that wait.
     package mutating func reserve(onceEmpty: Bool = false) -> (room: Int, waitingWeight: Int) {
         guard overflow == .refused else { return (.max, 0) }
         if hasStarved {
@@ -124,10 +124,10 @@ package struct MailboxMachine<Element> {
     /// Puts in an element.
     ///
     /// - Parameters:
-    ///   - element: the element.
-    ///   - weight: what it weighs.
-    ///   - more: whether more may follow at once, so that a waiter is left asleep until ``wakeWaiter()``.
-    /// - Returns: whether it was accepted, which it is until the mailbox ends, and the waiter to wake.
+    ///   - element: The element.
+    ///   - weight: What it weighs.
+    ///   - more: Whether more may follow at once, so that a waiter is left asleep until ``wakeWaiter()``.
+    /// - Returns: Whether it was accepted, which it is until the mailbox ends, and the waiter to wake.
     package mutating func put(
         _ element: Element,
         weight: Int = 0,
@@ -156,7 +156,7 @@ package struct MailboxMachine<Element> {
 
     /// Puts down the first element for the first consumer who waits, once no more follows at once.
     ///
-    /// - Returns: the waiter to wake; nil if none waits, or there is nothing for it.
+    /// - Returns: The waiter to wake; nil if none waits, or there is nothing for it.
     package mutating func wakeWaiter() -> UInt64? {
         guard !waiters.isEmpty, let taken = take() else { return nil }
         let waiter = waiters.removeFirst()
@@ -173,7 +173,7 @@ package struct MailboxMachine<Element> {
 
     /// Ends the mailbox; the first end counts.
     ///
-    /// - Returns: the waiters to wake.
+    /// - Returns: The waiters to wake.
     package mutating func end(_ error: TransportError?) -> [UInt64] {
         guard ending == nil else { return [] }
         ending = .some(error)
@@ -187,7 +187,7 @@ package struct MailboxMachine<Element> {
 
     /// Takes out everything that waits, counts it as replaced, and ends with `error` whatever the end was before.
     ///
-    /// - Returns: the elements, and the waiters to wake.
+    /// - Returns: The elements, and the waiters to wake.
     package mutating func discard(_ error: TransportError?) -> (elements: [Element], woken: [UInt64]) {
         let elements = entries.map(\.element)
         replaced += elements.count
@@ -240,7 +240,7 @@ package struct MailboxMachine<Element> {
 
     /// Waits, unless there is something for the consumer by now.
     ///
-    /// - Returns: whether its delivery is there already.
+    /// - Returns: Whether its delivery is there already.
     package mutating func wait(_ waiter: UInt64) -> Bool {
         if !cancelled.isEmpty, cancelled.remove(waiter) != nil {
             deliveries.append((waiter, .end(nil)))
@@ -259,7 +259,7 @@ package struct MailboxMachine<Element> {
 
     /// Ends the wait of a consumer that was cancelled.
     ///
-    /// - Returns: whether it is to be woken. If it has been served, it keeps what it was served.
+    /// - Returns: Whether it is to be woken. If it has been served, it keeps what it was served.
     package mutating func cancel(_ waiter: UInt64) -> Bool {
         guard let index = waiters.firstIndex(of: waiter) else {
             // Cancelled before it began to wait, or after it was served; the former finds this note.

@@ -48,7 +48,7 @@ extension ReceiverMachine {
 
     /// Deadlines are absolute: set when a phase begins, and left alone while bytes trickle in.
     ///
-    /// - Returns: the command that sets the deadline of a phase that has begun.
+    /// - Returns: The command that sets the deadline of a phase that has begun.
     mutating func newDeadline() -> Command? {
         guard case .receiving = state else { return nil }
         // A sender that was asked to be silent may be.

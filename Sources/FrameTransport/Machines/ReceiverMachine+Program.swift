@@ -32,8 +32,8 @@ extension ReceiverMachine {
     /// Ends the connection in order: says that nothing will follow, and reads the rest away until the peer has closed too.
     ///
     /// - Parameters:
-    ///   - reason: why; nil tells the peer nothing, and it may come back.
-    ///   - now: the current time.
+    ///   - reason: Why; nil tells the peer nothing, and it may come back.
+    ///   - now: The current time.
     package mutating func close(_ reason: FinishReason?, at now: UInt64) {
         self.now = now
         switch state {
@@ -97,7 +97,7 @@ extension ReceiverMachine {
 
     /// Allows one frame to be delivered to a consumer that asks for it on the connection's own thread.
     ///
-    /// - Returns: whether one may be read now: the connection has its turn, and nothing else holds it up.
+    /// - Returns: Whether one may be read now: the connection has its turn, and nothing else holds it up.
     package mutating func beginInline() -> Bool {
         guard !hasYielded, case .open(let room)? = state.gate else { return false }
         setGate(.open(room: max(1, room ?? 0)))
@@ -127,7 +127,7 @@ extension ReceiverMachine {
 
     /// Memory was granted for the body that waits for it.
     ///
-    /// - Returns: whether it is still waited for.
+    /// - Returns: Whether it is still waited for.
     package mutating func memoryGranted(at now: UInt64) -> Bool {
         self.now = now
         guard case .awaitingMemory? = state.gate else { return false }

@@ -103,7 +103,7 @@ package struct SendLaneMachine: ~Copyable {
 
     /// Begins a connection.
     ///
-    /// - Parameter fittingByteCount: how long a message may be before the socket's buffer is enlarged for it.
+    /// - Parameter fittingByteCount: How long a message may be before the socket's buffer is enlarged for it.
     package mutating func open(fittingByteCount: Int) {
         phase = .accepting
         self.fittingByteCount = fittingByteCount
@@ -115,10 +115,10 @@ package struct SendLaneMachine: ~Copyable {
     /// Ends the connection in order: accepts nothing more, and writes `last` behind everything else.
     ///
     /// - Parameters:
-    ///   - last: the `stopped` status; nil for a receiver that did not say hello.
-    ///   - error: if set, what has not begun is withdrawn, and the waiting frame fails with this error. The message
+    ///   - last: The `stopped` status; nil for a receiver that did not say hello.
+    ///   - error: If set, what has not begun is withdrawn, and the waiting frame fails with this error. The message
     ///     under way is always completed.
-    /// - Returns: what became of the waiting frame.
+    /// - Returns: What became of the waiting frame.
     package mutating func end(last: SenderStatus?, withdrawing error: TransportError?) -> Settlement? {
         guard case .accepting = phase else { return nil }
         phase = .ending(last: last)
@@ -265,7 +265,7 @@ package struct SendLaneMachine: ~Copyable {
 // MARK: - Decisions
 
 extension SendLaneMachine {
-    /// - Throws: why no message of a kind is accepted at present.
+    /// - Throws: Why no message of a kind is accepted at present.
     private func accept(_ kind: ControlWants) throws(TransportError) {
         guard isAccepting else { throw TransportError(.closed, "no server is connected") }
         if let error = objection(to: kind) { throw error }

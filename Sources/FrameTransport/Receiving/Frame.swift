@@ -1,11 +1,11 @@
 public import FrameWire
 
-/// One picture as it crossed the socket: the JPEG's bytes and what the message's head said of it.
+/// One image as it crossed the socket: the JPEG's bytes and what the message's header said of it.
 public struct Frame: Sendable {
     /// The message's body: one JPEG, possibly followed by zero bytes that a sender padded it with.
     public let jpeg: FrameBytes
 
-    /// The message's head.
+    /// The message's header.
     public let head: FrameHead
 
     /// The frame's place among those of its connection, from 0.
@@ -14,7 +14,7 @@ public struct Frame: Sendable {
     /// When the last byte had been read, in nanoseconds of ``MonotonicClock``.
     public let receivedAt: UInt64
 
-    /// Nanoseconds from the first byte of the head to the last of the body.
+    /// Nanoseconds from the first byte of the header to the last of the body.
     public let transferTime: UInt64
 
     /// What counts the frames of its connection that cannot be decoded: all of them share it, and those of others have another.
@@ -27,11 +27,11 @@ public struct Frame: Sendable {
     /// Makes a frame without any connection, as a program's tests may need one.
     ///
     /// - Parameters:
-    ///   - jpeg: the JPEG's bytes.
-    ///   - head: what is said of it; `contentLength` is not compared with `jpeg`.
-    ///   - index: its place among the frames of its connection, from 0.
-    ///   - receivedAt: when it had come, in nanoseconds of ``MonotonicClock``.
-    ///   - transferTime: for how many nanoseconds it was coming.
+    ///   - jpeg: The JPEG's bytes.
+    ///   - head: What is said of it; `contentLength` is not compared with `jpeg`.
+    ///   - index: Its place among the frames of its connection, from 0.
+    ///   - receivedAt: When it had come, in nanoseconds of ``MonotonicClock``.
+    ///   - transferTime: For how many nanoseconds it was coming.
     public init(
         jpeg: FrameBytes,
         head: FrameHead,
@@ -63,18 +63,18 @@ public struct Frame: Sendable {
         (self.tally, self.grant) = (tally, grant)
     }
 
-    /// The picture's size as the head states it; the JPEG's own may differ by a pixel.
+    /// The image's size as the header states it; the JPEG's own may differ by a pixel.
     public var bufferSize: BufferSize { head.bufferSize }
 
-    /// How the picture lies.
+    /// How the image lies.
     public var orientation: FrameOrientation { head.orientation }
 
-    /// The presentation time in nanoseconds of the sender's clock, where the sender states one.
+    /// The presentation time in nanoseconds of the sender's clock, if the sender states one.
     ///
     /// A sender of this package uses ``MonotonicClock`` unless it was given another time.
     public var timestamp: UInt64? { head.presentationTime }
 
-    /// The sender's number of the frame, where it states one: a gap is a frame dropped before the socket.
+    /// The sender's number of the frame, if it states one: a gap is a frame dropped before the socket.
     public var sequence: UInt64? { head.sequence }
 }
 

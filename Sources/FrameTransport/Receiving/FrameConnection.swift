@@ -24,7 +24,7 @@ public final class FrameConnection: Sendable, Identifiable {
 
     /// The frames, in the order in which they were sent; a sequence for one consumer.
     ///
-    /// It ends when the sender ends in order or this side closes, and throws where the connection fails; every frame
+    /// It ends when the sender ends in order or this side closes, and throws if the connection fails; every frame
     /// that was complete by then comes first. While the consumer is busy one further frame is read ahead, and then no
     /// more, so that the pressure reaches the sender; see ``FrameServer/Configuration/delivery``.
     public var frames: Frames { Frames(connection: self) }
@@ -51,7 +51,7 @@ public final class FrameConnection: Sendable, Identifiable {
     /// How the connection ended; nil while it lasts.
     public var closeReason: CloseReason? { driver.closed.value }
 
-    /// How many frames gave way to newer ones, where ``FrameServer/Configuration/delivery`` is `newest`.
+    /// How many frames gave way to newer ones, if ``FrameServer/Configuration/delivery`` is `newest`.
     public var supersededFrames: Int { driver.mailbox.replaced }
 
     /// Waits until the connection has ended.
@@ -96,11 +96,11 @@ public final class FrameConnection: Sendable, Identifiable {
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let connection: FrameConnection
 
-            /// The next frame; nil at the end, or where the caller's task is cancelled.
+            /// The next frame; nil at the end, or if the caller's task is cancelled.
             ///
             /// On the connection's own thread a frame that has arrived is returned without suspending.
             ///
-            /// - Throws: why the connection failed.
+            /// - Throws: Why the connection failed.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
                 let driver = connection.driver
                 if Task.isCancelled { return nil }
@@ -113,9 +113,9 @@ public final class FrameConnection: Sendable, Identifiable {
                 return try await driver.mailbox.next(isolation: actor)?.handedOver()
             }
 
-            /// The next frame; nil at the end, or where the caller's task is cancelled.
+            /// The next frame; nil at the end, or if the caller's task is cancelled.
             ///
-            /// - Throws: why the connection failed.
+            /// - Throws: Why the connection failed.
             public mutating func next() async throws(TransportError) -> Frame? {
                 try await next(isolation: nil)
             }

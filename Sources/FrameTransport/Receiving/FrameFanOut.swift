@@ -80,7 +80,7 @@ public final class FrameFanOut: Sendable {
 
     /// Ends every reader, once it has had its last frame.
     ///
-    /// - Parameter reason: why; a reader throws its error, if it has one.
+    /// - Parameter reason: Why; a reader throws its error, if it has one.
     public func end(_ reason: CloseReason) {
         tell(.end(reason))
     }
@@ -158,7 +158,7 @@ public final class FrameFanOut: Sendable {
 
             /// The next frame; nil at the end, or if the caller's task is cancelled.
             ///
-            /// - Throws: why the connection failed.
+            /// - Throws: Why the connection failed.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
                 var frame = try await reader.mailbox.next(isolation: actor)
                 frame?.reader = reader.identity
@@ -167,7 +167,7 @@ public final class FrameFanOut: Sendable {
 
             /// The next frame; nil at the end, or if the caller's task is cancelled.
             ///
-            /// - Throws: why the connection failed.
+            /// - Throws: Why the connection failed.
             public mutating func next() async throws(TransportError) -> Frame? {
                 try await next(isolation: nil)
             }

@@ -60,7 +60,7 @@ public final class FrameServer: Sendable {
 
         /// What each sender is told as soon as it has connected; a plain sender drops it unread.
         ///
-        /// Default: nothing, so that senders send pictures alone and say nothing of themselves.
+        /// Default: nothing, so that senders send images alone and say nothing of themselves.
         public var hello: ControlHello?
 
         /// What each sender and this server show each other before the first frame.
@@ -89,10 +89,10 @@ public final class FrameServer: Sendable {
     /// Starts to listen.
     ///
     /// - Parameters:
-    ///   - path: at most 107 bytes (103 on Apple systems), or on Linux more where the last part has at most 82; in a
+    ///   - path: At most 107 bytes (103 on Apple systems), or on Linux more if the last part has at most 82; in a
     ///     directory that exists, belongs to this user or root, and is not open to others, unless it has the sticky bit.
-    ///   - configuration: how to receive.
-    ///   - delegate: takes connections and frames as they come, on the server's thread, in place of ``connections`` and
+    ///   - configuration: How to receive.
+    ///   - delegate: Takes connections and frames as they come, on the server's thread, in place of ``connections`` and
     ///     ``FrameConnection/frames``. The server holds it until it is closed.
     /// - Throws: `pathTooLong`, `invalidPath`, `unsafePath`, `notASocket`, `addressInUse`, `cannotCreate` or `system`.
     public convenience init(
@@ -106,10 +106,10 @@ public final class FrameServer: Sendable {
     /// Starts to listen at a path, or at a port of the loopback address.
     ///
     /// - Parameters:
-    ///   - endpoint: where to listen.
-    ///   - configuration: how to receive; for a port, with tokens.
-    ///   - delegate: as for a path.
-    /// - Throws: as for a path, and `tokenRequired` or `invalidToken`.
+    ///   - endpoint: Where to listen.
+    ///   - configuration: How to receive; for a port, with tokens.
+    ///   - delegate: As for a path.
+    /// - Throws: As for a path, and `tokenRequired` or `invalidToken`.
     public convenience init(
         at endpoint: SocketEndpoint,
         configuration: Configuration = .init(),
@@ -127,9 +127,9 @@ public final class FrameServer: Sendable {
     /// ``drain()`` wait for whoever listens next.
     ///
     /// - Parameters:
-    ///   - socket: the server's from now on, also where this throws.
-    ///   - configuration: how to receive; for a port, with tokens.
-    ///   - delegate: as for a path.
+    ///   - socket: The server's from now on, also if this throws.
+    ///   - configuration: How to receive; for a port, with tokens.
+    ///   - delegate: As for a path.
     /// - Throws: `unfitSocket`, `tokenRequired`, `invalidToken` or `system`.
     public convenience init(
         inheriting socket: InheritedSocket,
@@ -212,18 +212,18 @@ public final class FrameServer: Sendable {
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let server: FrameServer
 
-            /// The next connection; nil when the server is closed, or where the caller's task is cancelled.
+            /// The next connection; nil when the server is closed, or if the caller's task is cancelled.
             ///
-            /// - Throws: why the server failed.
+            /// - Throws: Why the server failed.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError)
                 -> FrameConnection?
             {
                 try await server.driver.mailbox.next(isolation: actor)
             }
 
-            /// The next connection; nil when the server is closed, or where the caller's task is cancelled.
+            /// The next connection; nil when the server is closed, or if the caller's task is cancelled.
             ///
-            /// - Throws: why the server failed.
+            /// - Throws: Why the server failed.
             public mutating func next() async throws(TransportError) -> FrameConnection? {
                 try await next(isolation: nil)
             }

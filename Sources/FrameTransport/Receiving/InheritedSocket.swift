@@ -7,7 +7,7 @@ public struct InheritedSocket: Sendable, Hashable {
     /// The descriptor's number in this process.
     public let descriptor: Int32
 
-    /// The name that the service manager gave it (`FileDescriptorName=` of systemd); nil where it gave none.
+    /// The name that the service manager gave it (`FileDescriptorName=` of systemd); nil if it gave none.
     public let name: String?
 
     /// A socket of which the program knows by other means.
@@ -16,13 +16,13 @@ public struct InheritedSocket: Sendable, Hashable {
         self.name = name
     }
 
-    /// The sockets that systemd has passed to this process, as sd_listen_fds(3) lays it down; none where it has not.
+    /// The sockets that systemd has passed to this process, as sd_listen_fds(3) lays it down; none if it has not.
     ///
     /// `LISTEN_PID` must be this process's number, `LISTEN_FDS` says how many there are, from descriptor 3, and
     /// `LISTEN_FDNAMES` what they are called. They are closed on exec from now on. Each call gives the same sockets,
     /// of which each may be taken over once.
     ///
-    /// - Throws: `unfitSocket`, where the count is none or a descriptor is not open.
+    /// - Throws: `unfitSocket`, if the count is none or a descriptor is not open.
     public static func passed() throws(TransportError) -> [InheritedSocket] {
         try passed(from: Syscalls.firstPassed, Syscalls.environment)
     }
@@ -63,7 +63,7 @@ public struct InheritedSocket: Sendable, Hashable {
 
     /// Where the socket listens.
     ///
-    /// - Throws: `unfitSocket`, where it does not listen for streams at a path or at a port of the loopback address.
+    /// - Throws: `unfitSocket` if it does not listen for streams at a path or at a port of the loopback address.
     func endpoint() throws(TransportError) -> SocketEndpoint {
         let found: Syscalls.Listener
         do {

@@ -1,4 +1,4 @@
-/// A socket that listens, and the claim to its path where it has one.
+/// A socket that listens, and the claim to its path if it has one.
 struct ListeningSocket: ~Copyable {
     /// Where it listens: for a port that was left open, the one that was given.
     let endpoint: SocketEndpoint

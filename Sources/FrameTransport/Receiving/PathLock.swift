@@ -8,7 +8,7 @@ struct PathLock: ~Copyable {
 
     /// Takes the lock of the directory's socket.
     ///
-    /// - Throws: `addressInUse` where another server has it, and `unsafePath` where something else than a plain file of this
+    /// - Throws: `addressInUse` if another server has it, and `unsafePath` if something else than a plain file of this
     ///   user's stands in its place.
     init(in directory: consuming SocketDirectory) throws(TransportError) {
         let descriptor = try Self.lock(in: directory)
@@ -57,7 +57,7 @@ struct PathLock: ~Copyable {
         throw PathClaim.inUse(directory.path.text)
     }
 
-    /// Opens the file; nil where a symbolic link has just taken its place, which the next look at it reports.
+    /// Opens the file; nil if a symbolic link has just taken its place, which the next look at it reports.
     private static func open(
         _ name: String,
         in directory: borrowing SocketDirectory

@@ -95,9 +95,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// Starts to read.
     ///
     /// - Parameters:
-    ///   - onReady: called when frames may come.
-    ///   - onClosed: called once, when the descriptor has been closed.
-    ///   - onDropped: called at most once, from any thread, when what the sender left unread gives way.
+    ///   - onReady: Called when frames may come.
+    ///   - onClosed: Called once, when the descriptor has been closed.
+    ///   - onDropped: Called at most once, from any thread, when what the sender left unread gives way.
     func start(
         onReady: @escaping () -> Void,
         onClosed: @escaping (_ wasReady: Bool) -> Void,

@@ -10,7 +10,7 @@ struct SocketDirectory: ~Copyable {
 
     var rawValue: Int32 { descriptor.rawValue }
 
-    /// - Throws: `unsafePath` where users other than this one and root could replace what is in it.
+    /// - Throws: `unsafePath` if users other than this one and root could replace what is in it.
     init(of path: SocketPath) throws(TransportError) {
         let descriptor = try Self.attempt(path) { () throws(Errno) in try Syscalls.openDirectory(path.directory) }
         let entry = try Self.attempt(path) { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }

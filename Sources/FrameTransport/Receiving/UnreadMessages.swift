@@ -22,9 +22,9 @@ final class UnreadMessages: Sendable {
     /// The connection has ended, and left so many bytes.
     ///
     /// - Parameters:
-    ///   - byteCount: what they take.
-    ///   - isEmpty: whether all of them have been consumed.
-    ///   - drop: throws them away; called at once if the budget has no room for them, or later if they have to give way.
+    ///   - byteCount: What they take.
+    ///   - isEmpty: Whether all of them have been consumed.
+    ///   - drop: Throws them away; called at once if the budget has no room for them, or later if they have to give way.
     func keep(_ byteCount: Int, isEmpty: @escaping @Sendable () -> Bool, drop: @escaping @Sendable () -> Void) {
         guard byteCount > 0 else { return state.withLock { $0 = .released } }
         guard let id = memory.depart(byteCount, onEviction: drop) else {

@@ -1,14 +1,14 @@
 public import FrameWire
 
-/// One picture to be sent: a JPEG, and what its head is to say.
+/// One image to be sent: a JPEG, and what its header is to say.
 public struct FrameMessage: Sendable {
     /// The JPEG.
     public var jpeg: FrameBytes
 
-    /// The picture's size in pixels.
+    /// The image's size in pixels.
     public var bufferSize: BufferSize
 
-    /// How the picture lies.
+    /// How the image lies.
     ///
     /// Default: up.
     public var orientation: FrameOrientation

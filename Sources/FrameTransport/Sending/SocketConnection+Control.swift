@@ -8,16 +8,16 @@ extension SocketConnection {
     /// 16 requests are kept for a consumer that comes late.
     public var requests: Updates<ControlRequest> { Updates(mailbox: driver.control.requests, connection: self) }
 
-    /// How the receiver introduced itself; nil where it did not, as no plain one does.
+    /// How the receiver introduced itself; nil if it did not, as no plain one does.
     public var hello: ControlHello? { driver.control.hello }
 
-    /// What the receiver wants: pictures alone, unless it said otherwise.
+    /// What the receiver wants: images alone, unless it said otherwise.
     public var wants: ControlWants { driver.lane.wants }
 
     /// What is wanted at present, and every change of it; a sequence for one consumer, which ends with the connection.
     ///
     /// Nothing is wanted (`[]`) while no receiver is connected, and by one that has asked for a pause; a plain receiver wants
-    /// pictures. So a program can start and stop its camera:
+    /// images. So a program can start and stop its camera:
     ///
     ///     for await wanted in connection.demand {
     ///         if wanted.contains(.pictures) { camera.start() } else { camera.stop() }
@@ -39,9 +39,9 @@ extension SocketConnection {
     ///
     /// It never waits for more than the message under way. At most 64 messages wait; the oldest give way.
     ///
-    /// - Parameter message: at most 256 KiB of samples.
-    /// - Returns: whether it was taken; false where nobody is connected, or it was not asked for, or it is paused.
-    /// - Throws: `invalidAudio` where the message can never be sent.
+    /// - Parameter message: At most 256 KiB of samples.
+    /// - Returns: Whether it was taken; false if nobody is connected, or it was not asked for, or it is paused.
+    /// - Throws: `invalidAudio` if the message can never be sent.
     @discardableResult
     public func send(_ message: AudioMessage) throws(TransportError) -> Bool {
         try message.check()

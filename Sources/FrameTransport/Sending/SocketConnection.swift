@@ -88,7 +88,7 @@ public final class SocketConnection: Sendable {
     public enum Event: Sendable, Hashable {
         /// A server has been reached.
         case didOpen
-        /// The connection has ended; ``CloseReason/error`` is nil where it ended in order.
+        /// The connection has ended; ``CloseReason/error`` is nil if it ended in order.
         case didClose(CloseReason)
     }
 
@@ -151,7 +151,7 @@ public final class SocketConnection: Sendable {
     /// wanted for good, as after ``open()``. A path, port or token that can never be used ends the connection for good, and so
     /// does a server that shows a wrong token. One that closes in place of its token is tried again, after pauses that grow.
     ///
-    /// - Parameter limit: how long to try, whatever an attempt is waiting for; nil for no limit.
+    /// - Parameter limit: How long to try, whatever an attempt is waiting for; nil for no limit.
     /// - Throws: `openTimedOut`, `cancelled` if the caller's task is cancelled, `peerRefused` or `tokenRejected` if it is
     ///   the wrong server, `tokenRejected` too if the server has closed in place of its token until the limit passed, what is
     ///   wrong with the path, or, if the connection has ended for good, its failure or `closed`.
@@ -202,8 +202,8 @@ public final class SocketConnection: Sendable {
     /// Sends one frame without waiting.
     ///
     /// - Parameters:
-    ///   - message: the frame.
-    ///   - completion: called once when the system has taken all of the message, or will not; on the caller's thread
+    ///   - message: The frame.
+    ///   - completion: Called once when the system has taken all of the message, or will not; on the caller's thread
     ///     before this returns, or on the connection's.
     /// - Throws: `closed`, `busy`, `paused` or `notWanted`; `completion` is not called then.
     package func submit(
@@ -223,7 +223,7 @@ public final class SocketConnection: Sendable {
     /// Ends the connection in order and for good: sends what was accepted before, within ``Configuration/linger``, and says
     /// that nothing follows.
     ///
-    /// - Parameter reason: why; a receiver that said hello is told, by the last message of the connection.
+    /// - Parameter reason: Why; a receiver that said hello is told, by the last message of the connection.
     public func close(_ reason: FinishReason = .stoppedByUser) {
         driver.thread.execute { [driver] in driver.close(reason) }
     }

@@ -35,9 +35,9 @@ protocol IOHandler: AnyObject {
 ///         for try await frame in connection.frames { … }
 ///     }
 ///
-/// What runs on it delays every connection that it serves, so decode there only where that is meant.
+/// What runs on it delays every connection that it serves, so decode there only if that is meant.
 public final class IOThread: TaskExecutor, Sendable {
-    /// The thread that is used where none is named, started at its first use.
+    /// The thread that is used if none is named, started at its first use.
     public static let shared = IOThread()
 
     private let loop: IOLoop
@@ -64,7 +64,7 @@ public final class IOThread: TaskExecutor, Sendable {
         if case .success(let thread) = thread { thread.isCurrent } else { false }
     }
 
-    /// - Throws: `system` where the thread could not be started.
+    /// - Throws: `system` if the thread could not be started.
     func checkRunning() throws(TransportError) {
         if case .failure(let error) = thread {
             throw TransportError(.system, systemError: error, "the I/O thread could not be started")
@@ -182,7 +182,7 @@ final class IORegistration {
 
     /// Stops the reports and lets go of the handler.
     ///
-    /// - Parameter isClosed: whether the descriptor has been unwatched and closed already: its number may be another's by now.
+    /// - Parameter isClosed: Whether the descriptor has been unwatched and closed already: its number may be another's by now.
     func cancel(isClosed: Bool = false) {
         loop.cancel(self, isClosed: isClosed)
     }

@@ -6,7 +6,7 @@
     internal import Darwin
 #endif
 
-/// The clock that deadlines and time stamps are read from: it never jumps and is the same in every process.
+/// The clock that deadlines and timestamps are read from: it never jumps and is the same in every process.
 public enum MonotonicClock {
     /// Nanoseconds since an arbitrary start (`CLOCK_MONOTONIC`).
     public static func now() -> UInt64 {

@@ -1,6 +1,6 @@
 /// A descriptor with one owner, closed when the owner lets go of it.
 struct OwnedDescriptor: ~Copyable {
-    /// The number, for system calls while the owner is alive; below 0 where none could be had.
+    /// The number, for system calls while the owner is alive; below 0 if none could be had.
     let rawValue: Int32
 
     init(_ rawValue: Int32) {

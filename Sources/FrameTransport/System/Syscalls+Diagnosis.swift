@@ -16,7 +16,7 @@ extension Syscalls {
         let limit: Int
     }
 
-    /// The descriptors of a process, or of this one; nil where the system does not tell.
+    /// The descriptors of a process, or of this one; nil if the system does not tell.
     static func descriptorUse(of process: Int32? = nil) -> DescriptorUse? {
         var limit: UInt64 = 0
         guard unsafe frame_descriptor_limit(process ?? 0, &limit) == 0 else { return nil }
@@ -53,7 +53,7 @@ extension Syscalls {
         return flock(descriptor.rawValue, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
-    /// Waits until there is something to read, or its end; false where the deadline passes before.
+    /// Waits until there is something to read, or its end; false if the deadline passes before.
     static func waitForInput(on descriptor: Int32, until deadline: UInt64) throws(Errno) -> Bool {
         while true {
             let now = MonotonicClock.now()

@@ -50,7 +50,7 @@ extension Syscalls {
         var isOpenToOthers: Bool { mode & 0o022 != 0 && mode & UInt32(S_ISVTX) == 0 }
     }
 
-    /// - Throws: `.noEntry` where nothing stands there.
+    /// - Throws: `.noEntry` if nothing stands there.
     static func entry(named name: String, in directory: Int32) throws(Errno) -> Entry {
         var status = stat()
         _ = try retrying { unsafe fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
@@ -68,7 +68,7 @@ extension Syscalls {
         OwnedDescriptor(try retrying { unsafe open(path, frame_directory_flags) })
     }
 
-    /// Keeps what stands at a name from being taken for a later file of the same number; no descriptor where the system
+    /// Keeps what stands at a name from being taken for a later file of the same number; no descriptor if the system
     /// opens no sockets, or nothing stands there.
     static func holdEntry(named name: String, in directory: Int32) -> OwnedDescriptor {
         OwnedDescriptor((try? retrying { unsafe openat(directory, name, frame_hold_flags) }) ?? -1)
@@ -96,13 +96,13 @@ extension Syscalls {
 
     /// Opens a file to lock it, or makes it with mode 0600.
     ///
-    /// - Throws: `.symlinkLoop` where a symbolic link stands there.
+    /// - Throws: `.symlinkLoop` if a symbolic link stands there.
     static func openLockFile(named name: String, in directory: Int32) throws(Errno) -> OwnedDescriptor {
         let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         return OwnedDescriptor(try retrying { unsafe openat(directory, name, flags, 0o600) })
     }
 
-    /// Takes the lock of an open file, or throws `.again` where another process or descriptor has it.
+    /// Takes the lock of an open file, or throws `.again` if another process or descriptor has it.
     static func lock(_ descriptor: Int32) throws(Errno) {
         _ = try retrying { flock(descriptor, LOCK_EX | LOCK_NB) }
     }

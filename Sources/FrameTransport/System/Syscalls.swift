@@ -12,7 +12,7 @@ internal import CFrameTransport
 
 /// What a read or write that must not wait came back with.
 enum Transfer {
-    /// So many bytes; fewer than asked for (`isShort`) where the socket is empty now, or full.
+    /// So many bytes; fewer than asked for (`isShort`) if the socket is empty now, or full.
     case bytes(Int, isShort: Bool)
     case wouldBlock
 }
@@ -43,7 +43,7 @@ enum Syscalls {
     /// megabytes.
     private static let mappedByteCount = 1 << 20
 
-    /// Memory that is not filled; nil where the system has none, which Swift's own `allocate` would trap on.
+    /// Memory that is not filled; nil if the system has none, which Swift's own `allocate` would trap on.
     static func allocate(byteCount: Int) -> MemoryRun? {
         guard byteCount < mappedByteCount else {
             let memory = unsafe mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | Int32(MAP_ANONYMOUS), -1, 0)
@@ -99,7 +99,7 @@ extension Syscalls {
             unsafe message.msg_iovlen = 3
             do throws(Errno) {
                 let count = try retrying { unsafe call(&message) }
-                // A read also ends where a peer has passed descriptors along, which are not taken: more may be there.
+                // A read also ends if a peer has passed descriptors along, which are not taken: more may be there.
                 let isCut = unsafe message.msg_flags & Int32(MSG_CTRUNC) != 0
                 return .bytes(count, isShort: count < first.count + second.count + third.count && !isCut)
             } catch .again {
@@ -142,14 +142,14 @@ extension Syscalls {
         OwnedDescriptor(try retrying { frame_socket_accept(listener) })
     }
 
-    /// Binds to an address, whose path is looked up in `directory` where it is too long to be given whole.
+    /// Binds to an address, whose path is looked up in `directory` if it is too long to be given whole.
     static func bindSocket(_ socket: Int32, to address: SocketAddress, in directory: Int32? = nil) throws(Errno) {
         try unsafe address.withSockaddr(in: directory) { address, length throws(Errno) in
             _ = try retrying { unsafe bind(socket, address, length) }
         }
     }
 
-    /// Connects to an address, whose path is looked up in `directory` where it is too long to be given whole.
+    /// Connects to an address, whose path is looked up in `directory` if it is too long to be given whole.
     static func connectSocket(_ socket: Int32, to address: SocketAddress, in directory: Int32? = nil) throws(Errno) {
         try unsafe address.withSockaddr(in: directory) { address, length throws(Errno) in
             _ = try retrying { unsafe connect(socket, address, length) }

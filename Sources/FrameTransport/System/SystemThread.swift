@@ -13,7 +13,7 @@ struct SystemThread: @unchecked Sendable {
     // A pthread_t may be compared from any thread; nothing else is done with it.
     private let handle: pthread_t
 
-    /// - Throws: the system's error where no thread can be made.
+    /// - Throws: The system's error if no thread can be made.
     init(named name: StaticString, _ body: @escaping @Sendable () -> Void) throws(Errno) {
         final class Start {
             let name: StaticString

@@ -1,20 +1,20 @@
-/// Says of each frame whether it is sent, from its presentation time and whether it changed.
+/// Decides for every frame whether it is sent, from its presentation time and whether it changed.
 ///
 ///     var pacer = FramePacer(.framesPerSecond(15))
 ///     if pacer.decide(at: timestamp) == .take { … }
 ///
-/// A pure state machine without a clock. Times are nanoseconds and may jitter by half the distance of two frames; if
-/// they jump back, or a second or more ahead, it begins again with that frame.
+/// A pure state machine without a clock. Times are in nanoseconds and may jitter by half the interval of two frames; if
+/// they jump back, or ahead by a second or more, the pacer starts over with that frame.
 public struct FramePacer: Sendable {
-    /// What is to become of a frame.
+    /// What happens to a frame.
     public enum Decision: Sendable, Hashable {
-        /// It is sent.
+        /// The frame is sent.
         case take
-        /// It is not sent: ``DropCause/paced`` or ``DropCause/unchanged``.
+        /// The frame is not sent: ``DropCause/paced`` or ``DropCause/unchanged``.
         case drop(DropCause)
     }
 
-    /// Which frames are sent; a new rate counts from the last one that was.
+    /// The pacing; a new rate counts from the last frame that was sent.
     public var pacing: Pacing {
         didSet { if pacing.rate != oldValue.rate { makeSchedules() } }
     }
@@ -34,13 +34,13 @@ public struct FramePacer: Sendable {
     /// The least step ahead that is taken for a jump of the clock, in nanoseconds.
     private static let jump = 1e9
 
-    /// A pacer that takes the next frame.
+    /// Creates a pacer that takes the next frame.
     public init(_ pacing: Pacing) {
         self.pacing = pacing
         makeSchedules()
     }
 
-    /// Sees to it that the next frame is taken, whatever the rate and whether it changed or not.
+    /// Forces the next frame through, regardless of the rate and of whether it changed.
     public mutating func refresh() {
         takesNext = true
     }
@@ -48,10 +48,10 @@ public struct FramePacer: Sendable {
     /// Decides on the next frame.
     ///
     /// - Parameters:
-    ///   - timestamp: Its presentation time in nanoseconds.
-    ///   - isChanged: Whether it differs from the last frame that was taken. Evaluated once or not at all: never if
-    ///     the rate alone drops the frame, always if the frame is taken and ``Pacing/comparesPictures``.
-    /// - Returns: Whether the frame is taken or, if not, why.
+    ///   - timestamp: The frame's presentation time in nanoseconds.
+    ///   - isChanged: Whether the frame differs from the last one that was taken. Evaluated at most once: never if the
+    ///     rate alone drops the frame, always if the frame is taken and ``Pacing/comparesPictures`` is true.
+    /// - Returns: Whether the frame is taken, and the cause if it is not.
     public mutating func decide(at timestamp: UInt64, isChanged: @autoclosure () -> Bool = true) -> Decision {
         observe(timestamp)
         if takesNext {

@@ -2,15 +2,15 @@ public import FrameWire
 public import TurboJPEG
 
 extension PixelBuffer {
-    /// The image as a person is to see it, given how it lies in this buffer.
+    /// Returns the upright image, given its orientation in this buffer.
     ///
-    /// It is flipped if the orientation is mirrored, then turned clockwise by `FrameOrientation.rotation` degrees;
-    /// a quarter turn exchanges width and height. Planar formats are turned plane by plane, without a detour through
-    /// RGB. An upright image is returned as it is, without a copy.
+    /// The image is flipped if the orientation is mirrored, then rotated clockwise by `FrameOrientation.rotation`
+    /// degrees; a quarter turn swaps width and height. Planar formats are rotated plane by plane, without conversion to
+    /// RGB. An upright image is returned unchanged, without a copy.
     ///
     /// - Parameters:
-    ///   - orientation: How the image lies.
-    ///   - pool: Where the memory of the result comes from.
+    ///   - orientation: The image's orientation.
+    ///   - pool: The pool that provides the memory of the result.
     /// - Returns: The upright image, in the same format.
     /// - Throws: `allocationFailed`.
     public func upright(

@@ -2,16 +2,16 @@ internal import FrameWire
 public import TurboJPEG
 
 extension PixelBuffer {
-    /// The image after a plan for its size.
+    /// Returns the image with a plan for its size applied.
     ///
-    /// Planar formats are treated plane by plane, without a detour through RGB. An image that stays as it is, or loses
-    /// only columns at the right and rows at the bottom, is not copied.
+    /// Planar formats are processed plane by plane, without conversion to RGB. An image that stays unchanged, or only
+    /// loses columns on the right and rows at the bottom, is not copied.
     ///
     /// - Parameters:
-    ///   - plan: What to do.
-    ///   - pool: Where the memory of the result comes from.
-    /// - Returns: The image, in the size of the plan's canvas and the same format.
-    /// - Throws: `sizeMismatch` if the plan is for another size, `invalidSize` or `allocationFailed`.
+    ///   - plan: The plan to apply.
+    ///   - pool: The pool that provides the memory of the result.
+    /// - Returns: The image, with the size of the plan's canvas and in the same format.
+    /// - Throws: `sizeMismatch` if the plan is for another size; `invalidSize` or `allocationFailed`.
     public func applying(
         _ plan: OutputPlan,
         pool: PixelBufferPool = PixelBufferPool()

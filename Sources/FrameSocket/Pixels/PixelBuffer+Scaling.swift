@@ -2,16 +2,16 @@ internal import CYUV
 public import TurboJPEG
 
 extension PixelBuffer {
-    /// The image in another size (libyuv): each new pixel is the mean of what it covers, up to half the size, and
-    /// interpolated above.
+    /// Returns the image in another size (libyuv): every new pixel is the mean of what it covers, up to half the size,
+    /// and interpolated above.
     ///
-    /// Planar formats are scaled plane by plane, without a detour through RGB. An image that has the size already is
-    /// returned as it is, without a copy.
+    /// Planar formats are scaled plane by plane, without conversion to RGB. An image that already has the size is
+    /// returned unchanged, without a copy.
     ///
     /// - Parameters:
     ///   - width: The new width in pixels, from 1 to 65,500.
     ///   - height: The new height in pixels, from 1 to 65,500.
-    ///   - pool: Where the memory of the result comes from.
+    ///   - pool: The pool that provides the memory of the result.
     /// - Returns: The scaled image, in the same format.
     /// - Throws: `invalidSize` or `allocationFailed`.
     public func scaled(

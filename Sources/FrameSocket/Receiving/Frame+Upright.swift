@@ -28,8 +28,8 @@ extension Frame {
     /// frame upright and encode it.
     ///
     /// - Parameters:
-    ///   - edges: By default partial blocks that would have to move are cut off, at most 15 pixels of width and height; a
-    ///     picture without such blocks loses nothing.
+    ///   - edges: What happens to partial blocks. By default, those that would have to move are cut off, at most 15
+    ///     pixels of width and height; an image without such blocks loses nothing.
     ///   - limits: The limits that the JPEG must meet.
     /// - Returns: The upright frame, with this frame's timestamp and number; the same bytes if it is upright already.
     /// - Throws: The errors of `JPEGTransform`: `transformFailed` if `perfect` edges are impossible, `unsupported` for

@@ -40,7 +40,7 @@ extension SampleUploader {
 
         /// Whether images are encoded in strips, on several cores, with only the changed strips encoded again.
         ///
-        /// Default: ``Strips/automatic``.
+        /// Default: ``SampleUploader/Configuration/Strips/automatic``.
         public var strips: Strips
 
         /// The maximum number of bytes that the uploader holds at one time; nil for no limit.

@@ -40,7 +40,7 @@ private func turn(_ source: UnsafePlane, into target: UnsafePlane, _ orientation
     }
 }
 
-/// Copies each sample of `source` to its place in `target`, in tiles that fit the cache whichever way they are walked.
+/// Copies every sample of `source` to its place in `target`, in tiles that fit the cache in either direction.
 @inline(__always)
 private func turnSamples<Sample: BitwiseCopyable>(
     of type: Sample.Type,
@@ -66,15 +66,15 @@ private func turnSamples<Sample: BitwiseCopyable>(
     }
 }
 
-/// Where in the source, in bytes from its first sample, the sample for a place in the target lies.
+/// Maps positions in the target to byte offsets from the source's first sample.
 private struct SourceWalk {
     private let start: Int
     private let perRow: Int
-    /// From one sample of a target's row to the next.
+    /// The step from one sample of a target's row to the next.
     let perColumn: Int
 
     init(_ source: PixelPlane, _ orientation: FrameOrientation) {
-        // A step to the right in the image before it is turned: backwards in memory if it is flipped first.
+        // A step to the right in the image before rotation: backwards in memory if it is flipped first.
         let across = orientation.isMirrored ? -source.bytesPerSample : source.bytesPerSample
         let down = source.bytesPerRow
         let left = orientation.isMirrored ? (source.width - 1) * source.bytesPerSample : 0

@@ -44,7 +44,8 @@ extension PixelBuffer {
 }
 
 extension PixelRectangle {
-    /// The rectangle in a plane with a sample for each block of so many pixels; its place is a multiple of that.
+    /// Returns the rectangle in a plane with one sample per block of `factor` pixels; its position is a multiple of
+    /// that.
     func divided(by factor: Int) -> PixelRectangle {
         PixelRectangle(
             x: x / factor,
@@ -55,7 +56,7 @@ extension PixelRectangle {
     }
 }
 
-/// Fills a plane with opaque black: with the value for no colour if it is chroma.
+/// Fills a plane with opaque black: with the neutral value if it is chroma.
 func blacken(_ plane: UnsafePlane, of format: PixelFormat, isChroma: Bool) {
     let shape = unsafe plane.shape
     for y in 0..<shape.height {
@@ -67,7 +68,7 @@ func blacken(_ plane: UnsafePlane, of format: PixelFormat, isChroma: Bool) {
 }
 
 extension PixelFormat {
-    /// Where alpha, or the unused byte, lies in a pixel of four bytes.
+    /// The index of alpha, or of the unused byte, in a pixel of four bytes.
     fileprivate var alphaOffset: Int? {
         switch self {
         case .bgra, .rgba, .bgrx: 3

@@ -7,8 +7,8 @@ internal import Locking
 final class Mailbox<Element: Sendable>: Sendable {
     typealias Machine = MailboxMachine<Element>
 
-    /// Resumes a waiter. The continuation is unchecked, because every frame may need one: whoever takes it out of the
-    /// state calls it, and nobody else can.
+    /// Resumes a waiter; unchecked, because every frame may need one: whoever takes it out of the state calls it, and
+    /// nobody else can.
     ///
     /// It carries no value: values are passed through the lock, which a thread sanitizer sees, and not through the
     /// continuation.

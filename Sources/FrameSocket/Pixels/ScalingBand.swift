@@ -1,4 +1,4 @@
-/// A band of rows of an image that is scaled down, and the resulting rows. Large images are processed in bands, so that
+/// A band of rows of an image that is scaled down, and the resulting rows: large images are processed in bands, so that
 /// intermediate results stay in the cache and take little memory.
 struct ScalingBand {
     let source: Range<Int>

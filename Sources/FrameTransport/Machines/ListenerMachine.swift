@@ -78,7 +78,7 @@ package struct ListenerMachine: Sendable {
 
     // MARK: Events
 
-    /// Handles readiness: senders may have connected. Reported once per change.
+    /// Handles readiness, reported once per change: senders may have connected.
     package mutating func becameReady() {
         mayAccept = true
         if !hasYielded { acceptsLeft = Self.acceptsPerTurn }

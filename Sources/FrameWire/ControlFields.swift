@@ -1,21 +1,21 @@
-/// Collects what the fields of one request say.
+/// Collects the field values of one request.
 ///
-/// `Content-Length` frames the stream, so what is wrong with it is an error. What is wrong with any other field is only
-/// noted: the request is skipped, and the next one can still be found.
+/// `Content-Length` frames the stream, so a problem with it is an error. A problem with any other field is only
+/// recorded: the request is skipped, and the next one can still be found.
 struct ControlFields: Sendable {
     private var fields: HeadFields<ControlField>
 
-    /// The first fault of the request, and the bytes of its head before the wrong one.
+    /// The first fault of the request, and the number of header bytes before the wrong one.
     private(set) var fault: (code: WireError.Code, byteCount: Int)?
 
     init(limits: ControlLimits) {
         fields = HeadFields(maximumContentLength: limits.maximumContentLength)
     }
 
-    /// The bytes of the body that follows; nil if the head does not say.
+    /// The length of the body that follows; nil if the header does not state it.
     var bodyLength: Int? { fields[count: .contentLength] }
 
-    /// Begins the field of this name in a request, at its colon, behind so many bytes of the head.
+    /// Begins the field with this name in a request, at its colon, after `byteCount` bytes of the header.
     mutating func begin(name: [UInt8], of request: ControlName?, at byteCount: Int) throws(HeadFault) {
         var field = fields.field(named: name)
         if let known = field, !known.framesBody, request?.fields.contains(known) != true { field = nil }
@@ -26,7 +26,7 @@ struct ControlFields: Sendable {
         }
     }
 
-    /// Takes a byte of the value, from its first that is not white space on.
+    /// Consumes a byte of the value, starting with the first one that is not white space.
     mutating func take(_ byte: UInt8, at byteCount: Int) throws(HeadFault) {
         do {
             try fields.take(byte)
@@ -44,14 +44,13 @@ struct ControlFields: Sendable {
         }
     }
 
-    /// Makes ready for the next head.
+    /// Prepares for the next header.
     mutating func reset() {
         fields.reset()
         fault = nil
     }
 
-    /// Notes what keeps the request from meaning anything, unless it leaves the body's length in doubt; only the first such thing
-    /// counts.
+    /// Records why the request is invalid, unless the body's length is in doubt; only the first fault counts.
     private mutating func forgive(
         _ fault: HeadFault,
         in field: ControlField?,
@@ -64,12 +63,12 @@ struct ControlFields: Sendable {
 }
 
 extension ControlField {
-    /// Whether it says where the next request begins.
+    /// Whether the field determines where the next request begins.
     fileprivate var framesBody: Bool { self == .contentLength || self == .transferEncoding }
 }
 
 extension ControlFields {
-    /// The request of this name that the fields make; nil where one that it needs is missing.
+    /// Returns the request with this name that the fields describe; nil if a required field is missing.
     func request(_ name: ControlName) -> ControlRequest? {
         switch name {
         case .hello: hello.map(ControlRequest.hello)

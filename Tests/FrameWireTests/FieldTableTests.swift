@@ -38,7 +38,8 @@ import Testing
     private func message(startLine: String, _ random: inout SplitMix) -> [UInt8] {
         var names = (Self.sets.randomElement(using: &random) ?? []).shuffled(using: &random)
         for _ in 0..<Int.random(in: 0...2, using: &random) {
-            names.insert(Self.names.randomElement(using: &random) ?? "", at: Int.random(in: 0...names.count, using: &random))
+            let place = Int.random(in: 0...names.count, using: &random)
+            names.insert(Self.names.randomElement(using: &random) ?? "", at: place)
         }
         if Int.random(in: 0..<6, using: &random) == 0 { _ = names.popLast() }
         var text = startLine + "\r\n"
@@ -66,7 +67,8 @@ import Testing
             var oracle = OracleMessageDecoder(limits: limits)
             let (events, error) = oracle.events(of: stream)
             let found = Transcript(of: stream, limits: limits)
-            #expect(found.messages.map(\.event) == events && found.error == error, "\(String(decoding: stream, as: UTF8.self))")
+            let text = String(decoding: stream, as: UTF8.self)
+            #expect(found.messages.map(\.event) == events && found.error == error, "\(text)")
             for event in events { kinds[String(describing: event).prefix { $0 != "(" }.description, default: 0] += 1 }
             if let error { kinds[error.code.rawValue, default: 0] += 1 }
         }

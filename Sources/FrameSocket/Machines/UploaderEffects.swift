@@ -17,11 +17,16 @@ extension UploaderMachine {
         /// The waiters to resume.
         package internal(set) var finished: [UInt64] = []
 
+        /// The connection whose receiver is to be told that its preference is refused.
+        package internal(set) var refusesPreferencesOf: Int?
+
         /// The contents to release.
         package internal(set) var discarded = Discards()
 
         /// Whether there is nothing to do except to release discarded contents.
-        package var isEmpty: Bool { !startsTurn && message == nil && !setsTimer && finished.isEmpty }
+        package var isEmpty: Bool {
+            !startsTurn && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
+        }
     }
 
     /// Contents to release outside the lock, because their owners may run code of their own.

@@ -29,6 +29,7 @@ extension UploaderMachine {
         frame.plan = plan(content, frame.orientation, configuration)
         if frame.totalByteCount > memoryLimit, terms.preferences != .init() {
             frame.plan = plan(content, frame.orientation, ownConfiguration)
+            refusePreferences()
         }
         if frame.plan?.shape != nil { lastPlan = frame.plan }
     }
@@ -36,10 +37,18 @@ extension UploaderMachine {
     /// Returns the plan for copying a submitted image at the size that is sent.
     ///
     /// As with every frame, what the receiver prefers applies only if there is memory for it.
-    func scaling(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyPlan {
+    mutating func scaling(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyPlan {
         let preferred = CopyPlan(image, orientation, .init(configuration), limit: memoryLimit)
         guard preferred.byteCount > memoryLimit, terms.preferences != .init() else { return preferred }
+        refusePreferences()
         return CopyPlan(image, orientation, .init(ownConfiguration), limit: memoryLimit)
+    }
+
+    /// Lets the receiver know, once, that there is no memory for what it prefers.
+    private mutating func refusePreferences() {
+        guard !hasRefusedPreferences else { return }
+        hasRefusedPreferences = true
+        effects.refusesPreferencesOf = terms.connection
     }
 
     @inline(__always)

@@ -75,6 +75,9 @@ package struct UploaderMachine: Sendable {
     package private(set) var terms = ReceiverTerms()
     private var hasTerms = false
 
+    /// Whether the receiver has been told that there is no memory for what it prefers at present.
+    var hasRefusedPreferences = false
+
     /// Whether the connection has ended for good.
     private(set) var isClosed = false
 
@@ -158,6 +161,7 @@ package struct UploaderMachine: Sendable {
                 isOwed = true
             }
         }
+        if new.preferences != old.preferences || new.connection != old.connection { hasRefusedPreferences = false }
         if new.preferences != old.preferences { reconfigure() }
         if let cause = barrier, let frame = waiting.take() { keep(frame, cause) }
         advance(at: now)

@@ -53,7 +53,8 @@ extension SampleUploader {
         /// frame that does not fit beside the one in progress is dropped with ``DropCause/overMemoryBudget``, and one
         /// that would not fit even alone is never sent. The process needs about 10 MB in addition.
         ///
-        /// A size or quality that a receiver prefers applies only if it fits in memory.
+        /// A size or quality that a receiver prefers applies only if it fits in memory; if not, the receiver gets a
+        /// status that counts a refused preference.
         public let maximumMemory: Int?
 
         /// Creates a configuration with the given values, and defaults for the rest.

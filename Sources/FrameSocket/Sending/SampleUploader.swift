@@ -290,6 +290,7 @@ public final class SampleUploader: Sendable {
         if let message = effects.message { submit(message) }
         if effects.startsTurn { queue.async { self.takeTurn() } }
         if effects.setsTimer { setTimer() }
+        if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }
         for id in effects.finished {
             waiters.withLock { $0.take(id) }?.resume(returning: .success(()))
         }

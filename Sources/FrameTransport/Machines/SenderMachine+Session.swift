@@ -194,6 +194,13 @@ extension SenderMachine {
         return status
     }
 
+    /// Tells the receiver of a connection that the source of the frames cannot follow its preference.
+    package mutating func preferencesRefused(byUserOf connection: Int, at now: UInt64) {
+        guard case .open(var session) = state, terms.connection == connection, session.hello != nil else { return }
+        refusePreference(in: &session)
+        state = .open(session)
+    }
+
     /// Tells the receiver that its preference is refused: nothing changes.
     private mutating func refusePreference(in session: inout Session) {
         session.refusedPreferences &+= 1

@@ -64,6 +64,11 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         report { $0.close(reason, at: $1) }
     }
 
+    /// Reports that the source of the frames cannot follow the preference of a connection's receiver.
+    func refusePreferences(of connection: Int) {
+        report { $0.preferencesRefused(byUserOf: connection, at: $1) }
+    }
+
     /// Handles a caller's own write that was incomplete, or failed.
     func laneChanged() {
         // The current progress: the report may be about a socket that has been replaced since.

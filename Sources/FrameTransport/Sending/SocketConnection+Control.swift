@@ -63,6 +63,11 @@ extension SocketConnection {
         driver.terms.observe(observer)
     }
 
+    /// Tells the receiver of a connection, given by the number in its terms, that its preference is refused.
+    package func refusePreferences(of connection: Int) {
+        thread.execute { [driver] in driver.refusePreferences(of: connection) }
+    }
+
     /// Hands what a send has left over to the connection's thread.
     func followUp(_ progress: SendLane.Progress) {
         if progress != .sent { thread.execute { [driver] in driver.laneChanged() } }

@@ -9,12 +9,12 @@ internal import CFrameTransport
 #endif
 
 /// A thread of the system, started at once and never joined.
-struct SystemThread: @unchecked Sendable {
+package struct SystemThread: @unchecked Sendable {
     // A pthread_t may be compared on any thread, which is its only use here.
     private let handle: pthread_t
 
     /// - Throws: The system's error if no thread can be created.
-    init(named name: StaticString, _ body: @escaping @Sendable () -> Void) throws(Errno) {
+    package init(named name: StaticString, _ body: @escaping @Sendable () -> Void) throws(Errno) {
         final class Start {
             let name: StaticString
             let body: @Sendable () -> Void

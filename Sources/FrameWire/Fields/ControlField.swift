@@ -1,4 +1,4 @@
-/// The fields that requests give a meaning; every other one is skipped.
+/// The fields that have a meaning in requests; every other one is skipped.
 enum ControlField: Int, HeadField {
     case contentLength, transferEncoding, version, wantsPictures, wantsAudio, finishReason
     case frameRate, width, height, quality, ping

@@ -1,14 +1,14 @@
-/// A field that means something in the heads of one direction.
+/// A field that has a meaning in the headers of one direction.
 ///
-/// A new one is a case, and its entry in ``definition``.
+/// To add a field, add a case and its entry in ``definition``.
 protocol HeadField: RawRepresentable<Int>, CaseIterable, Sendable {
     /// The field's name and values.
     var definition: FieldDefinition { get }
 }
 
-/// What a field is called and which values it may have.
+/// The name of a field and the values it may have.
 struct FieldDefinition {
-    /// The name as it is written; it compares without case.
+    /// The name as it is written; comparisons ignore case.
     let name: String
     let value: FieldValue
 
@@ -17,18 +17,18 @@ struct FieldDefinition {
     }
 }
 
-/// Which values a field may have.
+/// The values that a field may have.
 enum FieldValue: Sendable {
-    /// A number of a range.
+    /// A number in a range.
     case number(NumberRange)
-    /// The bytes of the body, up to the limit.
+    /// The length of the body in bytes, up to the limit.
     case contentLength
-    /// Pixels of one side, up to the limit.
+    /// The length of one side in pixels, up to the limit.
     case dimension
-    /// One of these words; the value is its place among them.
+    /// One of these words; the value is its index.
     case word([String])
-    /// One of these words, or another one, whose value is the place behind them.
+    /// One of these words, or any other word, whose value is the index after the last one.
     case openWord([String])
-    /// None: the field may not occur, as it would frame the body in another way.
+    /// None: the field must not occur, because it would frame the body in another way.
     case refused
 }

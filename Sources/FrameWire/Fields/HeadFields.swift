@@ -1,27 +1,27 @@
-/// Collects what the fields of one head say, digit by digit, and holds it to the limits.
+/// Collects the field values of one header, digit by digit, and enforces the limits.
 ///
-/// A value is a number; that of a word is its place among the words of its field.
+/// Every value is a number; the value of a word is its index among the words of its field.
 struct HeadFields<Field: HeadField>: Sendable {
     /// The words that a field may have.
     private struct Words: Sendable {
         let words: [String]
-        /// Whether it may have another one.
+        /// Whether any other word is allowed as well.
         let isOpen: Bool
     }
 
     private let names: [String]
-    /// The numbers that each field may have; none for one that is no number.
+    /// The range of each field's numbers; empty for a field that is not a number.
     private let ranges: [NumberRange]
     private let words: [Words?]
     private var values: [UInt64]
 
-    /// A bit for each field that may not occur.
+    /// A bit for each field that must not occur.
     private let refused: UInt64
 
     /// A bit for each field that has occurred.
     private(set) var seen: UInt64 = 0
 
-    /// The field whose value is being taken; nil within one that means nothing here.
+    /// The field whose value is being read; nil within a field that has no meaning here.
     private(set) var current: Field?
     private var number = NumberReader()
     private var word = WordReader()
@@ -50,12 +50,12 @@ struct HeadFields<Field: HeadField>: Sendable {
         }
     }
 
-    /// The field of a name; nil for one without a meaning here.
+    /// Returns the field with a name; nil if it has no meaning here.
     func field(named name: [UInt8]) -> Field? {
         names.firstIndex { ASCII.isSameName(name, $0) }.flatMap(Field.init(rawValue:))
     }
 
-    /// Begins a field, at its colon; nil for one that means nothing here.
+    /// Begins a field, at its colon; nil for a field that has no meaning here.
     mutating func begin(_ field: Field?) throws(HeadFault) {
         current = nil
         guard let field else { return }
@@ -66,7 +66,7 @@ struct HeadFields<Field: HeadField>: Sendable {
         word = WordReader()
     }
 
-    /// Takes a byte of the value, from its first that is not white space on.
+    /// Consumes a byte of the value, starting with the first one that is not white space.
     mutating func take(_ byte: UInt8) throws(HeadFault) {
         guard let current else { return }
         if words[current.rawValue] == nil {
@@ -87,12 +87,12 @@ struct HeadFields<Field: HeadField>: Sendable {
         store(UInt64(clamping: place), in: current)
     }
 
-    /// Takes the rest of the current field for one that means nothing here.
+    /// Ignores the rest of the current field, as if it had no meaning here.
     mutating func skipValue() {
         current = nil
     }
 
-    /// Takes a field whose value is known to be a number; false, with nothing changed, if it may not stand here.
+    /// Stores a field whose value is known to be a number; returns false, without a change, if it is not allowed here.
     @inline(__always)
     mutating func takeWhole(_ value: UInt64, in field: Field) -> Bool {
         let range = ranges[field.rawValue]
@@ -105,18 +105,18 @@ struct HeadFields<Field: HeadField>: Sendable {
     @inline(__always)
     func has(_ field: Field) -> Bool { seen & field.bit != 0 }
 
-    /// What a field said, if it occurred.
+    /// The value of a field, if it occurred.
     @inline(__always)
     subscript(field: Field) -> UInt64? { has(field) ? values[field.rawValue] : nil }
 
-    /// What a field said as a number for the API, if it occurred.
+    /// The value of a field as a number for the API, if it occurred.
     @inline(__always)
     subscript(count field: Field) -> Int? { self[field].map { Int(clamping: $0) } }
 
     /// The name of a field.
     func name(of field: Field) -> String { names[field.rawValue] }
 
-    /// Makes ready for the next head.
+    /// Prepares for the next header.
     @inline(__always)
     mutating func reset() {
         seen = 0
@@ -131,7 +131,7 @@ struct HeadFields<Field: HeadField>: Sendable {
 }
 
 extension HeadField {
-    /// A bit of its own, for a set of fields: there are fewer than 64.
+    /// The field's bit in a set of fields; there are fewer than 64.
     @inline(__always)
     var bit: UInt64 { 1 << UInt64(truncatingIfNeeded: rawValue) }
 }

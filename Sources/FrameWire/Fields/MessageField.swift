@@ -1,4 +1,4 @@
-/// The fields that messages give a meaning; every other one is skipped.
+/// The fields that have a meaning in messages; every other one is skipped.
 enum MessageField: Int, HeadField {
     case contentLength, width, height, orientation, presentationTime, sequence, transferEncoding
     case messageType, audioKind, sampleRate, channels, state, finishReason, version, pong, refusedPreferences
@@ -25,12 +25,12 @@ enum MessageField: Int, HeadField {
     }
 }
 
-/// The kinds of messages that `Message-Type` tells apart; a frame has no such field.
+/// The kinds of messages that `Message-Type` distinguishes; a frame has no such field.
 enum MessageKind: String, CaseIterable {
     case audio, status
 }
 
-/// The states that `Sender-State` tells apart.
+/// The states that `Sender-State` distinguishes.
 enum StateWord: String, CaseIterable {
     case live, paused, stopped
 }

@@ -1,4 +1,4 @@
-/// What the fields of one message say, and what message they make.
+/// The field values of one message, and the message that they describe.
 struct MessageFields: Sendable {
     private let maximumAudioBytes: UInt64
     private let maximumPixels: UInt64
@@ -13,26 +13,27 @@ struct MessageFields: Sendable {
         )
     }
 
-    /// Begins the field of this name, at its colon.
+    /// Begins the field with this name, at its colon.
     mutating func begin(name: [UInt8]) throws(HeadFault) { try fields.begin(fields.field(named: name)) }
 
-    /// Takes a byte of the value, from its first that is not white space on.
+    /// Consumes a byte of the value, starting with the first one that is not white space.
     mutating func take(_ byte: UInt8) throws(HeadFault) { try fields.take(byte) }
 
     /// Ends the value, at the carriage return.
     mutating func endValue() throws(HeadFault) { try fields.endValue() }
 
-    /// Takes a frame's field whose value is known to be a number; false, with nothing changed, if it may not stand here.
+    /// Stores a field of a frame whose value is known to be a number; returns false, without a change, if it is not
+    /// allowed here.
     @inline(__always)
     mutating func takeWhole(_ value: UInt64, in field: MessageField) -> Bool { fields.takeWhole(value, in: field) }
 
-    /// Makes ready for the next head.
+    /// Prepares for the next header.
     @inline(__always)
     mutating func reset() { fields.reset() }
 
-    // MARK: The head as a whole
+    // MARK: The complete header
 
-    /// Whether the head as a whole is a frame's and has what that needs, and no more pixels than it may.
+    /// Whether the complete header is a frame's, has all required fields, and does not exceed the pixel limit.
     @inline(__always)
     var isCompleteFrame: Bool {
         let bits =
@@ -41,13 +42,14 @@ struct MessageFields: Sendable {
         return fields.seen & (bits | MessageField.messageType.bit) == bits && hasFewEnoughPixels
     }
 
-    /// What the head as a whole lacks or has too much of, once it ended; nil if it is sound.
+    /// What the complete header lacks or exceeds; nil if it is valid.
     var fault: HeadFault? {
         if let missing = required.first(where: { !fields.has($0) }) {
             return HeadFault(.fieldMissing, detail: fields.name(of: missing))
         }
         switch kind {
-        case .frame: return hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(size.width) x \(size.height)")
+        case .frame:
+            return hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(size.width) x \(size.height)")
         case .other(.audio): return lengthFaultOfAudio
         case .other(.status):
             return bodyLength == 0 ? nil : HeadFault(.contentLengthInvalid, detail: "\(bodyLength)")
@@ -55,7 +57,7 @@ struct MessageFields: Sendable {
         }
     }
 
-    /// What the head that ended is; of use only without a ``fault``.
+    /// The event for the complete header; meaningful only without a ``fault``.
     var event: FrameMessageDecoder.Event {
         switch kind {
         case .frame: .head(head)
@@ -65,11 +67,11 @@ struct MessageFields: Sendable {
         }
     }
 
-    /// The bytes of the body that follows.
+    /// The length of the body that follows.
     @inline(__always)
     var bodyLength: Int { number(.contentLength) }
 
-    /// The head that the fields make; of use only if it ``isCompleteFrame``.
+    /// The frame header that the fields describe; meaningful only if ``isCompleteFrame`` is true.
     @inline(__always)
     var head: FrameHead {
         FrameHead(
@@ -84,7 +86,7 @@ struct MessageFields: Sendable {
     private enum Kind {
         case frame
         case other(MessageKind)
-        /// One of a later version, to be skipped by its length.
+        /// A kind of a later version, to be skipped by its length.
         case unknown
     }
 
@@ -93,7 +95,7 @@ struct MessageFields: Sendable {
         return MessageKind.allCases.indices.contains(place) ? .other(MessageKind.allCases[place]) : .unknown
     }
 
-    /// The fields without which the head is not what it says, in the order in which they are reported missing.
+    /// The fields that this kind of message requires, in the order in which they are reported missing.
     private var required: [MessageField] {
         switch kind {
         case .frame: [.contentLength, .width, .height, .orientation]
@@ -116,7 +118,7 @@ struct MessageFields: Sendable {
     }
 }
 
-// Messages that are no frames.
+// Messages other than frames.
 extension MessageFields {
     private var lengthFaultOfAudio: HeadFault? {
         let length = fields[.contentLength] ?? 0

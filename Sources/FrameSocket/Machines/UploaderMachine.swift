@@ -54,7 +54,7 @@ package struct UploaderMachine: Sendable {
         var dueAt: UInt64
     }
 
-    // MARK: What applies
+    // MARK: Configuration and terms
 
     /// The program's configuration.
     package private(set) var ownConfiguration: Configuration
@@ -81,14 +81,14 @@ package struct UploaderMachine: Sendable {
     /// Whether the connection has ended for good.
     private(set) var isClosed = false
 
-    // MARK: What is held
+    // MARK: Held frames
 
     var activity = Activity.idle
     var waiting: UploadFrame?
     var deferral: Deferral?
     var sentFrame: UploadFrame?
 
-    // MARK: What is due
+    // MARK: Due frames
 
     /// Whether the receiver is to get the latest frame, regardless of pacing.
     var isOwed = false
@@ -203,7 +203,7 @@ package struct UploaderMachine: Sendable {
         advance(at: now)
     }
 
-    // MARK: What follows from the state
+    // MARK: Decisions
 
     /// The reason that no frame may be sent now; nil if one may.
     @inline(__always)

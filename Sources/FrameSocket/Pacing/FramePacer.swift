@@ -94,7 +94,7 @@ public struct FramePacer: Sendable {
         return distance >= keepAlive.nanoseconds
     }
 
-    // MARK: What is sent although it was passed over
+    // MARK: Frames that were passed over
 
     /// The shortest silence after which the last frame is sent for `Pacing.Rate.every(_:)`, in nanoseconds.
     ///

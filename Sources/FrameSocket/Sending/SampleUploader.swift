@@ -121,7 +121,7 @@ public final class SampleUploader: Sendable {
         handle { $0.passNextFrame() }
     }
 
-    // MARK: Offering frames
+    // MARK: Submitting frames
 
     /// Submits a frame.
     ///

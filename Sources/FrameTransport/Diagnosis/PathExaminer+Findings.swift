@@ -277,7 +277,7 @@ extension PathExaminer {
         )
     }
 
-    // MARK: Words
+    // MARK: Formatting
 
     private static func octal(_ mode: UInt32) -> String { String(mode, radix: 8) }
 

@@ -31,7 +31,7 @@ struct PathExaminer {
         }
     }
 
-    // MARK: Where it leads
+    // MARK: The directory and the file
 
     /// Examines the directory and the file at the path, and returns the listening process.
     private mutating func examinePlace(_ path: SocketPath) -> Int32? {

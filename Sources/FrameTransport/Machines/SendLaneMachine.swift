@@ -184,7 +184,7 @@ package struct SendLaneMachine: ~Copyable {
         return Settlement(ticket: ticket, error: TransportError(.cancelled, "sending was cancelled"))
     }
 
-    // MARK: What the receiver asks for
+    // MARK: Requests from the receiver
 
     /// Records what the receiver wants, withdraws what it does not want, and answers.
     package mutating func setWants(_ wants: ControlWants, answering status: SenderStatus) -> Settlement? {

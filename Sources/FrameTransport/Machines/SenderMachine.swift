@@ -18,7 +18,7 @@ package struct SenderMachine: Sendable {
 
     package let settings: Settings
 
-    // MARK: What is decided
+    // MARK: State
 
     var state = State.idle
 
@@ -37,7 +37,7 @@ package struct SenderMachine: Sendable {
     /// The receiver's terms.
     package internal(set) var terms = ReceiverTerms()
 
-    // MARK: What is on its way
+    // MARK: Pending work
 
     var commands = CommandQueue()
     var turn = Turn()
@@ -139,7 +139,7 @@ package struct SenderMachine: Sendable {
         }
     }
 
-    // MARK: What follows from the state
+    // MARK: Decisions
 
     /// The number of bytes that may be read now; nil for none.
     private var readLimit: Int? {

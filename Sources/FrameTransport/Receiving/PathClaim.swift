@@ -61,7 +61,7 @@ struct PathClaim: ~Copyable {
         entry.kind == .socket && entry.owner == Syscalls.effectiveUserID
     }
 
-    // MARK: What stands at the path
+    // MARK: The file at the path
 
     private static func removeDeadSocket(in directory: borrowing SocketDirectory) throws(TransportError) {
         let path = directory.path

@@ -128,7 +128,7 @@ extension ConnectingDriver {
         }
     }
 
-    // MARK: While there is a socket
+    // MARK: With a socket
 
     private func read(_ limit: Int) {
         guard let socket else { return }

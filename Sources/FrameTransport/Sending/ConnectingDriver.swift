@@ -45,7 +45,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         publishDemand(terms.terms)
     }
 
-    // MARK: What programs ask for
+    // MARK: Requests from programs
 
     func open() {
         report { $0.open(at: $1) }

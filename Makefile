@@ -9,7 +9,7 @@ PYTHON  := .tools/venv/bin/python -B
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build demo test bench consumers docs lint format clean
-.PHONY: api apple deb deb-check docker-check examples fuzz faults sanitize memcheck soak simulate simulate-mutants
+.PHONY: api apple deb deb-check docker-check examples fuzz gateway faults sanitize memcheck soak simulate simulate-mutants
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,11 @@ docker-check: ## check the commands of the Dockerfile without an engine, in a ne
 examples: ## build and run the programs in Examples
 	@scripts/setup build
 	scripts/check-examples $(SWIFTFLAGS)
+
+gateway: ## watch a socket in ten browsers by a WebRTC gateway (Examples/Gateway); ARGUMENTS go to scripts/check-gateway
+	@scripts/setup gateway
+	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
+	scripts/check-gateway $(ARGUMENTS)
 
 apple: ## compile the Apple sources against stubs of the frameworks, run broadcasts over these, and check the manifest for iOS
 	@scripts/setup build

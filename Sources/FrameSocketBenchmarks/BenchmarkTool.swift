@@ -38,8 +38,8 @@ enum BenchmarkTool {
     }
 
     private static func all(_ options: Options) -> [Benchmark] {
-        TransportBenchmarks.all(options) + SenderBenchmarks.all(options) + FloodBenchmarks.all(options)
-            + HeadBenchmarks.all(options)
+        TransportBenchmarks.all(options) + SenderBenchmarks.all(options) + FanOutBenchmarks.all(options)
+            + FloodBenchmarks.all(options) + HeadBenchmarks.all(options)
             + CodecBenchmarks.all(options) + ThreadBenchmarks.all(options) + ProcessBenchmarks.all(options)
             + MemoryBenchmarks.all(options)
     }

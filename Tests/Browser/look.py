@@ -9,6 +9,7 @@ Chromium is driven by its DevTools protocol over a pair of pipes, so that neithe
 
 import argparse
 import base64
+import fcntl
 import json
 import os
 import pathlib
@@ -38,13 +39,20 @@ class Chromium:
         self.count = 0
         commands, self.commands = os.pipe()
         self.answers, answers = os.pipe()
-        # The browser reads from descriptor 3 and writes to 4. Chromium's sandbox refuses root, and needs what containers lack;
-        # the one page that is opened is the project's own.
-        shell = f'exec 3<&{commands} 4>&{answers}; exec "$@"'
-        flags = [*FLAGS, "--no-sandbox", f"--user-data-dir={self.profile}", "about:blank"]
+
+        def connect():
+            """The browser reads from descriptor 3 and writes to 4, either of which may be one of the pipes' already."""
+            ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (commands, answers)]
+            for number, end in enumerate(ends, 3):
+                os.dup2(end, number)
+                os.close(end)
+
+        # Chromium's sandbox refuses root, and needs what containers lack; the pages that are opened are the project's own.
         self.process = subprocess.Popen(
-            ["/bin/sh", "-c", shell, "sh", program, *flags],
-            pass_fds=[commands, answers],
+            [program, *FLAGS, "--no-sandbox", f"--user-data-dir={self.profile}", "about:blank"],
+            # Python's own descriptors are not inherited anyway.
+            close_fds=False,
+            preexec_fn=connect,
             stderr=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
         )

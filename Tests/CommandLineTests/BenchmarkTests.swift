@@ -38,8 +38,8 @@ import Testing
         #expect(Set(ending.lines).count == ending.lines.count)
         let kinds = Set(ending.lines.compactMap { $0.split(separator: "/").first.map(String.init) })
         let wanted: Set = [
-            "transport", "60 a second", "senders", "flood", "idle", "head", "encode", "decode", "threads", "processes",
-            "processes at 30 a second", "memory", "encode a whole screen", "decode a whole screen",
+            "transport", "60 a second", "senders", "fan-out", "flood", "idle", "head", "encode", "decode", "threads",
+            "processes", "processes at 30 a second", "memory", "encode a whole screen", "decode a whole screen",
             "encode whole screens on two threads", "decode whole screens on two threads",
         ]
         #expect(kinds == wanted)
@@ -51,6 +51,12 @@ import Testing
     }
 
     #if os(Linux)
+        @Test func `a frame is copied for none of its readers`() async throws {
+            let copied = try #require(try await measure("fan-out/100 readers")["copied"])
+            // Bytes for each frame of 50 kB: what keeps the readers takes a few hundred for each.
+            #expect(copied.ours > 0 && copied.ours < 200_000)
+        }
+
         @Test func `calls, allocations and copies are counted`() async throws {
             let rows = try await measure("transport/4 kB/own executor")
             let (reads, writes) = try (#require(rows["reads"]), #require(rows["writes"]))

@@ -1,4 +1,5 @@
 import FrameSocketTesting
+import FrameSocketTesting
 import Testing
 
 @testable import FrameSocket

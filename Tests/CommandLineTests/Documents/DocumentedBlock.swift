@@ -36,7 +36,8 @@ enum Documents {
     static var files: [String] {
         get throws {
             let articles = try paths(below: "Sources").filter { $0.contains(".docc/") }
-            return try ["README.md", "SECURITY.md", "Examples/README.md"] + paths(below: "docs") + articles
+            let examples = ["Examples/README.md", "Examples/Gateway/README.md"]
+            return try ["README.md", "SECURITY.md"] + examples + paths(below: "docs") + articles
         }
     }
 

@@ -43,6 +43,11 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
         DocumentedCommand("README.md: make demo", treatment: .step),
         DocumentedCommand("README.md:   sequence", treatment: .noCommand),
         DocumentedCommand("Examples/README.md: swift run", treatment: .script("scripts/check-examples")),
+        DocumentedCommand("Examples/Gateway/README.md: sender →", treatment: .noCommand),
+        DocumentedCommand(
+            "Examples/Gateway/README.md: python3 Examples/Gateway/serve.py",
+            treatment: .script("scripts/check-gateway")
+        ),
         DocumentedCommand("docs/architecture.md: pixels", treatment: .noCommand),
         DocumentedCommand("docs/architecture.md: receiving", treatment: .noCommand),
         DocumentedCommand("docs/doctor.md: {\"event\"", treatment: .noCommand),

@@ -1,0 +1,65 @@
+import FrameSocket
+import Locking
+
+/// One sender's frames for several readers of the receiving process: what another reader costs.
+enum FanOutBenchmarks {
+    static func all(_ options: Options) -> [Benchmark] {
+        [1, 10, 100].map { count in
+            let frames = options.amount(200, 2000)
+            return Benchmark(name: "fan-out/\(count) readers", metrics: [.time, .cpu, .allocations, .copied]) {
+                let readers = try await Readers(count)
+                return Benchmark.Comparison(ours: { try await measure(frames) { try await readers.run(frames) } })
+            }
+        }
+    }
+}
+
+/// A sender of 50 kB frames and those who read them, in Swift's pool.
+private final class Readers: Sendable {
+    private let server: FrameServer
+    private let client: SocketConnection
+    private let readers: [FrameFanOut.Reader]
+    /// How many readers have yet to get the latest frame.
+    private let missing = Locked(0)
+
+    init(_ count: Int) async throws {
+        server = try .forMany()
+        let pair = try await server.connectClients(1)[0]
+        client = pair.client
+        let fanOut = FrameFanOut(of: pair.connection)
+        readers = (0..<count).map { _ in fanOut.reader() }
+    }
+
+    /// Sends so many frames, each when every reader has the one before it.
+    func run(_ frames: Int) async throws {
+        let message = FrameMessage(
+            jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000).span),
+            bufferSize: BufferSize(width: 1920, height: 1080)
+        )
+        let (everybody, has) = AsyncStream.makeStream(of: Void.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for reader in readers {
+                group.addTask {
+                    var iterator = reader.makeAsyncIterator()
+                    for _ in 0..<frames {
+                        guard try await iterator.next() != nil else { throw BaselineFailure() }
+                        let isLast = self.missing.withLock { missing in
+                            missing -= 1
+                            return missing == 0
+                        }
+                        if isLast { has.yield() }
+                    }
+                }
+            }
+            group.addTask {
+                var turns = everybody.makeAsyncIterator()
+                for _ in 0..<frames {
+                    self.missing.withLock { $0 = self.readers.count }
+                    try await self.client.send(message)
+                    await turns.next()
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}

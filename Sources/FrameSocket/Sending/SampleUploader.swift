@@ -31,7 +31,8 @@ public final class SampleUploader: Sendable {
         /// The frame is not sent now, for this cause, but is kept as the latest frame. It is sent when the cause ends,
         /// unless a newer frame has been submitted by then.
         ///
-        /// The cause is ``DropCause/paced``, ``DropCause/notConnected``, ``DropCause/paused`` or ``DropCause/notWanted``.
+        /// The cause is ``DropCause/paced``, ``DropCause/notConnected``, ``DropCause/paused`` or
+        /// ``DropCause/notWanted``.
         case deferred(DropCause)
         /// The frame will not be sent.
         case dropped(DropCause)
@@ -91,7 +92,7 @@ public final class SampleUploader: Sendable {
     /// another thread. An update inside `change` takes effect at once; if both change the same property, the outer one
     /// wins.
     ///
-    /// The memory limit cannot be changed after initialization: assignments to it have no effect.
+    /// The memory limit stays at its initial value, whatever is assigned.
     public func update(_ change: (inout Configuration) -> Void) {
         let id = ObjectIdentifier(self)
         guard Self.updated != id else { return apply(change) }
@@ -149,7 +150,8 @@ public final class SampleUploader: Sendable {
     ///   - color: The color space of the samples of a planar format. Default: that of a JPEG.
     ///   - orientation: The image's orientation.
     ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
-    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it cannot be copied.
+    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it cannot be
+    ///   copied.
     @discardableResult
     public func send(
         copying image: PixelBuffer,
@@ -191,8 +193,8 @@ public final class SampleUploader: Sendable {
 
     /// Submits a JPEG, to be sent in the configured size.
     ///
-    /// Never blocks. If its own size differs, the JPEG is decoded at the smallest sufficient size, scaled, and encoded
-    /// at the configured quality. Otherwise it is sent unchanged.
+    /// Never blocks. If the configured size differs from the JPEG's own, the JPEG is decoded at the smallest sufficient
+    /// size, scaled, and encoded at the configured quality. Otherwise it is sent unchanged.
     ///
     /// - Parameters:
     ///   - jpeg: The JPEG.

@@ -3,7 +3,8 @@
 package struct ListenerMachine: Sendable {
     /// A command to the shell.
     package enum Command: Sendable, Hashable {
-        /// Accept one connection, and report with ``accepted(isAdmitted:)``, ``wouldBlock()`` or ``acceptFailed(_:isMisuse:at:)``.
+        /// Accept one connection, and report with ``accepted(isAdmitted:)``, ``wouldBlock()`` or
+        /// ``acceptFailed(_:isMisuse:at:)``.
         case accept
         /// Start the connection that was accepted last, under this number.
         case admit(Int)

@@ -148,8 +148,8 @@ public final class SocketConnection: Sendable {
     /// Connects, and waits until a server has been reached.
     ///
     /// If the limit passes or the calling task is cancelled, the attempt that this call started ends, unless another
-    /// caller waits for it or ``open()`` was called; it may be started again. Once a server has been reached the
-    /// connection stays open, as after ``open()``. An unusable path, port or token ends the connection for good, and so
+    /// caller waits for it or ``open()`` was called; it may be started again. Once a server has been reached, the
+    /// connection behaves as after ``open()``. An unusable path, port or token ends the connection for good, and so
     /// does a server that sends a wrong token. A server that closes instead of sending its token is tried again, after
     /// growing pauses.
     ///

@@ -7,19 +7,19 @@
     internal import Locking
     internal import ReplayKit
 
-    /// A received frame in a Core Video buffer, for views, encoders and media engines that take these.
+    /// A received frame in a Core Video buffer, for views, encoders and media engines.
     public struct CoreVideoFrame {
-        /// The pixels, with color and orientation attached as ``CoreVideoDecoder`` says.
+        /// The pixels, with attached color and orientation as described in ``CoreVideoDecoder``.
         public let buffer: CVPixelBuffer
 
-        /// How the image lies; up if the decoder has turned it.
+        /// The image's orientation; `up` if the decoder has rotated it.
         public let orientation: FrameOrientation
 
-        /// The presentation time in nanoseconds: the sender's or, if it states none, when the frame was received.
+        /// The presentation time in nanoseconds: the sender's, or the time of arrival if the sender states none.
         public let timestamp: UInt64
     }
 
-    /// Decodes received frames into Core Video buffers of a pool.
+    /// Decodes received frames into pooled Core Video buffers.
     ///
     ///     let decoder = CoreVideoDecoder(format: .nv12)
     ///     for try await frame in connection.frames {
@@ -27,12 +27,12 @@
     ///         show(image.buffer, turnedBy: image.orientation.rotation)
     ///     }
     ///
-    /// Each buffer is backed by an IOSurface and states what its samples mean: the primaries of BT.709, the transfer function
-    /// of sRGB and, if it is NV12, full range and the matrix of BT.601, which is what a JPEG holds. The orientation is attached as
-    /// ReplayKit attaches it, under `RPVideoSampleOrientationKey`, if the image is not upright.
+    /// Every buffer is backed by an IOSurface and states its color space: BT.709 primaries, the sRGB transfer function
+    /// and, for NV12, full range and the BT.601 matrix, which is a JPEG's color space. If the image is not upright, its
+    /// orientation is attached under `RPVideoSampleOrientationKey`, as in ReplayKit.
     ///
-    /// The frame is decoded as `FrameDecoder` does it, strip by strip if its sender cuts strips, and then copied once into the
-    /// buffer: an image that has to stay for the next frame cannot lie in a buffer that somebody else holds.
+    /// The frame is decoded as by `FrameDecoder`, strip by strip if its sender cuts strips, and then copied once into
+    /// the buffer: an image that is kept for the next frame cannot be in a buffer that the consumer holds.
     public final class CoreVideoDecoder: Sendable {
         /// The pixel format of the buffers.
         public enum Format: Sendable, Hashable, CaseIterable {
@@ -41,7 +41,7 @@
             /// `kCVPixelFormatType_32BGRA`
             case bgra
 
-            /// The same as a format of images.
+            /// The corresponding pixel format.
             public var pixelFormat: PixelFormat {
                 switch self {
                 case .nv12: .nv12
@@ -64,7 +64,7 @@
         private let isUpright: Bool
         private let pool = Locked<BufferPool?>(nil)
 
-        /// Creates a decoder whose buffers have a pixel format.
+        /// Creates a decoder with the pixel format of its buffers.
         public init(format: Format = .nv12, configuration: FrameDecoder.Configuration = .init()) {
             self.format = format
             decoder = FrameDecoder(configuration: configuration)
@@ -73,9 +73,10 @@
 
         /// Decodes a frame.
         ///
-        /// - Parameter frame: the frame; zero bytes behind its JPEG are ignored.
-        /// - Returns: the image, with time and orientation. Its buffer goes back to the pool when the last reference goes.
-        /// - Throws: what `FrameDecoder` throws, and `allocationFailed` if Core Video has no buffer.
+        /// - Parameter frame: The frame. Zero bytes after its JPEG are ignored.
+        /// - Returns: The image, with time and orientation. Its buffer returns to the pool when the last reference is
+        ///   released.
+        /// - Throws: The errors of `FrameDecoder`, and `allocationFailed` if Core Video has no buffer.
         public func decode(_ frame: Frame) throws(TurboJPEGError) -> CoreVideoFrame {
             let image = try decoder.decode(frame, as: format.pixelFormat)
             let orientation: FrameOrientation = isUpright ? .up : frame.orientation
@@ -105,7 +106,7 @@
 
     /// A pool of Core Video buffers of one size.
     ///
-    /// - Note: `@unchecked Sendable` holds because it is used under its decoder's lock alone.
+    /// - Note: `@unchecked Sendable` holds because it is used only under its decoder's lock.
     private final class BufferPool: @unchecked Sendable {
         let width: Int
         let height: Int
@@ -132,7 +133,7 @@
         }
     }
 
-    /// A buffer that nobody else has yet.
+    /// A buffer with a single owner.
     ///
     /// - Note: `@unchecked Sendable` holds because it passes from the lock to one caller.
     @safe private final class PooledBuffer: @unchecked Sendable {
@@ -154,12 +155,12 @@
             try unsafe image.copySamples(to: planes)
         }
 
-        /// States what the samples mean and how the image lies.
+        /// Attaches the color space and the orientation.
         func attach(_ orientation: FrameOrientation, _ format: CoreVideoDecoder.Format) {
             set(kCVImageBufferColorPrimariesKey, kCVImageBufferColorPrimaries_ITU_R_709_2)
             set(kCVImageBufferTransferFunctionKey, kCVImageBufferTransferFunction_sRGB)
             if format == .nv12 { set(kCVImageBufferYCbCrMatrixKey, kCVImageBufferYCbCrMatrix_ITU_R_601_4) }
-            // A buffer of the pool may have that of another frame.
+            // A pooled buffer may have the orientation of another frame.
             CVBufferRemoveAttachment(buffer, RPVideoSampleOrientationKey as CFString)
             guard orientation.isMirrored || orientation.rotation != 0 else { return }
             let number = NSNumber(value: UInt32(clamping: orientation.rawValue))

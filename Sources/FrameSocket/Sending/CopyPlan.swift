@@ -1,15 +1,15 @@
 internal import FrameWire
 package import TurboJPEG
 
-/// How an image is copied out of memory that its source uses again: in the size and format that is encoded.
+/// How an image is copied out of memory that its source reuses: in the size and format that is encoded.
 package struct CopyPlan: Sendable {
     /// Which part of the image is sent, and in what size.
     let output: OutputPlan
 
-    /// Whether it becomes planes on the way.
+    /// Whether the image is converted to planes.
     let isPlanar: Bool
 
-    /// The most bytes that the copy takes, encoding included.
+    /// The maximum number of bytes that the copy takes, including encoding.
     let byteCount: Int
 
     init(
@@ -25,13 +25,13 @@ package struct CopyPlan: Sendable {
         byteCount = settings.need(scaled: output, format, isTurning: isTurning, limit: limit).total
     }
 
-    /// The image in memory of a pool, with samples that mean what those of a JPEG mean.
+    /// Returns a copy of the image in pooled memory, with samples in a JPEG's color space.
     ///
     /// - Parameters:
     ///   - image: The image that the plan was made for.
-    ///   - color: What its samples mean.
-    ///   - pool: Where the memory comes from.
-    /// - Returns: The copy, of which nothing refers to the memory of `image`.
+    ///   - color: The color space of its samples.
+    ///   - pool: The pool that provides the memory.
+    /// - Returns: The copy, which does not refer to the memory of `image`.
     /// - Throws: `allocationFailed`, or `invalidSize` if the result has more pixels than the library can scale.
     package func copy(
         _ image: PixelBuffer,

@@ -2,20 +2,20 @@ package import FrameTransport
 package import FrameWire
 package import TurboJPEG
 
-/// What a frame consists of before, and after, it is encoded.
+/// The content of a frame before and after encoding.
 package enum FrameContent: Sendable {
     /// Pixels to scale and encode.
     case pixels(PixelBuffer)
-    /// Pixels to encode in the size that they have: they were scaled when they were offered.
+    /// Pixels to encode at their own size, because they were scaled when submitted.
     case scaled(PixelBuffer)
-    /// A JPEG that is sent as it is, or turned upright.
+    /// A JPEG that is sent unchanged, or rotated upright.
     case jpeg(FrameBytes, BufferSize)
     /// A JPEG that is encoded again if the configuration wants another size.
     case resizableJPEG(FrameBytes, BufferSize)
-    /// What encoding has produced.
+    /// The result of encoding.
     case encoded(FrameBytes, BufferSize)
 
-    /// The pixels, if it consists of these.
+    /// The pixels, if the content consists of pixels.
     var pixels: PixelBuffer? {
         switch self {
         case .pixels(let pixels), .scaled(let pixels): pixels
@@ -23,12 +23,12 @@ package enum FrameContent: Sendable {
         }
     }
 
-    /// Whether it consists of pixels that have the size to send.
+    /// Whether the content consists of pixels with the size to send.
     var isScaled: Bool {
         if case .scaled = self { true } else { false }
     }
 
-    /// The bytes of pixels or JPEG that it holds.
+    /// The bytes of the pixels or JPEG.
     var byteCount: Int {
         switch self {
         case .pixels(let pixels), .scaled(let pixels): EncodingMemory.bytes(of: pixels)
@@ -37,13 +37,13 @@ package enum FrameContent: Sendable {
     }
 }
 
-/// What encoding a frame has produced.
+/// The result of encoding a frame.
 package struct EncodedImage: Sendable {
     /// The JPEG.
     package let jpeg: FrameBytes
     /// The size that the message's header states.
     package let bufferSize: BufferSize
-    /// How the encoded image lies.
+    /// The orientation of the encoded image.
     package let orientation: FrameOrientation
 
     package init(jpeg: FrameBytes, bufferSize: BufferSize, orientation: FrameOrientation) {

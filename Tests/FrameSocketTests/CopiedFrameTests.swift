@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import Testing
 
 @testable import FrameSocket

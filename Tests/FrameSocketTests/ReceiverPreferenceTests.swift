@@ -1,5 +1,4 @@
 import FrameSocketTesting
-import FrameSocketTesting
 import Testing
 
 @testable import FrameSocket

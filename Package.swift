@@ -45,6 +45,7 @@ let package = Package(
         .library(name: "FrameSocket", targets: ["FrameSocket"]),
         .library(name: "FrameSocketAudio", targets: ["FrameSocketAudio"]),
         .library(name: "FrameSocketApple", targets: ["FrameSocketApple"]),
+        .library(name: "FrameSocketTesting", targets: ["FrameSocketTesting"]),
         .executable(name: "framesocket", targets: ["FrameSocketTool"]),
         .executable(name: "framesocket-bench", targets: ["FrameSocketBenchmarks"]),
     ],
@@ -107,6 +108,14 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // For tests of programs, and our own.
+        .target(name: "CRecordedStreams"),
+        .target(
+            name: "FrameSocketTesting",
+            dependencies: ["FrameTransport", "Locking", "CRecordedStreams"],
+            swiftSettings: settings
+        ),
+
         // The programs, and what only they and the tests need.
         // Loads libmicrohttpd when it is used (apt: libmicrohttpd-dev), so that it is not linked.
         .target(name: "CMicroHTTPD"),
@@ -125,10 +134,19 @@ let package = Package(
 
         .testTarget(name: "TurboJPEGTests", dependencies: ["TurboJPEG"], swiftSettings: settings),
         .testTarget(name: "FrameWireTests", dependencies: ["FrameWire"], swiftSettings: settings),
-        .testTarget(name: "FrameTransportTests", dependencies: ["FrameTransport"], swiftSettings: settings),
+        .testTarget(
+            name: "FrameTransportTests",
+            dependencies: ["FrameTransport", "FrameSocketTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FrameSocketTestingTests",
+            dependencies: ["FrameSocketTesting", "FrameSocket"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "FrameSocketTests",
-            dependencies: ["FrameSocket", "Locking", "PNGReading"],
+            dependencies: ["FrameSocket", "FrameSocketTesting", "Locking", "PNGReading"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -138,12 +156,12 @@ let package = Package(
         ),
         .testTarget(
             name: "FrameSocketAppleTests",
-            dependencies: ["FrameSocketApple", "FrameSocket"],
+            dependencies: ["FrameSocketApple", "FrameSocket", "FrameSocketTesting"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["FrameSocketTool", "FrameSocket", "FrameSocketAudio"],
+            dependencies: ["FrameSocketTool", "FrameSocket", "FrameSocketAudio", "FrameSocketTesting"],
             swiftSettings: settings
         ),
     ]
@@ -198,7 +216,7 @@ if Context.environment["SOAK"] != nil {
     package.targets.append(
         .executableTarget(
             name: "FrameSocketSoak",
-            dependencies: ["FrameSocket"],
+            dependencies: ["FrameSocket", "FrameSocketTesting"],
             path: "Tests/Soak",
             swiftSettings: settings
         )

@@ -12,6 +12,7 @@ import tempfile
 from PIL import Image, ImageChops
 
 import desktop
+import embedding
 import jpegs
 import jpegtools
 import photos
@@ -64,6 +65,7 @@ def make_streams():
     for name, stream in streams.streams(FIXTURES):
         (folder / f"{name}.http").write_bytes(stream.data)
         write_json(folder / f"{name}.json", stream.expectation())
+    embedding.write(FIXTURES)
 
 
 def psnr(image, subsampling):

@@ -1,4 +1,4 @@
-// The Apple half of this file could not be compiled here: it is written from Apple's documentation.
+// The Apple half of this file has not been compiled: it is written from Apple's documentation.
 
 #if defined(__linux__)
 #define _GNU_SOURCE
@@ -206,7 +206,7 @@ int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed) {
         errno = ENOTSUP;
         return -1;
     }
-    // In this order: a peer that closes first says so, and only then drops what it has not read.
+    // The order matters: a closing peer first signals the close, and only then drops what it has not read.
     if (ioctl(descriptor, SIOCOUTQ, unread) < 0) return -1;
     struct pollfd state = {.fd = descriptor};
     if (poll(&state, 1, 0) < 0) return -1;
@@ -232,7 +232,7 @@ void frame_thread_set_name(const char *name) {
 
 const int frame_directory_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 const int frame_hold_flags = O_EVTONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-// SO_NOSIGPIPE, set on every socket, does it here.
+// SO_NOSIGPIPE, which is set on every socket, has this effect.
 const int frame_send_flags = 0;
 
 int frame_poller_create(void) {

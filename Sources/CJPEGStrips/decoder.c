@@ -1,11 +1,11 @@
-// Strips are read as a JPEG of their own, and nothing is copied: the source manager hands out the header, with another
-// height, and then the data from where they stand.
+// Strips are read as a separate JPEG, and nothing is copied: the source manager provides the header, with another
+// height, and then the data in place.
 
 #include "failure.h"
 
 #include <stdlib.h>
 
-/// Rows of pixels that are asked for at once.
+/// The number of rows of pixels requested at once.
 #define ROWS_AT_ONCE 64
 
 /// The header up to its height, the height, the rest of the header, the data.
@@ -31,7 +31,7 @@ static void start_source(j_decompress_ptr codec) { (void)codec; }
 static boolean next_piece(j_decompress_ptr codec) {
     struct decoding *decoding = decoding_of(codec);
     if (decoding->next_piece == PIECES) {
-        // If the strips end before the JPEG does, libjpeg is to stop: by then it has passed the marker behind them.
+        // If the strips end before the JPEG does, libjpeg must stop: by then it has passed the marker after them.
         if (decoding->from->end < decoding->from->count) return FALSE;
         ERREXIT(codec, JERR_INPUT_EOF);
     }
@@ -51,8 +51,8 @@ static void skip_bytes(j_decompress_ptr codec, long count) {
     codec->src->bytes_in_buffer -= (size_t)count;
 }
 
-/// Accepts restart markers whatever their number: the caller has seen that they follow one another as they should, but
-/// here they need not begin with 0.
+/// Accepts restart markers with any number: the caller has checked that they are in order, but here they need not begin
+/// with 0.
 static boolean take_restart(j_decompress_ptr codec, int desired) {
     (void)desired;
     if (codec->unread_marker < JPEG_RST0 || codec->unread_marker > JPEG_RST0 + 7) ERREXIT(codec, JERR_BAD_PROGRESSION);
@@ -84,7 +84,7 @@ static void set_source(struct decoding *decoding) {
 
 // MARK: Rows
 
-/// Whether the strips end before the JPEG does, so that what was left of their data is yet to be looked at.
+/// Whether the strips end before the JPEG does, so that the rest of their data has yet to be checked.
 static bool ends_early(const struct decoding *decoding) { return decoding->from->end < decoding->from->count; }
 
 static void read_packed(struct decoding *decoding) {
@@ -93,7 +93,7 @@ static void read_packed(struct decoding *decoding) {
     JSAMPROW spare = (*codec->mem->alloc_large)((j_common_ptr)codec, JPOOL_IMAGE,
                                                 (size_t)codec->output_width * (size_t)codec->output_components);
     if (to->skipped > 0) {
-        // The last of the rows is read: if all there are were skipped, libjpeg would not look at their data.
+        // The last of the rows is read: if all of them were skipped, libjpeg would not check their data.
         if (to->skipped > 1) jpeg_skip_scanlines(codec, to->skipped - 1);
         if (jpeg_read_scanlines(codec, &spare, 1) == 0) ERREXIT(codec, JERR_CANT_SUSPEND);
     }
@@ -111,7 +111,7 @@ static void read_packed(struct decoding *decoding) {
         row += wanted;
     }
     if (!ends_early(decoding)) return;
-    // There is nothing behind the marker: libjpeg stops after it has counted what the strip did not need.
+    // There is nothing after the marker: libjpeg stops after it has counted the bytes that the strip did not need.
     if (jpeg_read_scanlines(codec, &spare, 1) != 0) ERREXIT(codec, JERR_BAD_STATE);
 }
 
@@ -119,7 +119,7 @@ static void read_packed(struct decoding *decoding) {
 struct planes {
     JSAMPROW rows[3][2 * DCTSIZE];
     JSAMPARRAY lists[3];
-    /// Memory for what cannot be written to its place at once.
+    /// Memory for data that cannot be written directly to its destination.
     JSAMPARRAY spare[3];
     bool is_direct[3];
 };
@@ -142,7 +142,7 @@ static uint8_t *row_of_plane(const struct jpeg_strips_target *to, int plane, uin
     return to->pixels.base[plane] + to->pixels.stride[plane] * (ptrdiff_t)row;
 }
 
-/// Copies the rows of a plane that were not written to their place.
+/// Copies the rows of a plane that were not written directly.
 static void place_plane(struct decoding *decoding, struct planes *planes, int plane, uint32_t first, uint32_t rows) {
     const struct jpeg_strips_target *to = decoding->to;
     for (uint32_t row = 0; row < rows && first + row < to->plane_height[plane]; row++) {
@@ -190,23 +190,23 @@ static void read_planes(struct decoding *decoding) {
 
 /// Fails if bytes of a strip were left over.
 ///
-/// libjpeg counts these, and warns of them when it next looks for a marker, if it ever does: whether it has found one
-/// already depends on how far it has read ahead. Here it is made to look. What fails here is decoded as a whole, so
-/// that the verdict is that of libjpeg on all of the JPEG.
+/// libjpeg counts these bytes, and warns about them when it next looks for a marker, if it ever does: whether it has
+/// already found one depends on how far it has read ahead. This function makes it look. A JPEG that fails here is
+/// decoded as a whole, so that the verdict is that of libjpeg on the complete JPEG.
 static void check_leftovers(struct decoding *decoding) {
     static const JOCTET marker[] = {0xFF, JPEG_RST0};
     j_decompress_ptr codec = &decoding->codec;
     codec->src->next_input_byte = marker;
     codec->src->bytes_in_buffer = sizeof marker;
     decoding->failure.ignores_resync = true;
-    // A marker that has no meaning there is passed over.
+    // A marker that has no meaning there is skipped.
     codec->unread_marker = 1;
     if (!jpeg_resync_to_restart(codec, 0)) ERREXIT(codec, JERR_CANT_SUSPEND);
 }
 
 // MARK: Decoding
 
-/// Whether the planes have a place for each component, no higher than what `struct planes` holds.
+/// Whether there is a plane for each component, no higher than `struct planes` allows.
 static bool has_known_planes(const struct decoding *decoding) {
     const struct jpeg_decompress_struct *codec = &decoding->codec;
     if (codec->num_components != 1 && codec->num_components != 3) return false;
@@ -242,7 +242,7 @@ static int decode(struct decoding *decoding, char *message) {
     } else {
         read_packed(decoding);
     }
-    // If all rows were read the JPEG ends here. Else what follows is no part of the strips.
+    // If all rows were read, the JPEG ends here. Otherwise the following data is not part of the strips.
     if (codec->output_scanline >= codec->output_height && !ends_early(decoding) && !jpeg_finish_decompress(codec)) {
         ERREXIT(codec, JERR_CANT_SUSPEND);
     }
@@ -253,7 +253,7 @@ static int decode(struct decoding *decoding, char *message) {
 
 int jpeg_strips_decode(const struct jpeg_strips_source *source, const struct jpeg_strips_target *target,
                        char *message) {
-    // Not a variable of the function that calls setjmp: what is changed after that would be undefined behind the jump.
+    // Not a variable of the function that calls setjmp: changes after setjmp would be undefined after the jump.
     struct decoding decoding = {.from = source, .to = target};
     decoding.codec.err = strips_failure_init(&decoding.failure);
     return decode(&decoding, message);

@@ -1,17 +1,17 @@
-// A JPEG with restart markers is left open, and fed with the strips that are wanted, whichever they are: a restart marker
-// resets the coder's state, so that the data of a strip do not depend on the strips before.
+// A JPEG with restart markers stays open, and gets the strips to compress, whichever they are: a restart marker resets
+// the coder's state, so the data of a strip does not depend on the previous strips.
 
 #include "failure.h"
 
 #include <stdlib.h>
 
-/// Rows of pixels that are passed at once.
+/// The number of rows of pixels passed at once.
 #define ROWS_AT_ONCE 64
 
-/// The rows of samples of a plane in a row of MCUs.
+/// The number of rows of samples of a plane in a row of MCUs.
 #define PLANE_ROWS (2 * DCTSIZE)
 
-/// The second byte of the marker behind whose segment the compressed data begin.
+/// The second byte of the marker whose segment precedes the compressed data.
 #define SCAN_MARKER 0xDA
 
 struct jpeg_strips_encoder {
@@ -22,7 +22,7 @@ struct jpeg_strips_encoder {
     uint8_t *output;
     size_t capacity;
     bool has_strips;
-    /// Padded samples of planes that do not end with whole blocks, or have both kinds of chroma.
+    /// Padded samples of planes that do not end with whole blocks, or have interleaved chroma.
     JSAMPARRAY padded[3];
 };
 
@@ -66,7 +66,7 @@ static int components_of(enum jpeg_strips_format format) {
     }
 }
 
-/// The same options as libturbojpeg derives from its flags.
+/// Sets the same options that libturbojpeg derives from its flags.
 static void configure(struct jpeg_strips_encoder *encoder, uint32_t height) {
     j_compress_ptr codec = &encoder->codec;
     const struct jpeg_strips_options *options = &encoder->options;
@@ -126,7 +126,7 @@ static struct jpeg_strips_encoder *create(const struct jpeg_strips_options *opti
 struct jpeg_strips_encoder *jpeg_strips_encoder_open(const struct jpeg_strips_options *options, uint32_t height,
                                                      uint8_t *output, size_t capacity, char *message) {
     if (height == 0) {
-        // As many whole rows of MCUs as there can be. How many there are is known when the JPEG ends.
+        // The maximum number of whole rows of MCUs. The actual number is known when the JPEG ends.
         uint32_t mcu_height = DCTSIZE * (options->vertical > 1 ? (uint32_t)options->vertical : 1);
         height = JPEG_MAX_DIMENSION / mcu_height * mcu_height;
     }
@@ -142,7 +142,7 @@ void jpeg_strips_encoder_close(struct jpeg_strips_encoder *encoder) {
 
 static int write_header(struct jpeg_strips_encoder *encoder, size_t *count, char *message) {
     if (setjmp(encoder->failure.place)) return strips_failure_report(&encoder->failure, message);
-    // The header is written before the first row, and so without any.
+    // The header is written before the first row, so no row is needed.
     JSAMPROW none = NULL;
     jpeg_write_scanlines(&encoder->codec, &none, 0);
     *count = written(encoder);
@@ -151,7 +151,7 @@ static int write_header(struct jpeg_strips_encoder *encoder, size_t *count, char
 
 int jpeg_strips_write_header(const struct jpeg_strips_options *options, uint32_t height, uint8_t *output,
                              size_t capacity, size_t *count, char *message) {
-    // The header says nothing of how the pixels come.
+    // The header does not depend on the input format.
     struct jpeg_strips_options packed = *options;
     if (is_planar(options)) packed.format = JPEG_STRIPS_RGB;
     struct jpeg_strips_encoder *encoder = create(&packed, height, output, capacity, message);
@@ -179,7 +179,7 @@ static void feed_packed(struct jpeg_strips_encoder *encoder, const struct jpeg_s
     }
 }
 
-/// A row of a plane as wide as its blocks: the last sample is repeated.
+/// Copies a row of a plane, and repeats the last sample up to the width of its blocks.
 static JSAMPROW pad_row(struct jpeg_strips_encoder *encoder, const uint8_t *from, int plane, uint32_t slot,
                         JDIMENSION visible, JDIMENSION width) {
     JSAMPROW row = encoder->padded[plane][slot];
@@ -227,7 +227,7 @@ static void feed_planes(struct jpeg_strips_encoder *encoder, const struct jpeg_s
     }
 }
 
-/// Divides what was written since the last strip began: its last few bytes, the restart marker, and the new strip.
+/// Divides the output since the last strip began into its last few bytes, the restart marker, and the new strip.
 static bool split(const struct jpeg_strips_encoder *encoder, struct jpeg_strips_bytes *tail,
                   struct jpeg_strips_bytes *body) {
     const uint8_t *start = encoder->output, *end = encoder->destination.next_output_byte;
@@ -243,7 +243,7 @@ static bool split(const struct jpeg_strips_encoder *encoder, struct jpeg_strips_
     return false;
 }
 
-/// Finds the first strip, behind the header.
+/// Finds the first strip, after the header.
 static bool take_first(const struct jpeg_strips_encoder *encoder, struct jpeg_strips_bytes *tail,
                        struct jpeg_strips_bytes *body) {
     const uint8_t *start = encoder->output;
@@ -265,7 +265,7 @@ int jpeg_strips_encode(struct jpeg_strips_encoder *encoder, const struct jpeg_st
     if (setjmp(encoder->failure.place)) return strips_failure_report(&encoder->failure, message);
     bool is_first = !encoder->has_strips;
     encoder->has_strips = true;
-    // What the first call writes follows the beginning of the JPEG, which stands there already.
+    // The output of the first call follows the beginning of the JPEG, which is already there.
     if (!is_first) rewind_destination(encoder);
     if (is_planar(&encoder->options)) {
         feed_planes(encoder, pixels, rows);
@@ -282,7 +282,7 @@ int jpeg_strips_encoder_finish(struct jpeg_strips_encoder *encoder, struct jpeg_
     rewind_destination(encoder);
     encoder->codec.image_height = encoder->codec.next_scanline;
     jpeg_finish_compress(&encoder->codec);
-    // The end's marker does not belong to the data.
+    // The end marker is not part of the data.
     *tail = (struct jpeg_strips_bytes){encoder->output, written(encoder) - 2};
     return 0;
 }

@@ -1,4 +1,4 @@
-// How errors of libjpeg get out of it: by a jump to the function of this target that called it.
+// How errors leave libjpeg: by a jump to the function of this target that called it.
 
 #ifndef CJPEGSTRIPS_FAILURE_H
 #define CJPEGSTRIPS_FAILURE_H
@@ -20,24 +20,24 @@
 #error "libjpeg-turbo 1.5 or later is needed; another libjpeg has neither its color spaces nor jpeg_skip_scanlines"
 #endif
 
-/// The error manager, and where to go on after an error.
+/// The error manager, and the place to continue after an error.
 struct strips_failure {
     struct jpeg_error_mgr manager;
     jmp_buf place;
-    /// Whether a marker that is not the one expected is no reason to leave.
+    /// Whether an unexpected marker is not treated as an error.
     bool ignores_resync;
     char message[JMSG_LENGTH_MAX];
 };
 
 _Static_assert(JPEG_STRIPS_MESSAGE_LENGTH >= JMSG_LENGTH_MAX, "a message of libjpeg has to fit");
 
-/// Sets up an error manager that jumps, after warnings too, and prints nothing.
+/// Sets up an error manager that jumps, even after warnings, and prints nothing.
 struct jpeg_error_mgr *strips_failure_init(struct strips_failure *failure);
 
-/// Hands on the text of a failure, and returns -1.
+/// Copies the text of a failure to `message`, and returns -1.
 int strips_failure_report(const struct strips_failure *failure, char *message);
 
-/// libjpeg's name for a packed format.
+/// Returns libjpeg's constant for a packed format.
 J_COLOR_SPACE strips_color_space(enum jpeg_strips_format format);
 
 #endif

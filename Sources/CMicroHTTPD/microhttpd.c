@@ -119,6 +119,11 @@ const char *microhttpd_field(struct MHD_Connection *connection, const char *name
     return library.lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+const char *microhttpd_argument(struct MHD_Connection *connection, const char *name)
+{
+    return library.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
 struct MHD_Response *microhttpd_response(const void *bytes, size_t count)
 {
     return library.create_response_from_buffer(count, (void *)bytes, MHD_RESPMEM_MUST_COPY);

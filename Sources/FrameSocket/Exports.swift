@@ -1,4 +1,4 @@
-// Whoever imports FrameSocket has the pixels, the wire and the transport as well: they are its vocabulary.
+// Importing FrameSocket also imports the pixels, the wire and the transport: its API uses their types.
 
 @_exported public import FrameTransport
 @_exported public import FrameWire

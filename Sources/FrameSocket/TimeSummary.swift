@@ -1,21 +1,21 @@
-/// How long something took, over many times: how often, on average, at most.
+/// A summary of durations: their number, mean and maximum.
 public struct TimeSummary: Sendable, Hashable {
-    /// How many times it was measured.
+    /// The number of measurements.
     public private(set) var count = 0
 
-    /// Nanoseconds in all.
+    /// The total in nanoseconds.
     public private(set) var total: UInt64 = 0
 
-    /// The most nanoseconds that it took.
+    /// The longest measurement in nanoseconds.
     public private(set) var maximum: UInt64 = 0
 
-    /// Nothing measured yet.
+    /// Creates a summary without measurements.
     public init() {}
 
-    /// Nanoseconds on average; 0 before anything was measured.
+    /// The mean in nanoseconds; 0 before the first measurement.
     public var mean: UInt64 { count == 0 ? 0 : total / UInt64(count) }
 
-    /// Adds one measurement.
+    /// Adds a measurement.
     public mutating func add(nanoseconds: UInt64) {
         count += 1
         total &+= nanoseconds

@@ -5,12 +5,13 @@
     public import FrameSocket
 
     extension AudioBlock {
-        /// The sound of a Core Media sample buffer: a copy.
+        /// Creates a block by copying the audio of a Core Media sample buffer.
         ///
-        /// ReplayKit hands out 16-bit integers, an app's sound with the high byte first; both orders are read.
+        /// ReplayKit provides 16-bit integers, with an app's audio in big-endian order; both byte orders are supported.
         ///
-        /// - Throws: `unsupportedFormat` where the buffer holds no sound, or sound that is not interleaved 16-bit integers of one
-        ///   or two channels at 8 to 192 kHz; `incompleteFrame` where its bytes are not whole frames or cannot be read.
+        /// - Throws: `unsupportedFormat` if the buffer contains no audio, or audio that is not interleaved 16-bit
+        ///   integers of one or two channels at 8 to 192 kHz; `incompleteFrame` if its bytes are not whole frames or
+        ///   cannot be read.
         public init(_ buffer: CMSampleBuffer) throws(AudioError) {
             guard let description = CMSampleBufferGetFormatDescription(buffer),
                 let basic = unsafe CMAudioFormatDescriptionGetStreamBasicDescription(description),
@@ -40,9 +41,9 @@
     }
 
     extension LinearPCM {
-        /// The layout that Core Audio describes.
+        /// Creates the layout from a Core Audio description.
         ///
-        /// - Throws: `unsupportedFormat` where it is not linear PCM.
+        /// - Throws: `unsupportedFormat` if it is not linear PCM.
         fileprivate init(_ description: AudioStreamBasicDescription) throws(AudioError) {
             guard description.mFormatID == kAudioFormatLinearPCM else {
                 throw AudioError(.unsupportedFormat, "The sample buffer holds compressed sound.")
@@ -60,7 +61,7 @@
     }
 
     extension CMSampleBuffer {
-        /// The presentation time, in nanoseconds of the clock that the source uses; nil where it states none.
+        /// The presentation time, in nanoseconds of the source's clock; nil if it states none.
         var presentationNanoseconds: UInt64? {
             let time = CMSampleBufferGetPresentationTimeStamp(self)
             // Neither infinite nor indefinite.

@@ -4,18 +4,19 @@
     internal import CoreFoundation
     internal import Locking
 
-    /// What an app and its broadcast extension tell each other without a connection: Darwin notifications.
+    /// A Darwin notification between an app and its broadcast extension, which needs no connection.
     ///
-    /// The names are those of Jitsi and LiveKit. They carry nothing but themselves, and every process of the device hears them.
+    /// The names are those of Jitsi and LiveKit. The notifications carry no data, and every process on the device can
+    /// observe them.
     public enum BroadcastNotification: String, Sendable, CaseIterable {
-        /// The extension: a broadcast has begun.
+        /// Posted by the extension: a broadcast has begun.
         case started = "iOS_BroadcastStarted"
-        /// The extension: the broadcast has ended.
+        /// Posted by the extension: the broadcast has ended.
         case stopped = "iOS_BroadcastStopped"
-        /// The app: the broadcast should end.
+        /// Posted by the app: the broadcast should end.
         case requestStop = "iOS_BroadcastRequestStop"
 
-        /// Tells every process that listens.
+        /// Posts the notification to every observing process.
         public func post() {
             CFNotificationCenterPostNotification(
                 CFNotificationCenterGetDarwinNotifyCenter(),
@@ -26,13 +27,14 @@
             )
         }
 
-        /// Calls `handler` on the main thread whenever the notification is posted, for as long as somebody keeps what is returned.
+        /// Calls `handler` on the main thread whenever the notification is posted, for as long as the returned
+        /// observation is retained.
         public func observe(_ handler: @escaping @Sendable () -> Void) -> BroadcastObservation {
             BroadcastObservation(self, handler)
         }
     }
 
-    /// The wish to hear of a ``BroadcastNotification``, which ends with this object.
+    /// An observation of a ``BroadcastNotification``, which ends when this object is released.
     public final class BroadcastObservation: Sendable {
         private let notification: BroadcastNotification
         private let number: UInt64
@@ -42,7 +44,8 @@
             let (number, isFirst) = BroadcastHandlers.shared.withLock { $0.add(handler, for: notification) }
             self.number = number
             guard isFirst else { return }
-            // Asked for once, and without a pointer to any object: a notification may come while an object goes.
+            // Registered once, and without a pointer to any object: a notification may arrive while an object is being
+            // released.
             unsafe CFNotificationCenterAddObserver(
                 CFNotificationCenterGetDarwinNotifyCenter(),
                 nil,
@@ -63,14 +66,14 @@
         }
     }
 
-    /// Who listens to what, in this process.
+    /// The handlers of this process.
     private struct BroadcastHandlers {
         static let shared = Locked(BroadcastHandlers())
 
         private var byNotification: [BroadcastNotification: [UInt64: @Sendable () -> Void]] = [:]
         private var nextNumber: UInt64 = 0
 
-        /// Adds a handler, and tells whether it is the first ever for its notification.
+        /// Adds a handler, and returns whether it is the first ever for its notification.
         mutating func add(
             _ handler: @escaping @Sendable () -> Void,
             for notification: BroadcastNotification

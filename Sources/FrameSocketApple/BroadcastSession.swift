@@ -1,31 +1,31 @@
 public import FrameSocket
 internal import Locking
 
-/// One broadcast: pictures and sound to the app that shows them, until one side ends it.
+/// A broadcast: sends frames and audio to the app that shows them, until one side ends it.
 ///
 ///     let session = BroadcastSession(path: path) { reason in … }
 ///     session.send(picture, orientation: .up)
 ///     session.finish(.stoppedByUser)
 ///
-/// It is what a `SampleHandler` holds, without anything of ReplayKit, so that it also runs, and is tested, where there is none.
-/// It looks for the app's server from its making on. Nothing that it does waits, so that it may be used right
-/// from the queue that hands out samples.
+/// A `SampleHandler` owns a session. The session does not depend on ReplayKit, so it also runs, and is tested, on
+/// systems without it. It tries to connect to the app's server from its creation on. None of its methods waits, so they
+/// may be called directly on the queue that delivers samples.
 public final class BroadcastSession: Sendable {
-    /// How a broadcast is sent.
+    /// The configuration of a broadcast.
     public struct Configuration: Sendable {
-        /// How the connection opens and ends.
+        /// The configuration of the connection.
         ///
-        /// Default: as a `SocketConnection` does, but that it does not open again: to deployed apps, closing
-        /// the connection is how they end a broadcast.
+        /// Default: that of a `SocketConnection`, except that it does not reconnect: deployed apps end a broadcast by
+        /// closing the connection.
         public var connection: SocketConnection.Configuration
 
-        /// Which pictures are sent, how large, in what quality, and in how much memory.
+        /// Which frames are sent, at what size and quality, and in how much memory.
         ///
-        /// Default: every third picture, as Jitsi does at 60 a second, at half the size, in quality 80, in 30 MiB.
-        /// The system ends a broadcast extension that takes more than 50 MB, of which the process itself needs about 10.
+        /// Default: every third frame, as in Jitsi at 60 per second, at half the size, with quality 80, in 30 MiB. The
+        /// system ends a broadcast extension that uses more than 50 MB, of which the process itself needs about 10.
         public var uploader: SampleUploader.Configuration
 
-        /// The defaults.
+        /// Creates a configuration with the defaults.
         public init() {
             connection = SocketConnection.Configuration()
             connection.reopens = false
@@ -33,7 +33,7 @@ public final class BroadcastSession: Sendable {
         }
     }
 
-    /// Where pictures go; tells what has been sent, and takes changes of rate, size and quality.
+    /// The uploader of the frames; use it for statistics, and to change rate, size and quality.
     public let uploader: SampleUploader
 
     private struct State {
@@ -44,12 +44,12 @@ public final class BroadcastSession: Sendable {
 
     private let state = Locked(State())
 
-    /// Begins a broadcast.
+    /// Creates a session and begins the broadcast.
     ///
     /// - Parameters:
-    ///   - path: where the app's server listens, or will.
-    ///   - configuration: how to send.
-    ///   - onEnd: called once where the other side ends the broadcast, or it fails; not after ``finish(_:)``.
+    ///   - path: The path at which the app's server listens, or will listen.
+    ///   - configuration: The configuration.
+    ///   - onEnd: Called once if the other side ends the broadcast, or it fails; not after ``finish(_:)``.
     public init(
         path: String,
         configuration: Configuration = .init(),
@@ -66,7 +66,7 @@ public final class BroadcastSession: Sendable {
                     if case .closedLocally = reason { return }
                     return onEnd(reason.finishReason)
                 case .started, .handshaking, .connected:
-                    // It opens again, and the broadcast goes on.
+                    // The connection reopens, and the broadcast continues.
                     continue
                 }
             }
@@ -77,16 +77,16 @@ public final class BroadcastSession: Sendable {
         uploader.connection.close()
     }
 
-    /// Whether the broadcast rests: what is handed in meanwhile is dropped.
+    /// Whether the broadcast is paused; frames and audio submitted during a pause are dropped.
     public var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Hands in a picture.
+    /// Submits a frame.
     ///
     /// - Parameters:
-    ///   - picture: the pixels.
-    ///   - orientation: how the picture lies.
-    ///   - timestamp: the presentation time in nanoseconds; nil for now.
-    /// - Returns: whether the picture was taken, or why it was dropped.
+    ///   - picture: The pixels.
+    ///   - orientation: The image's orientation.
+    ///   - timestamp: The presentation time in nanoseconds; nil for the current time.
+    /// - Returns: Whether the frame was accepted, or why it was dropped.
     @discardableResult
     public func send(
         _ picture: PixelBuffer,
@@ -97,9 +97,28 @@ public final class BroadcastSession: Sendable {
         return uploader.send(picture, orientation: orientation, timestamp: timestamp)
     }
 
-    /// Hands in sound, which goes to an app that asked for it and to no other.
+    /// Submits a frame whose memory its source reuses, copying what is sent before returning.
     ///
-    /// - Returns: whether it was taken.
+    /// - Parameters:
+    ///   - image: The pixels. They may change as soon as the call returns.
+    ///   - color: The color space of the samples of a planar format.
+    ///   - orientation: The image's orientation.
+    ///   - timestamp: The presentation time in nanoseconds; nil for the current time.
+    /// - Returns: Whether the frame was accepted, or why it was dropped.
+    @discardableResult
+    public func send(
+        copying image: PixelBuffer,
+        color: VideoColor = .jpeg,
+        orientation: FrameOrientation = .up,
+        timestamp: UInt64? = nil
+    ) -> SampleUploader.Outcome {
+        guard !isPaused else { return .dropped(.paused) }
+        return uploader.send(copying: image, color: color, orientation: orientation, timestamp: timestamp)
+    }
+
+    /// Submits audio, which is sent only to an app that requested it.
+    ///
+    /// - Returns: Whether it was accepted.
     @discardableResult
     public func send(_ block: AudioBlock, kind: AudioKind) -> Bool {
         guard !isPaused, uploader.connection.wants.contains(.audio) else { return false }
@@ -113,25 +132,25 @@ public final class BroadcastSession: Sendable {
         return (try? uploader.connection.send(message)) ?? false
     }
 
-    /// Rests, as while the person has paused the broadcast.
+    /// Pauses the broadcast, as when the user has paused it.
     public func pause() {
         state.withLock { $0.isPaused = true }
     }
 
-    /// Goes on, with the next picture, whatever the pacing says of it.
+    /// Resumes the broadcast with the next frame, regardless of pacing.
     public func resume() {
         state.withLock { $0.isPaused = false }
         uploader.passNextFrame()
     }
 
-    /// Ends the broadcast in order, and tells an app that speaks the control channel why.
+    /// Ends the broadcast in order, and sends the reason to an app that uses the control channel.
     public func finish(_ reason: FinishReason) {
         uploader.connection.close(reason)
     }
 }
 
 extension UInt64 {
-    /// The number, which is one more the next time.
+    /// Returns the number, and increments it.
     fileprivate mutating func takeNumber() -> UInt64 {
         defer { self = addingReportingOverflow(1).partialValue }
         return self

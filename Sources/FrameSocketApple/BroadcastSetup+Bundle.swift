@@ -4,13 +4,13 @@
     internal import Foundation
 
     extension BroadcastSetup {
-        /// Checks the setup of the app, or of the extension, that this process is.
+        /// Checks the setup of this process, an app or an extension.
         ///
-        /// In an app it also looks at the Info.plists of the extensions in the app's bundle. It reads files; call it
-        /// while developing or in a test, not for every broadcast.
+        /// In an app it also checks the Info.plists of the extensions in the app's bundle. It reads files; call it
+        /// during development or in a test, not for every broadcast.
         ///
-        /// - Parameter socketName: the socket's name in the group's container.
-        /// - Returns: every problem; empty if none was found, which does not prove that the setup is complete.
+        /// - Parameter socketName: The socket's name in the group's container.
+        /// - Returns: Every problem; empty if none was found, which does not prove that the setup is complete.
         public static func check(socketName: String = AppGroup.socketName) -> [Problem] {
             let main = BundleEntries(Bundle.main.infoDictionary ?? [:])
             let group = main.group.map(AppGroup.init(identifier:))
@@ -23,7 +23,7 @@
             )
         }
 
-        /// The Info.plists of the extensions in the bundle; those that cannot be read are left out.
+        /// Returns the Info.plists of the extensions in the bundle, omitting those that cannot be read.
         private static func embeddedExtensions() -> [BundleEntries] {
             guard let folder = Bundle.main.builtInPlugInsPath,
                 let names = try? FileManager.default.contentsOfDirectory(atPath: folder)

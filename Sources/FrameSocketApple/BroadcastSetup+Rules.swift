@@ -1,5 +1,5 @@
 extension BroadcastSetup {
-    /// What the rules look at: property lists, and where the system has put the group's container.
+    /// The input of the rules: property lists, and the location of the group's container.
     struct Facts: Sendable, Hashable {
         /// The entries of the process's own Info.plist.
         let main: BundleEntries
@@ -9,10 +9,10 @@ extension BroadcastSetup {
         let socketPath: String?
     }
 
-    /// The most bytes of a socket's path on Apple systems: `sun_path` less its closing NUL.
+    /// The maximum length of a socket's path on Apple systems: `sun_path` without its terminating NUL.
     static let maximumPathBytes = 103
 
-    /// Every problem of an app, or of an extension if `NSExtension` is declared.
+    /// Returns every problem of an app, or of an extension if `NSExtension` is declared.
     static func problems(in facts: Facts) -> [Problem] {
         let isExtension = facts.main.declaration != nil
         return groupProblems(in: facts)
@@ -94,7 +94,7 @@ extension BroadcastSetup {
         return problems
     }
 
-    /// What is wrong with an extension's declaration; `name` is nil if the extension looks at itself.
+    /// Returns the problems of an extension's declaration; `name` is nil if the extension checks itself.
     private static func declarationProblems(in entries: BundleEntries, named name: String?) -> [Problem] {
         let list = name.map { "the Info.plist of '\($0)'" } ?? "the Info.plist"
         var problems: [Problem] = []

@@ -1,19 +1,19 @@
-/// Finds the mistakes in the setup of a broadcast that are made most often, and says how to fix them.
+/// Finds the most common mistakes in the setup of a broadcast, and says how to fix them.
 ///
-/// Most of them show no error when the broadcast begins: the picker lists no extension, or the extension finds no
-/// server. Call `check()` in the app while it is developed, before it shows the picker:
+/// Most of them cause no error when the broadcast begins: the picker lists no extension, or the extension finds no
+/// server. Call `check()` in the app during development, before it shows the picker:
 ///
 ///     for problem in BroadcastSetup.check() { print(problem) }
 ///
-/// What is checked: the App Group, the entries of the Info.plists, the extension in the app's bundle, the length of the
+/// It checks the App Group, the entries of the Info.plists, the extension in the app's bundle, the length of the
 /// socket's path, and background audio.
 public enum BroadcastSetup {
     /// A mistake in the setup.
     public struct Problem: Sendable, Hashable {
-        /// What kind of mistake this is.
+        /// The kind of mistake.
         public let code: Code
 
-        /// What is wrong and how to fix it, for a person.
+        /// A sentence for a person that says what is wrong and how to fix it.
         public let message: String
 
         init(_ code: Code, _ message: String) {
@@ -22,9 +22,9 @@ public enum BroadcastSetup {
         }
     }
 
-    /// What kind of mistake a problem is.
+    /// The kind of a problem.
     ///
-    /// A structure and not an enumeration, so that later versions can add codes without breaking a `switch`.
+    /// A structure rather than an enumeration, so that later versions can add codes without breaking a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The stable spelling, such as `group.notEntitled`.
         public let name: String
@@ -46,9 +46,9 @@ extension BroadcastSetup.Code {
     public static let groupMalformed = Self(name: "group.malformed")
     /// The process is not entitled to the App Group that its Info.plist names.
     public static let groupNotEntitled = Self(name: "group.notEntitled")
-    /// The extension's Info.plist names another App Group than the app's.
+    /// The extension's Info.plist names a different App Group than the app's.
     public static let groupDiffers = Self(name: "group.differs")
-    /// The socket's path has more bytes than a socket's address can hold.
+    /// The socket's path is longer than a socket's address can hold.
     public static let pathTooLong = Self(name: "path.tooLong")
     /// The app's Info.plist does not name its extension.
     public static let extensionMissing = Self(name: "extension.missing")
@@ -56,12 +56,12 @@ extension BroadcastSetup.Code {
     public static let extensionNotEmbedded = Self(name: "extension.notEmbedded")
     /// The extension's bundle identifier does not begin with the app's.
     public static let extensionIdentifier = Self(name: "extension.identifier")
-    /// The extension is not declared as one that uploads a broadcast.
+    /// The extension is not declared as a broadcast upload extension.
     public static let extensionPoint = Self(name: "extension.point")
     /// The extension is not declared to receive samples.
     public static let extensionProcessMode = Self(name: "extension.processMode")
     /// The extension's Info.plist names no principal class.
     public static let extensionClass = Self(name: "extension.class")
-    /// The app is suspended as soon as the person leaves it, and receives no frames then.
+    /// The app is suspended as soon as the user leaves it, and then receives no frames.
     public static let backgroundAudio = Self(name: "background.audio")
 }

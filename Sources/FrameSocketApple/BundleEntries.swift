@@ -21,7 +21,7 @@ struct BundleEntries: Sendable, Hashable {
         let processMode: String?
     }
 
-    /// The entries of a property list; those of another type than they must have count as missing.
+    /// Creates entries from a property list; entries of the wrong type count as missing.
     init(_ list: [String: Any]) {
         func text(_ key: String, in list: [String: Any]) -> String? {
             (list[key] as? String).flatMap { $0.isEmpty ? nil : $0 }

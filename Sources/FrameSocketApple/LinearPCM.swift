@@ -1,24 +1,24 @@
 internal import FrameSocket
 
-/// How samples of sound lie in memory, as an `AudioStreamBasicDescription` says it.
+/// The memory layout of audio samples, as described by an `AudioStreamBasicDescription`.
 struct LinearPCM: Sendable, Hashable {
-    /// Samples of one channel in a second.
+    /// The samples per second and channel.
     var sampleRate: Double
-    /// Samples at one time.
+    /// The number of channels.
     var channels: Int
-    /// Bits of one sample.
+    /// The bits per sample.
     var bitsPerChannel: Int
-    /// Whether samples are signed integers, and not floating-point numbers or unsigned.
+    /// Whether samples are signed integers, rather than floating-point numbers or unsigned.
     var isSignedInteger: Bool
-    /// Whether the high byte comes first, as in what ReplayKit hands out of an app's sound.
+    /// Whether samples are big-endian, as in an app's audio from ReplayKit.
     var isBigEndian: Bool
-    /// Whether the channels stand side by side.
+    /// Whether the channels are interleaved.
     var isInterleaved: Bool
 
-    /// The sound that such bytes are.
+    /// Returns the audio in bytes of this layout.
     ///
-    /// - Throws: `unsupportedFormat` where it is not 16 bits, signed, interleaved, of one or two channels at 8 to 192 kHz;
-    ///   `incompleteFrame`.
+    /// - Throws: `unsupportedFormat` unless the layout is signed 16-bit, interleaved, of one or two channels at 8 to
+    ///   192 kHz; `incompleteFrame`.
     func block(of bytes: Span<UInt8>, presentationTime: UInt64?) throws(AudioError) -> AudioBlock {
         guard isSignedInteger, bitsPerChannel == 16, isInterleaved || channels == 1 else {
             throw AudioError(.unsupportedFormat, "Only interleaved 16-bit integers can be sent as sound.")

@@ -5,17 +5,17 @@
     public import FrameSocket
 
     extension PixelBuffer {
-        /// A picture over the memory of a Core Video buffer, without a copy.
+        /// Creates an image over the memory of a Core Video buffer, without copying.
         ///
-        /// The buffer is locked for reading (`CVPixelBufferLockBaseAddress`) and kept until the last copy of the picture goes;
-        /// nothing writes to it. Sources hand out few buffers in turns, so pictures should not be hoarded: an
-        /// uploader holds two at most.
+        /// The buffer is locked for reading (`CVPixelBufferLockBaseAddress`) and retained until the last copy of the
+        /// image is released; nothing writes to it. Sources reuse a small number of buffers, so do not hold many
+        /// images: an uploader holds at most two.
         ///
-        /// `kCVPixelFormatType_32BGRA` becomes `bgra`, and both ranges of `kCVPixelFormatType_420YpCbCr8BiPlanar` become
-        /// `nv12`, whose samples are taken for full range: those of video range have to be expanded before they are
-        /// encoded, as `SampleHandler` does it.
+        /// `kCVPixelFormatType_32BGRA` becomes `bgra`, and both ranges of `kCVPixelFormatType_420YpCbCr8BiPlanar`
+        /// become `nv12`, whose samples are interpreted as full range: expand video-range samples before encoding, as
+        /// `SampleHandler` does.
         ///
-        /// - Throws: `unsupported` for other pixel formats, `allocationFailed` where the buffer has no memory that can be read,
+        /// - Throws: `unsupported` for other pixel formats, `allocationFailed` if the buffer has no readable memory,
         ///   `invalidSize`, `invalidStride`.
         public init(_ buffer: CVPixelBuffer) throws(TurboJPEGError) {
             guard let format = PixelFormat(coreVideo: CVPixelBufferGetPixelFormatType(buffer)) else {
@@ -24,11 +24,11 @@
                     "Of the pixel formats of Core Video, only BGRA and NV12 can be read."
                 )
             }
-            guard let lock = ReadLock.lock(buffer), let planes = unsafe lock.planes(of: format) else {
+            guard let lock = ReadLock.lock(buffer), let planes = unsafe CoreVideoPlanes.of(buffer, format) else {
                 throw TurboJPEGError(.allocationFailed, "The memory of the Core Video buffer cannot be read.")
             }
             try unsafe self.init(
-                adopting: planes,
+                adopting: planes.map { unsafe (UnsafePointer($0.base), $0.bytesPerRow) },
                 width: CVPixelBufferGetWidth(buffer),
                 height: CVPixelBufferGetHeight(buffer),
                 format: format
@@ -47,10 +47,10 @@
         }
     }
 
-    /// Keeps a buffer, and its memory where it is, as long as this object lives.
+    /// Retains a buffer, and pins its memory, for the lifetime of this object.
     ///
-    /// - Note: `@unchecked Sendable` holds because a Core Video buffer may be unlocked and released on any thread, and nothing
-    ///   else is done to it once it is locked but to read it.
+    /// - Note: `@unchecked Sendable` holds because a Core Video buffer may be unlocked and released on any thread, and
+    ///   is otherwise only read once it is locked.
     @safe private final class ReadLock: @unchecked Sendable {
         private let buffer: CVPixelBuffer
 
@@ -62,15 +62,20 @@
             CVPixelBufferUnlockBaseAddress(buffer, .readOnly)
         }
 
-        /// The lock, or nil where Core Video refuses it.
+        /// Locks a buffer; nil if Core Video refuses.
         static func lock(_ buffer: CVPixelBuffer) -> ReadLock? {
-            // Only what was locked may be unlocked, so the object comes second.
+            // Only a locked buffer may be unlocked, so the object is created after locking.
             CVPixelBufferLockBaseAddress(buffer, .readOnly) == kCVReturnSuccess ? ReadLock(locked: buffer) : nil
         }
+    }
 
-        /// Where the planes of the format lie; nil where the buffer has none in memory.
-        @unsafe func planes(of format: PixelFormat) -> [(base: UnsafePointer<UInt8>, bytesPerRow: Int)]? {
-            var planes: [(base: UnsafePointer<UInt8>, bytesPerRow: Int)] = unsafe []
+    enum CoreVideoPlanes {
+        /// Returns the planes of a locked buffer; nil if it has none in memory.
+        @unsafe static func of(
+            _ buffer: CVPixelBuffer,
+            _ format: PixelFormat
+        ) -> [(base: UnsafeMutablePointer<UInt8>, bytesPerRow: Int)]? {
+            var planes: [(base: UnsafeMutablePointer<UInt8>, bytesPerRow: Int)] = unsafe []
             for index in 0..<format.planeCount {
                 let start =
                     unsafe format.isPlanar
@@ -79,7 +84,7 @@
                 let bytesPerRow =
                     format.isPlanar
                     ? CVPixelBufferGetBytesPerRowOfPlane(buffer, index) : CVPixelBufferGetBytesPerRow(buffer)
-                unsafe planes.append((UnsafePointer(start.assumingMemoryBound(to: UInt8.self)), bytesPerRow))
+                unsafe planes.append((start.assumingMemoryBound(to: UInt8.self), bytesPerRow))
             }
             return unsafe planes
         }

@@ -8,7 +8,7 @@
     internal import Locking
     public import ReplayKit
 
-    /// The principal class of a broadcast extension, which sends the screen to the app that started it.
+    /// The principal class of a broadcast extension, which sends the screen to the app that started the broadcast.
     ///
     ///     final class SampleHandler: FrameSocketApple.SampleHandler {
     ///         override var configuration: BroadcastSession.Configuration {
@@ -18,39 +18,38 @@
     ///         }
     ///     }
     ///
-    /// A subclass without anything in it will do, where the Info.plist names the App Group as ``AppGroup`` says.
+    /// An empty subclass is sufficient if the Info.plist names the App Group as described in ``AppGroup``.
     ///
-    /// - Note: `@unchecked Sendable` holds because everything that changes is in a lock.
+    /// - Note: `@unchecked Sendable` holds because all mutable state is behind a lock.
     open class SampleHandler: RPBroadcastSampleHandler, @unchecked Sendable {
         private struct State {
             var session: BroadcastSession?
             var stopRequests: BroadcastObservation?
-            /// Whether the broadcast has ended, by whichever side.
+            /// Whether either side has ended the broadcast.
             var isFinished = false
         }
 
         private let state = Locked(State())
-        private let copier = SampleCopier()
 
-        /// Where the app listens; by default in the container of ``AppGroup/main``.
+        /// The path at which the app listens; by default in the container of ``AppGroup/main``.
         open var socketPath: String? { AppGroup.main?.socketPath() }
 
-        /// How the broadcast is sent; asked once, when it begins.
+        /// The configuration of the broadcast; read once, when the broadcast begins.
         open var configuration: BroadcastSession.Configuration { BroadcastSession.Configuration() }
 
-        /// The broadcast that goes on; nil before it and after.
+        /// The current broadcast; nil before and after it.
         public var session: BroadcastSession? { state.withLock { $0.session } }
 
-        /// Ends the broadcast, and shows the person the reason.
+        /// Ends the broadcast, and shows the user the reason.
         ///
-        /// From any thread; only the first reason counts.
+        /// Safe to call from any thread; only the first reason counts.
         public func finish(_ reason: FinishReason) {
             guard end(reason) else { return }
-            // ReplayKit knows no end that the extension asks for and that is no error.
+            // In ReplayKit an extension can end a broadcast only with an error.
             finishBroadcastWithError(BroadcastEnd(reason: reason))
         }
 
-        /// Ends what there is, and tells whether it had not ended before.
+        /// Ends the broadcast, and returns whether it had not ended before.
         private func end(_ reason: FinishReason) -> Bool {
             let (isFirst, session, stopRequests) = state.withLock { state in
                 defer { state.isFinished = true }
@@ -71,28 +70,28 @@
             let stopRequests = BroadcastNotification.requestStop.observe { [weak self] in self?.finish(.requestedByHost)
             }
             state.withLock { state in
-                // It may have ended already.
+                // The broadcast may have ended already.
                 guard !state.isFinished else { return }
                 (state.session, state.stopRequests) = (session, stopRequests)
             }
         }
 
-        /// Rests: the person has paused the broadcast.
+        /// Pauses: the user has paused the broadcast.
         open override func broadcastPaused() {
             session?.pause()
         }
 
-        /// Goes on after a pause.
+        /// Resumes after a pause.
         open override func broadcastResumed() {
             session?.resume()
         }
 
-        /// Ends the broadcast in order: the person has stopped it.
+        /// Ends the broadcast in order: the user has stopped it.
         open override func broadcastFinished() {
             _ = end(.stoppedByUser)
         }
 
-        /// Sends a picture, or sound to an app that asked for it; what cannot be read is dropped.
+        /// Sends a frame, or audio to an app that requested it; unreadable samples are dropped.
         open override func processSampleBuffer(
             _ sampleBuffer: CMSampleBuffer,
             with sampleBufferType: RPSampleBufferType
@@ -107,10 +106,15 @@
         }
 
         private func send(pictureOf sample: CMSampleBuffer, to session: BroadcastSession) {
-            guard let buffer = CMSampleBufferGetImageBuffer(sample), let lent = try? PixelBuffer(buffer),
-                let picture = try? copier.copy(lent, of: VideoColor(buffer))
-            else { return }
-            session.send(picture, orientation: sample.orientation, timestamp: sample.presentationNanoseconds)
+            guard let buffer = CMSampleBufferGetImageBuffer(sample), let image = try? PixelBuffer(buffer) else {
+                return
+            }
+            session.send(
+                copying: image,
+                color: VideoColor(buffer),
+                orientation: sample.orientation,
+                timestamp: sample.presentationNanoseconds
+            )
         }
 
         private func send(soundOf sample: CMSampleBuffer, _ kind: AudioKind, to session: BroadcastSession) {
@@ -122,7 +126,7 @@
     }
 
     extension CMSampleBuffer {
-        /// How ReplayKit says the picture lies; `unknown` where it does not.
+        /// The image's orientation according to ReplayKit; `unknown` if it states none.
         fileprivate var orientation: FrameOrientation {
             let value = CMGetAttachment(self, key: RPVideoSampleOrientationKey as CFString, attachmentModeOut: nil)
             guard let number = value as? NSNumber else { return .unknown }
@@ -134,7 +138,7 @@
     private struct BroadcastEnd: LocalizedError, CustomNSError {
         let reason: FinishReason
 
-        // Jitsi's, whose code for an end in order is the same too.
+        // Jitsi's domain, whose code for an orderly end is also the same.
         static var errorDomain: String { "RPRecordingErrorDomain" }
         var errorCode: Int { reason.rawValue }
         var errorDescription: String? { reason.description }

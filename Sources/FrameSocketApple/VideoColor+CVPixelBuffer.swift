@@ -6,9 +6,9 @@
     internal import FrameSocket
 
     extension VideoColor {
-        /// What the samples of a Core Video buffer mean, by its pixel format and the matrix that is attached to it.
+        /// Creates the color space of a Core Video buffer, from its pixel format and its attached matrix.
         ///
-        /// The matrix is that of BT.601 unless BT.709's is attached, as cameras and screens of high definition do.
+        /// The matrix is BT.601 unless BT.709 is attached, as cameras and high-definition screens do.
         init(_ buffer: CVPixelBuffer) {
             let isLimited = CVPixelBufferGetPixelFormatType(buffer) == kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange
             let attached = CVBufferCopyAttachment(buffer, kCVImageBufferYCbCrMatrixKey, nil) as? NSString

@@ -1,16 +1,16 @@
 internal import FrameSocket
 
-/// What an ``AudioRingBuffer`` protects by its lock: the frames, their times, and the conversion that goes on.
+/// The state that an ``AudioRingBuffer`` protects with its lock: the frames, their times, and the current conversion.
 struct AudioBufferContent: ~Copyable {
     private let configuration: AudioRingBuffer.Configuration
 
-    /// What the source sends, and its frames.
+    /// The source's format, and its frames.
     private var source: Source?
 
-    /// The conversion to what the last pull asked for; nil before it, and where none is wanted.
+    /// The conversion to the format of the last pull; nil before the first, and if none is needed.
     private var resampler: AudioResampler?
 
-    /// Whether nothing is given out until enough waits.
+    /// Whether nothing is returned until enough is buffered.
     private var isFilling = true
 
     private(set) var state = AudioBufferState.idle
@@ -21,7 +21,7 @@ struct AudioBufferContent: ~Copyable {
         var ring: SampleRing
         var times: TimeMarks
 
-        /// How many frames were there before the oldest one that waits.
+        /// The number of frames before the oldest buffered one.
         var position = 0
 
         init(_ format: AudioFormat, capacity: Int) {
@@ -74,7 +74,7 @@ struct AudioBufferContent: ~Copyable {
         if let format { begin(format) }
     }
 
-    /// Starts over with a format; what waits is skipped.
+    /// Starts over with a format; buffered frames are skipped.
     private mutating func begin(_ format: AudioFormat) {
         counts.skippedFrames += source?.ring.count ?? 0
         source = Source(format, capacity: configuration.frames(of: format))
@@ -106,14 +106,14 @@ struct AudioBufferContent: ~Copyable {
         )
     }
 
-    /// Begins another conversion where the one that goes on is not to `target`.
+    /// Begins another conversion if the current one is not to `target`.
     private mutating func prepare(for target: AudioFormat) throws(AudioError) {
         guard let format else { return }
         if let agreed = resampler?.target, agreed == target { return }
         resampler = try AudioResampler(from: format, to: target, quality: configuration.quality)
     }
 
-    /// Whether audio may be given out.
+    /// Whether audio may be returned.
     private var isReady: Bool {
         guard let source else { return false }
         guard isFilling else { return true }
@@ -121,7 +121,7 @@ struct AudioBufferContent: ~Copyable {
         return source.ring.count >= min(startLevel, source.ring.capacity)
     }
 
-    /// The time of the next frame that comes out of the conversion.
+    /// The time of the next converted frame.
     private var nextTime: UInt64? {
         let pending =
             switch resampler {
@@ -131,7 +131,7 @@ struct AudioBufferContent: ~Copyable {
         return source.flatMap { $0.times.time(at: $0.position) }.map { $0 - min($0, pending) }
     }
 
-    /// Takes frames out until there is no more room, or no more frames.
+    /// Takes frames until there is no more room, or no more frames.
     private mutating func convert(into output: inout OutputSpan<Int16>) {
         guard var source = self.source.take() else { return }
         var read = 0
@@ -144,7 +144,7 @@ struct AudioBufferContent: ~Copyable {
         self.source = source
     }
 
-    /// Keeps account of a pull that got `audible` frames of those it asked for.
+    /// Records a pull that got `audible` of the requested frames.
     private mutating func note(audible: Int, of frames: Int) {
         if audible == frames {
             guard frames > 0 else { return }

@@ -1,9 +1,9 @@
-/// Whether a source's audio reaches those who pull it.
+/// The state of the audio flow from a source to its consumer.
 public enum AudioBufferState: Sendable, Hashable {
-    /// Nothing has been pulled that was not silence.
+    /// No audio other than silence has been pulled yet.
     case idle
-    /// The last pull got all that it asked for.
+    /// The last pull got every frame that it requested.
     case flowing
-    /// Audio ran out, and silence stands in for it.
+    /// Audio ran out, and silence replaces it.
     case starving
 }

@@ -1,35 +1,35 @@
-/// What an ``AudioRingBuffer`` has done so far.
+/// Statistics of an ``AudioRingBuffer``.
 ///
-/// Every frame pushed is accounted for: `pushedFrames` is the sum of `deliveredFrames`, `bufferedFrames`,
-/// `overrunFrames` and `skippedFrames`. These are frames of the source, and `silentFrames` are those of the consumer.
+/// Every pushed frame is accounted for: `pushedFrames` is the sum of `deliveredFrames`, `bufferedFrames`,
+/// `overrunFrames` and `skippedFrames`. These are frames of the source; `silentFrames` are frames of the consumer.
 public struct AudioBufferStatistics: Sendable, Hashable {
-    /// Frames that came.
+    /// The number of pushed frames.
     public internal(set) var pushedFrames = 0
 
-    /// Frames that were taken out by a pull, those that wait in the resampler included.
+    /// The number of frames taken out by pulls, including those that wait in the resampler.
     public internal(set) var deliveredFrames = 0
 
-    /// Frames that wait.
+    /// The number of buffered frames.
     public internal(set) var bufferedFrames = 0
 
-    /// Pushes that did not find enough room.
+    /// The number of pushes that did not find enough room.
     public internal(set) var overruns = 0
 
-    /// Frames that gave way to newer ones.
+    /// The number of frames that were replaced by newer ones.
     public internal(set) var overrunFrames = 0
 
-    /// Pulls at which audio ran out after it had flowed.
+    /// The number of pulls at which audio ran out after it had been flowing.
     public internal(set) var underruns = 0
 
-    /// Frames of silence that were given out since the first audio was.
+    /// The number of silent frames returned since the first audio.
     public internal(set) var silentFrames = 0
 
-    /// Changes of the source's format.
+    /// The number of changes of the source's format.
     public internal(set) var formatChanges = 0
 
-    /// Frames that a change of format took away: those that waited, and the first block of the new format.
+    /// The number of frames lost to format changes: buffered frames, and the first block of the new format.
     public internal(set) var skippedFrames = 0
 
-    /// Nothing done yet.
+    /// Creates empty statistics.
     public init() {}
 }

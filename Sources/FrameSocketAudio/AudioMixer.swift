@@ -1,36 +1,35 @@
-/// Adds up sources of 16-bit samples, and cuts off what does not fit at the end.
+/// Mixes sources of 16-bit samples by addition, and clips the result.
 ///
-/// All sources are added before anything is cut off, so their order does not matter, and a loud source that another one
-/// cancels does no harm. The sources must have the same format, which ``AudioRingBuffer`` sees to; the mixer does not
-/// ask for it.
+/// Every source is added before the sum is clipped, so their order does not matter, and a loud source may be canceled
+/// by another. The sources must have the same format, which ``AudioRingBuffer`` ensures; the mixer does not check it.
 ///
 ///     mixer.add(app.samples.span, gain: 0.5)
 ///     mixer.add(microphone.samples.span)
 ///     let mixed = mixer.finish()
 ///
-/// The memory is that of the longest source, and is kept for the next round.
+/// The mixer's memory is that of the longest source, and is kept for the next mix.
 public struct AudioMixer: Sendable {
-    /// The most that a source can be amplified: 16 times, or 24 dB.
+    /// The maximum gain of a source: a factor of 16, or 24 dB.
     public static let maximumGain: Float = 16
 
     private var sums: [Int32] = []
 
-    /// How far from 0 a sum can be.
+    /// The largest possible magnitude of a sum.
     private var reach: Int64 = 0
 
-    /// A mixer without any source.
+    /// Creates a mixer without sources.
     public init() {}
 
-    /// How many samples the longest source so far has.
+    /// The number of samples of the longest source so far.
     public var sampleCount: Int { sums.count }
 
     /// Adds a source.
     ///
-    /// Behind its end a source is silent. Each sample is multiplied by `gain` and rounded to the nearest whole number
-    /// (to the even one of two); at 1 it is exact. A gain below 0 counts as 0, as does one that is not a number; one
-    /// above ``maximumGain`` counts as that.
+    /// After its end a source is silent. Every sample is multiplied by `gain` and rounded to the nearest integer (ties
+    /// to even); a gain of 1 is exact. A negative or NaN gain counts as 0, and one above ``maximumGain`` counts as
+    /// ``maximumGain``.
     public mutating func add(_ samples: Span<Int16>, gain: Float = 1) {
-        // Written so that what is not a number fails the test.
+        // Written so that NaN fails the test.
         let gain = gain > 0 ? min(gain, Self.maximumGain) : 0
         if sums.count < samples.count { sums.append(contentsOf: repeatElement(0, count: samples.count - sums.count)) }
         makeRoom(for: Int64((32_768 * gain).rounded(.up)))
@@ -45,15 +44,15 @@ public struct AudioMixer: Sendable {
         }
     }
 
-    /// Gives the sum of all sources, cut off to -32,768 to 32,767, and starts over.
+    /// Returns the sum of the sources, clipped to -32,768 to 32,767, and starts over.
     public mutating func finish() -> [Int16] {
         let mixed = [Int16](capacity: sums.count) { finish(into: &$0) }
         return mixed
     }
 
-    /// Appends the sum of all sources to `output`, cut off to -32,768 to 32,767, and starts over.
+    /// Appends the sum of the sources to `output`, clipped to -32,768 to 32,767, and starts over.
     ///
-    /// What `output` has no room for is left out.
+    /// Samples for which `output` has no room are omitted.
     public mutating func finish(into output: inout OutputSpan<Int16>) {
         unsafe output.withUnsafeMutableBufferPointer { output, count in
             unsafe sums.withUnsafeBufferPointer { sums in
@@ -68,9 +67,10 @@ public struct AudioMixer: Sendable {
         reach = 0
     }
 
-    /// Adds one source to samples in place: `samples` is both a source and where the sum goes.
+    /// Adds a source to samples in place: `samples` is both a source and the result.
     ///
-    /// As ``add(_:gain:)``, then cut off. Where the source is longer than `samples`, its end is left out.
+    /// The gain works as in ``add(_:gain:)``, and the sum is clipped. If the source is longer than `samples`, its end
+    /// is omitted.
     public static func mix(_ source: Span<Int16>, into samples: inout MutableSpan<Int16>, gain: Float = 1) {
         let gain = gain > 0 ? min(gain, maximumGain) : 0
         let count = min(source.count, samples.count)
@@ -84,10 +84,10 @@ public struct AudioMixer: Sendable {
         }
     }
 
-    /// A sample times a gain of 0 to ``maximumGain``, rounded.
+    /// Returns a sample multiplied by a gain of 0 to ``maximumGain``, rounded.
     ///
-    /// Converting a `Float` to an integer has a trap in it, which keeps the loops from being vectorised. Instead the
-    /// product, at most 2^19 from 0, is added to 1.5 x 2^23: there the `Float`s are the whole numbers, so the addition
+    /// Converting a `Float` to an integer can trap, which prevents vectorization of the loops. Instead the product, of
+    /// at most 2^19 in magnitude, is added to 1.5 x 2^23: in that range the `Float`s are the integers, so the addition
     /// rounds, and the low bits of the sum are the product.
     @inline(__always)
     private static func product(_ sample: Int16, _ gain: Float) -> Int32 {
@@ -95,16 +95,16 @@ public struct AudioMixer: Sendable {
         return Int32(bitPattern: (Float(sample) * gain + rounding).bitPattern &- rounding.bitPattern)
     }
 
-    /// The nearest 16 bits: `Int16(clamping:)` without its branches, which keep a loop from being vectorised.
+    /// Clamps to 16 bits: `Int16(clamping:)` without its branches, which prevent vectorization.
     @inline(__always)
     private static func cut(_ sum: Int32) -> Int16 {
         Int16(truncatingIfNeeded: min(max(sum, -32_768), 32_767))
     }
 
-    /// Sees to it that one more source cannot overflow the sums.
+    /// Ensures that another source cannot overflow the sums.
     ///
-    /// It takes thousands of sources at full scale to come there. Sums beyond a billion are then brought back to that,
-    /// which changes the result only where as many more sources cancel them.
+    /// Only thousands of sources at full scale get there. Sums beyond a billion are then clamped to a billion, which
+    /// changes the result only if as many more sources cancel them.
     private mutating func makeRoom(for peak: Int64) {
         let limit = Int32.max / 2
         if reach + peak > Int64(Int32.max) {

@@ -1,29 +1,29 @@
 public import FrameSocket
 
-/// What an ``AudioRingBuffer`` gave out: always as many frames as were asked for, silence included.
+/// The result of a pull from an ``AudioRingBuffer``: always the requested number of frames, including silence.
 public struct AudioPull: Sendable, Hashable {
     /// The format of ``samples``.
     ///
-    /// Differs from what was asked for only where the buffer does not convert.
+    /// It differs from the requested format only if the buffer does not convert.
     public let format: AudioFormat
 
-    /// What the source sends; nil before anything came.
+    /// The source's format; nil before the first block.
     public let sourceFormat: AudioFormat?
 
-    /// The samples, interleaved: audio first, then ``silentFrames`` of zeros.
+    /// The interleaved samples: audio first, then ``silentFrames`` frames of zeros.
     public let samples: [Int16]
 
-    /// When the first frame was captured or is to be heard, in nanoseconds on the sender's clock.
+    /// The time at which the first frame was captured or is to be played, in nanoseconds of the sender's clock.
     ///
-    /// Nil where the source did not say, or where all is silence.
+    /// Nil if the source did not state it, or if there is only silence.
     public let presentationTime: UInt64?
 
-    /// How many frames at the end are silence, because no audio was there.
+    /// The number of silent frames at the end, which replace missing audio.
     public let silentFrames: Int
 
-    /// Whether audio flows.
+    /// The state of the audio flow.
     public let state: AudioBufferState
 
-    /// How many frames there are, silence included.
+    /// The number of frames, including silence.
     public var frameCount: Int { samples.count / format.channels }
 }

@@ -2,22 +2,23 @@ public import FrameSocket
 
 /// Converts a stream of audio to another sample rate and number of channels.
 ///
-/// What came before is remembered, so blocks come out as if they had been converted in one piece. Mono becomes stereo
-/// by doubling, stereo mono by averaging (rounded down). Where only the channels differ, or nothing does, no filter is
-/// in the way and the samples are exact.
+/// The resampler keeps state between blocks, so they are converted as if they were one piece. Mono becomes stereo by
+/// duplication, and stereo becomes mono by averaging (rounded down). If only the channels differ, or nothing does, no
+/// filter is used and the samples are exact.
 ///
-/// Frames out belong to the times of the frames in: there is no delay in the samples. But a filter must see what
-/// follows a frame before it can give it out, so the last ``latency`` frames wait for more input, or for ``flush()``.
+/// Output frames correspond to the times of the input frames: the samples are not delayed. But the filter needs what
+/// follows a frame before it can output the frame, so the last ``latency`` frames wait for more input, or for
+/// ``flush()``.
 ///
-/// The filter is libspeexdsp's.
+/// The filter is that of libspeexdsp.
 public struct AudioResampler: ~Copyable, Sendable {
-    /// How well sample rates are converted, and at what cost.
+    /// The quality of the conversion of sample rates, and its cost.
     ///
     /// The figures are for 44,100 to 48,000 Hz, stereo, on one core of a server.
     public enum Quality: Sendable, Hashable, CaseIterable {
         /// For speech: 80 dB at 19 kHz, 26 frames of latency, 210 times as fast as the audio.
         case speech
-        /// As good as 16 bits are up to 19 kHz: 94 dB, 44 frames of latency, 160 times as fast as the audio.
+        /// As good as 16 bits up to 19 kHz: 94 dB, 44 frames of latency, 160 times as fast as the audio.
         case standard
         /// The narrowest transition at the end of the band: 139 frames of latency, 30 times as fast as the audio.
         case best
@@ -31,30 +32,30 @@ public struct AudioResampler: ~Copyable, Sendable {
         }
     }
 
-    /// What comes in.
+    /// The input format.
     public let source: AudioFormat
 
-    /// What goes out.
+    /// The output format.
     public let target: AudioFormat
 
-    /// How many frames of the target are kept back, give or take one, until those that follow are known.
+    /// The number of target frames, plus or minus one, that are held back until those that follow are known.
     ///
-    /// 0 where the rates agree.
+    /// 0 if the rates are equal.
     public let latency: Int
 
-    /// Nil where the rates agree.
+    /// Nil if the rates are equal.
     private var filter: SpeexResampler?
 
-    /// How far the frames given out are ahead of those taken in, in units of 1 / (source rate x target rate) seconds.
+    /// The lead of the output over the input, in units of 1 / (source rate x target rate) seconds.
     ///
-    /// Below 0 by what the filter keeps back. A difference and no pair of counts, so that it never grows.
+    /// Negative by what the filter holds back. A difference rather than a pair of counts, so that it never grows.
     private var lead = 0
 
-    /// A converter between two formats.
+    /// Creates a converter between two formats.
     ///
     /// Default quality: `standard`.
     ///
-    /// - Throws: `AudioError` with `resamplerUnavailable` where there is no memory for the filter.
+    /// - Throws: `AudioError` with `resamplerUnavailable` if there is no memory for the filter.
     public init(
         from source: AudioFormat,
         to target: AudioFormat,
@@ -67,7 +68,7 @@ public struct AudioResampler: ~Copyable, Sendable {
             latency = 0
             return
         }
-        // As few channels as possible: averages are made before the filter, and doubles behind it.
+        // As few channels as possible: averaging happens before the filter, duplication after it.
         let made = try SpeexResampler(
             channels: min(source.channels, target.channels),
             from: source.sampleRate,
@@ -78,21 +79,21 @@ public struct AudioResampler: ~Copyable, Sendable {
         filter = consume made
     }
 
-    /// How many frames of the target wait in the filter: what ``flush()`` would give.
+    /// The number of target frames that wait in the filter: what ``flush()`` would return.
     public var pendingFrames: Int {
         lead < 0 ? (source.sampleRate - 1 - lead) / source.sampleRate : 0
     }
 
-    /// How many nanoseconds the next frame out lies before the next frame in.
+    /// The time from the next output frame to the next input frame, in nanoseconds.
     var pendingTime: UInt64 {
         guard lead < 0 else { return 0 }
         // A filter's length times a rate: at most 1e9 units, and 2e18 with the factor.
         return UInt64(-lead) * 1_000_000_000 / UInt64(source.sampleRate * target.sampleRate)
     }
 
-    /// Converts frames until they are used up, or until there is no more room; returns how many were used up.
+    /// Converts frames until they are consumed or there is no more room, and returns the number consumed.
     ///
-    /// Samples behind the last whole frame are left alone, as is room behind the last whole frame. Allocates nothing.
+    /// Samples after the last whole frame are ignored, and so is room after the last whole frame. Does not allocate.
     @discardableResult
     public mutating func convert(_ input: Span<Int16>, into output: inout OutputSpan<Int16>) -> Int {
         let frames = input.count / source.channels
@@ -118,9 +119,9 @@ public struct AudioResampler: ~Copyable, Sendable {
         return done
     }
 
-    /// Converts a block; the result is shorter by what the filter keeps back, and has the time of its own first frame.
+    /// Converts a block; the result is shorter by what the filter holds back, and has the time of its own first frame.
     ///
-    /// - Throws: `AudioError` with `formatMismatch` where the block is not of the ``source`` format.
+    /// - Throws: `AudioError` with `formatMismatch` if the block is not of the ``source`` format.
     public mutating func convert(_ block: AudioBlock) throws(AudioError) -> AudioBlock {
         guard block.format == source else {
             throw AudioError(.formatMismatch, "A block of \(block.format) came to a converter of \(source).")
@@ -133,9 +134,9 @@ public struct AudioResampler: ~Copyable, Sendable {
         return AudioBlock(format: target, presentationTime: time, wholeFrames: samples)
     }
 
-    /// Gives out the frames that wait, as if silence followed, and begins a new stream.
+    /// Returns the waiting frames, as if silence followed, and begins a new stream.
     ///
-    /// With them, as many frames have come out as the input was long, rounded up.
+    /// With these frames the output is as long as the input, rounded up.
     public mutating func flush() -> AudioBlock {
         let pending = pendingFrames
         let samples = [Int16](capacity: pending * target.channels) { output in
@@ -159,13 +160,13 @@ public struct AudioResampler: ~Copyable, Sendable {
         return AudioBlock(format: target, presentationTime: nil, wholeFrames: samples)
     }
 
-    /// Forgets what came before, for a new stream.
+    /// Discards the state, for a new stream.
     public mutating func reset() {
         filter?.reset()
         lead = 0
     }
 
-    /// One step of as many frames as can go at once; nothing read and nothing written at the end.
+    /// Converts as many frames as possible in one step; reads and writes nothing at the end.
     private mutating func convert(
         _ input: UnsafePointer<Int16>,
         frames: Int,
@@ -189,10 +190,10 @@ public struct AudioResampler: ~Copyable, Sendable {
         }
     }
 
-    /// How many frames are averaged at once on their way into the filter: 2 kB on the stack.
+    /// The number of frames averaged at once before the filter: 2 kB on the stack.
     private static let averagedFrames = 1_024
 
-    /// One step behind the averaging; without an address for the frames they are silent.
+    /// Converts one step after the averaging; frames without an address are silent.
     private mutating func process(
         _ input: UnsafePointer<Int16>?,
         frames: Int,

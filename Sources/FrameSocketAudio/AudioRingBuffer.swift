@@ -1,86 +1,87 @@
 public import FrameSocket
 internal import Locking
 
-/// Keeps the audio of one source until it is pulled, in the rate and channels that the consumer wants.
+/// Buffers the audio of one source until it is pulled, in the consumer's sample rate and channels.
 ///
-/// Whoever receives pushes blocks, and whoever plays or encodes pulls frames; both at any time, from any thread. A pull
-/// never waits for audio: what is not there is silence at the end of what is, and counted. The memory is bounded: where
-/// there is no room for what comes, the oldest frames give way, and are counted.
+/// The receiver pushes blocks, and the player or encoder pulls frames, at any time and from any thread. A pull never
+/// waits for audio: missing audio is replaced with silence at the end, and counted. The memory is bounded: if there is
+/// no room for new frames, the oldest are dropped, and counted.
 ///
-/// A push or a pull holds a lock while it copies or converts, a few microseconds for each millisecond of audio at most.
+/// A push or a pull holds a lock while it copies or converts, for at most a few microseconds per millisecond of audio.
 ///
 ///     let buffer = AudioRingBuffer()
 ///     buffer.push(block)                                                // 1,024 frames of 44,100 Hz mono
 ///     let pull = try buffer.pull(frames: 480, rate: 48_000, channels: 2)  // always 480 frames of that
 public final class AudioRingBuffer: Sendable {
-    /// How much is kept, and what is done to it.
+    /// The configuration of a buffer.
     public struct Configuration: Sendable, Hashable {
-        /// How much audio is kept at most, in nanoseconds.
+        /// The maximum duration of buffered audio, in nanoseconds.
         ///
         /// Default: 500 ms. At least one frame is kept, and at most ``maximumCapacity``.
         public var capacity: UInt64 = 500_000_000
 
-        /// How much audio must wait before any is given out, at first and after it ran out, in nanoseconds.
+        /// The duration of audio that must be buffered before any is returned, initially and after audio ran out, in
+        /// nanoseconds.
         ///
-        /// Default: 0, give out what is there. Where blocks come late now and then, a start with this much in hand
-        /// makes one gap of what would be many. Above ``capacity`` it is the same as that.
+        /// Default: 0, which returns whatever is buffered. If blocks are occasionally late, a start level turns many
+        /// gaps into one. Values above ``capacity`` count as ``capacity``.
         public var startLevel: UInt64 = 0
 
-        /// Whether pulls give the format that is asked for.
+        /// Whether pulls convert to the requested format.
         ///
-        /// Default: true. Where false, they give the source's own, and say so; a consumer then sets itself up for it
-        /// before it uses what it gets.
+        /// Default: true. If false, pulls return the source's own format, and state it; the consumer must adapt to it
+        /// before it uses the samples.
         public var convertsFormat = true
 
-        /// How well sample rates are converted.
+        /// The quality of the conversion of sample rates.
         ///
         /// Default: `standard`.
         public var quality = AudioResampler.Quality.standard
 
-        /// The defaults.
+        /// Creates a configuration with the defaults.
         public init() {}
     }
 
-    /// The most that ``Configuration/capacity`` can be: 10 s, in nanoseconds.
+    /// The maximum of ``Configuration/capacity``: 10 s, in nanoseconds.
     public static let maximumCapacity: UInt64 = 10_000_000_000
 
-    /// How much is kept, and what is done to it.
+    /// The configuration of a buffer.
     public let configuration: Configuration
 
     private let content: Locked<AudioBufferContent>
 
-    /// An empty buffer, which takes the format of the first block that comes.
+    /// Creates an empty buffer, which adopts the format of the first block.
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
         content = Locked(AudioBufferContent(configuration))
     }
 
-    /// Takes a block in.
+    /// Adds a block.
     ///
-    /// A block of another format than the one before changes the format: it and all that waits are skipped, and what
-    /// follows is kept again.
+    /// A block whose format differs from the previous one changes the format: the block and everything buffered are
+    /// skipped, and later blocks are kept again.
     public func push(_ block: AudioBlock) {
         content.withLock { $0.push(block) }
     }
 
-    /// Takes out `frames` frames of the given rate and channels.
+    /// Takes `frames` frames in the given rate and channels.
     ///
-    /// Before the first block, and wherever audio is missing, the frames are silent. At differing rates the last
-    /// frames that came wait in the resampler (see ``AudioResampler/latency``) until more follow. A pull of another
-    /// format than the one before begins a new conversion, and gives up what waits there.
+    /// Before the first block, and wherever audio is missing, the frames are silent. If the rates differ, the last
+    /// frames wait in the resampler (see ``AudioResampler/latency``) until more follow. A pull in another format than
+    /// the previous one begins a new conversion, and discards what waits there.
     ///
-    /// Where the buffer does not convert, `frames` frames of the source's own rate and channels are taken out.
+    /// If the buffer does not convert, `frames` frames are taken in the source's own rate and channels.
     ///
-    /// - Throws: `AudioError` with `unsupportedFormat`; with `invalidFrameCount` where `frames` is below 0, or is more
-    ///   than the buffer's capacity; with `resamplerUnavailable`. Missing audio is not an error.
+    /// - Throws: `AudioError` with `unsupportedFormat`; with `invalidFrameCount` if `frames` is negative or exceeds the
+    ///   buffer's capacity; or with `resamplerUnavailable`. Missing audio is not an error.
     public func pull(frames: Int, rate: Int, channels: Int) throws(AudioError) -> AudioPull {
         try pull(frames: frames, as: AudioFormat(sampleRate: rate, channels: channels))
     }
 
-    /// Takes out `frames` frames of a format.
+    /// Takes `frames` frames in a format.
     ///
-    /// - Throws: `AudioError` with `invalidFrameCount` where `frames` is below 0, or is more than the buffer's
-    ///   capacity; with `resamplerUnavailable`. Missing audio is not an error.
+    /// - Throws: `AudioError` with `invalidFrameCount` if `frames` is negative or exceeds the buffer's capacity; or
+    ///   with `resamplerUnavailable`. Missing audio is not an error.
     public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> AudioPull {
         let maximum = configuration.frames(of: format)
         guard 0...maximum ~= frames else {
@@ -89,26 +90,26 @@ public final class AudioRingBuffer: Sendable {
         return try content.withLock { content throws(AudioError) in try content.pull(frames, as: format) }
     }
 
-    /// Forgets what waits, as if it had been skipped at a change of format; counts go on.
+    /// Discards the buffered frames, as if skipped at a format change; the statistics continue.
     public func removeAll() {
         content.withLock { $0.removeAll() }
     }
 
-    /// What the source sends; nil before anything came.
+    /// The source's format; nil before the first block.
     public var sourceFormat: AudioFormat? { content.withLock { $0.format } }
 
-    /// Whether audio flows.
+    /// The state of the audio flow.
     public var state: AudioBufferState { content.withLock { $0.state } }
 
-    /// How much audio waits, in nanoseconds.
+    /// The duration of buffered audio, in nanoseconds.
     public var level: UInt64 { content.withLock { $0.level } }
 
-    /// What has been done so far.
+    /// The statistics so far.
     public var statistics: AudioBufferStatistics { content.withLock { $0.statistics } }
 }
 
 extension AudioRingBuffer.Configuration {
-    /// How many frames of a format are kept at most.
+    /// Returns the maximum number of buffered frames in a format.
     func frames(of format: AudioFormat) -> Int {
         max(1, format.frames(inNanoseconds: min(capacity, AudioRingBuffer.maximumCapacity)))
     }

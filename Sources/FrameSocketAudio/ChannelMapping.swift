@@ -1,8 +1,8 @@
-/// From mono to stereo and back, on interleaved samples.
+/// Conversions between mono and stereo, on interleaved samples.
 enum ChannelMapping {
-    /// Makes each frame of stereo its average, rounded down.
+    /// Replaces every stereo frame with its average, rounded down.
     ///
-    /// The sum of two samples needs 17 bits and its half 16: nothing is ever cut off.
+    /// The sum of two samples needs 17 bits and its half 16: nothing is ever clipped.
     @unsafe static func average(
         _ source: UnsafePointer<Int16>,
         frames: Int,
@@ -14,9 +14,9 @@ enum ChannelMapping {
         }
     }
 
-    /// Doubles each sample of the mono frames that stand at `samples`, in place.
+    /// Duplicates every sample of the mono frames at `samples`, in place.
     @unsafe static func double(_ samples: UnsafeMutablePointer<Int16>, frames: Int) {
-        // From the end, because what is written lies behind what is still to be read.
+        // From the end, because writes go beyond what is still to be read.
         for frame in (0..<frames).reversed() {
             let sample = unsafe samples[frame]
             unsafe samples[2 * frame] = sample

@@ -1,14 +1,14 @@
-/// Interleaved samples in a ring of fixed size, in which the newest frames take the places of the oldest.
+/// A ring of interleaved samples of fixed size, in which the newest frames replace the oldest.
 struct SampleRing {
     let channels: Int
 
-    /// How many frames there is room for: at least 1.
+    /// The capacity in frames: at least 1.
     let capacity: Int
 
-    /// How many frames wait.
+    /// The number of buffered frames.
     private(set) var count = 0
 
-    /// The place of the oldest frame.
+    /// The index of the oldest frame.
     private var first = 0
 
     private var samples: [Int16]
@@ -19,7 +19,7 @@ struct SampleRing {
         samples = [Int16](repeating: 0, count: self.capacity * channels)
     }
 
-    /// Takes whole frames in; returns how many, old ones or of these, had to give way.
+    /// Adds whole frames, and returns how many frames, old or new, were dropped.
     mutating func write(_ frames: Span<Int16>) -> Int {
         let offered = frames.count / channels
         let lost = max(0, count + offered - capacity)
@@ -35,13 +35,13 @@ struct SampleRing {
         return lost
     }
 
-    /// Forgets the oldest frames, at most those that wait.
+    /// Drops the oldest frames, at most those buffered.
     mutating func drop(_ frames: Int) {
         first = (first + frames) % capacity
         count -= frames
     }
 
-    /// Hands the oldest frames to `body`, as many as lie side by side; there are more of them behind the ring's end.
+    /// Passes the oldest frames to `body`, as many as are contiguous; the rest are at the start of the ring.
     func withOldest<Result>(_ body: (Span<Int16>) -> Result) -> Result {
         let length = min(count, capacity - first)
         return body(samples.span.extracting(first * channels..<(first + length) * channels))

@@ -1,16 +1,16 @@
 internal import CSpeexDSP
 internal import FrameSocket
 
-/// A resampler of libspeexdsp, destroyed at the end of its life: the only place that calls the library.
+/// An owned resampler of libspeexdsp; only this type calls the library.
 ///
-/// - Note: `@unchecked Sendable` holds because the state has one owner, and the library keeps nothing beside it.
+/// - Note: `@unchecked Sendable` holds because the state has one owner, and the library keeps nothing else.
 @safe struct SpeexResampler: ~Copyable, @unchecked Sendable {
-    /// The most frames that one call takes or gives, far from the 32 bits that the library counts with.
+    /// The maximum number of frames per call, far below the library's 32-bit counts.
     static let maximumFrames = 1 << 16
 
     private let state: OpaquePointer
 
-    /// How many frames of the target the library keeps back, because it must see what follows them.
+    /// The number of target frames that the library holds back, because it needs what follows them.
     let latency: Int
 
     /// `speex_resampler_init`, for interleaved samples; `quality` is 0 to 10.
@@ -37,20 +37,21 @@ internal import FrameSocket
         unsafe speex_resampler_destroy(state)
     }
 
-    /// Forgets what came before.
+    /// Discards the state.
     mutating func reset() {
         unsafe speex_resampler_reset_mem(state)
         restart()
     }
 
-    /// Leaves out the zeros that the filter would begin with, so that the first frame out belongs to the first one in.
+    /// Skips the zeros with which the filter would begin, so that the first output frame corresponds to the first input
+    /// frame.
     private func restart() {
         unsafe speex_resampler_skip_zeros(state)
     }
 
-    /// Converts until the frames are used up or the room is; without an address for the frames they are silent.
+    /// Converts until the frames or the room are used up; frames without an address are silent.
     ///
-    /// `speex_resampler_process_interleaved_int`. At most ``maximumFrames`` of each are looked at.
+    /// Calls `speex_resampler_process_interleaved_int` with at most ``maximumFrames`` of each.
     @unsafe mutating func process(
         _ source: UnsafePointer<Int16>?,
         frames: Int,
@@ -59,7 +60,7 @@ internal import FrameSocket
     ) -> (read: Int, written: Int) {
         var read = UInt32(min(frames, Self.maximumFrames))
         var written = UInt32(min(room, Self.maximumFrames))
-        // Fails only where source and target overlap, or where there was no memory for the filter: not after `init`.
+        // Fails only if source and target overlap, or if there was no memory for the filter: not after `init`.
         unsafe speex_resampler_process_interleaved_int(state, source, &read, target, &written)
         return (Int(read), Int(written))
     }

@@ -33,8 +33,11 @@ enum FrameSocketTool {
 
     static func main() {
         ProcessLimits.fillStandardStreams()
-        guard let words = arguments else {
-            Terminal.say("framesocket: an argument is not UTF-8, and cannot be told apart from others here")
+        let words: [String]
+        do {
+            words = try arguments
+        } catch {
+            Terminal.say("framesocket: \(error.message)")
             exit(ExitCode.usage.rawValue)
         }
         do {
@@ -48,17 +51,25 @@ enum FrameSocketTool {
         }
     }
 
-    /// The words behind the program's name; nil if one of them is not UTF-8.
+    /// The words behind the program's name.
     ///
-    /// `CommandLine.arguments` puts other characters in the place of such bytes, which name another file.
-    private static var arguments: [String]? {
-        var words: [String] = []
-        for index in 1..<max(1, Int(CommandLine.argc)) {
-            guard let bytes = unsafe CommandLine.unsafeArgv[index], let word = unsafe String(validatingCString: bytes)
-            else { return nil }
-            words.append(word)
+    /// `CommandLine.arguments` puts other characters in the place of bytes that are not UTF-8, which name another file.
+    private static var arguments: [String] {
+        get throws(UsageError) {
+            var words: [String] = []
+            for index in 1..<max(1, Int(CommandLine.argc)) {
+                guard let bytes = unsafe CommandLine.unsafeArgv[index] else { break }
+                guard let word = unsafe String(validatingCString: bytes) else {
+                    let text = unsafe FilePath(UnsafeRawBufferPointer(start: bytes, count: strlen(bytes))).text
+                    throw UsageError(
+                        message:
+                            "the argument '\(text)' is not UTF-8; rename the file, or change to the directory and name it '.'"
+                    )
+                }
+                words.append(word)
+            }
+            return words
         }
-        return words
     }
 
     private static func run(_ words: [String]) async -> ExitCode {

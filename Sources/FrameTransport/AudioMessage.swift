@@ -1,26 +1,26 @@
 public import FrameWire
 
-/// A piece of sound as it crosses the socket: 16-bit samples, and what the message's head says of them.
+/// An audio message: 16-bit samples, and the fields of the message's header.
 public struct AudioMessage: Sendable {
-    /// Which sound it is: the app's or the microphone's.
+    /// The kind of audio: the app's or the microphone's.
     public var kind: AudioKind
 
-    /// The samples of one channel in a second, 8,000 to 192,000.
+    /// The samples per second and channel, 8,000 to 192,000.
     public var sampleRate: Int
 
-    /// The samples at one time, 1 to 8.
+    /// The number of channels, 1 to 8.
     public var channels: Int
 
-    /// When the first sample is to be heard, in nanoseconds of the clock that the frames use; nil where it is not known.
+    /// The time at which the first sample is to be played, in nanoseconds of the frames' clock; nil if unknown.
     public var timestamp: UInt64?
 
-    /// The number of the message among those of its kind; nil where the sender does not count.
+    /// The number of the message among those of its kind; nil if the sender does not number them.
     public var sequence: UInt64?
 
-    /// The samples: signed, little-endian, the channels interleaved.
+    /// The samples: signed, little-endian, with interleaved channels.
     public var samples: FrameBytes
 
-    /// A message with the given samples, whose bytes are a multiple of 2 × `channels`.
+    /// Creates a message with the given samples, whose byte count is a multiple of 2 × `channels`.
     public init(
         kind: AudioKind,
         sampleRate: Int,
@@ -59,7 +59,7 @@ public struct AudioMessage: Sendable {
         )
     }
 
-    /// Checks that a receiver will take the message.
+    /// Checks that a receiver will accept the message.
     ///
     /// - Throws: `invalidAudio`.
     func check() throws(TransportError) {

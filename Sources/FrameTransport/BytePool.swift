@@ -1,12 +1,12 @@
 internal import Locking
 
-/// Memory for message bodies, recycled: a page of new memory costs more than filling an old one.
+/// A pool of memory for message bodies: allocating a page costs more than filling one.
 ///
-/// Chunks come in sizes of powers of two, from 4 KiB up; what is larger than a quarter of the pool's
-/// limit is not kept. Idle chunks are bounded by their bytes, and the last one used is the first one
-/// used again, so that many quiet connections share what one busy connection needs.
+/// Chunk sizes are powers of two, from 4 KiB up; chunks larger than a quarter of the pool's limit are not kept. Idle
+/// chunks are limited by their total bytes and reused last in, first out, so that many quiet connections share what one
+/// busy connection needs.
 public final class BytePool: Sendable {
-    /// The pool that is used where none is named.
+    /// The default pool.
     ///
     /// It keeps at most 64 MiB of idle memory.
     public static let shared = BytePool(maximumIdleBytes: 64 << 20)
@@ -27,7 +27,7 @@ public final class BytePool: Sendable {
     private let maximumIdleBytes: Int
     private let state = Locked(State())
 
-    /// Makes a pool that keeps at most `maximumIdleBytes` bytes for later.
+    /// Creates a pool that keeps at most `maximumIdleBytes` idle bytes.
     public init(maximumIdleBytes: Int) {
         self.maximumIdleBytes = maximumIdleBytes
     }
@@ -38,10 +38,10 @@ public final class BytePool: Sendable {
         }
     }
 
-    /// How many times memory was asked of the system.
+    /// The number of allocations from the system.
     package var allocations: Int { state.withLock { $0.allocations } }
 
-    /// Takes memory for at least `capacity` bytes; an empty chunk where the system has none.
+    /// Takes a chunk of at least `capacity` bytes; an empty one if the system has no memory.
     func take(_ capacity: Int) -> Chunk {
         guard let size = Self.chunkSize(for: capacity) else { return unsafe Chunk(memory: Self.nothing) }
         let idle = state.withLock { state -> Chunk? in
@@ -70,7 +70,7 @@ public final class BytePool: Sendable {
 
     private static var nothing: MemoryRun { unsafe MemoryRun(start: nil, count: 0) }
 
-    /// The size of a chunk for so many bytes; nil where no system could give it.
+    /// Returns the chunk size for a number of bytes; nil if it is too large for any system.
     private static func chunkSize(for capacity: Int) -> Int? {
         guard capacity <= 1 << 40 else { return nil }
         var size = smallest

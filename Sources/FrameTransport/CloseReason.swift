@@ -2,23 +2,23 @@ public import FrameWire
 
 /// How a connection ended.
 ///
-/// An orderly stop, by whichever side, is not an error.
+/// An orderly stop by either side is not an error.
 public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
-    /// The peer closed at the boundary of a message, for the reason that it gave; `stoppedByUser` where it gave none.
+    /// The peer closed at a message boundary, for the reason that it stated; `stoppedByUser` if it stated none.
     case closedByPeer(FinishReason)
 
-    /// This side closed, for the reason given.
+    /// This side closed, for the given reason.
     case closedLocally(FinishReason)
 
-    /// The connection failed, or the peer sent what it may not.
+    /// The connection failed, or the peer violated the protocol.
     case failed(TransportError)
 
-    /// The failure, or nil where the end was orderly.
+    /// The failure; nil if the end was orderly.
     public var error: TransportError? {
         if case .failed(let error) = self { error } else { nil }
     }
 
-    /// Why the session ended, as both sides name it.
+    /// The reason for the end of the session, in the terms of the protocol.
     public var finishReason: FinishReason {
         switch self {
         case .closedByPeer(let reason), .closedLocally(let reason): reason

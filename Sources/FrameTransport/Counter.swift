@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A number that any thread may count up and read.
+/// A counter that any thread may increment and read.
 final class Counter: Sendable {
     private let count = Atomic(0)
 
@@ -10,7 +10,7 @@ final class Counter: Sendable {
         count.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Counts up, and returns the new number, which no other call returns.
+    /// Increments the counter, and returns the new value, which no other call returns.
     func next() -> Int {
         count.wrappingAdd(1, ordering: .relaxed).newValue
     }

@@ -1,18 +1,18 @@
-/// The bytes of one message body, in memory that is used again when the last holder lets go.
+/// The bytes of one message body, in memory that returns to its pool with the last reference.
 ///
-/// A body is read from the socket straight into this memory, and written to it from this memory.
-/// It does not change once it has been handed over, so it may be shared between tasks and threads.
+/// A body is read from the socket directly into this memory, and written to the socket directly from it. It is
+/// immutable once initialized, so tasks and threads may share it.
 ///
-/// - Note: `@unchecked Sendable` holds because only ``init(capacity:pool:initializingWith:)`` and the
-///   receiver that fills a new body write to it, before anybody else can see it.
+/// - Note: `@unchecked Sendable` holds because only ``init(capacity:pool:initializingWith:)`` and the receiver that
+///   fills a new body write to it, before anything else can access it.
 public final class FrameBytes: @unchecked Sendable {
-    /// How many bytes there are.
+    /// The number of bytes.
     public private(set) var count: Int
 
     private var chunk: BytePool.Chunk
     private let pool: BytePool
 
-    /// Takes memory for a body that is to be filled in place.
+    /// Allocates memory for a body to be filled in place.
     init(capacity: Int, pool: BytePool) {
         count = 0
         chunk = pool.take(capacity)
@@ -23,15 +23,15 @@ public final class FrameBytes: @unchecked Sendable {
         pool.giveBack(chunk)
     }
 
-    /// Makes a body by writing it in place, without filling the memory with zeroes first.
+    /// Creates a body by writing it in place, without zeroing the memory first.
     ///
-    /// Where the system has not so much memory there is no room at all to write to.
+    /// If the system does not have enough memory, the output span has no capacity.
     ///
     /// - Parameters:
-    ///   - capacity: the most bytes that `initialize` may append.
-    ///   - pool: where the memory comes from and goes back to.
-    ///   - initialize: appends the bytes.
-    /// - Throws: what `initialize` throws.
+    ///   - capacity: The maximum number of bytes that `initialize` may append.
+    ///   - pool: The pool that provides the memory.
+    ///   - initialize: A closure that appends the bytes.
+    /// - Throws: The error that `initialize` throws.
     public convenience init<Failure: Error>(
         capacity: Int,
         pool: BytePool = .shared,
@@ -49,7 +49,7 @@ public final class FrameBytes: @unchecked Sendable {
         count = unsafe output.finalize(for: memory)
     }
 
-    /// Makes a body by copying `bytes`; an empty one where the system has no memory for them.
+    /// Creates a body by copying `bytes`; an empty one if the system has no memory for them.
     public convenience init(copying bytes: Span<UInt8>, pool: BytePool = .shared) {
         self.init(capacity: bytes.count, pool: pool)
         guard capacity >= bytes.count else { return }
@@ -59,7 +59,7 @@ public final class FrameBytes: @unchecked Sendable {
         count = bytes.count
     }
 
-    /// Calls `body` with the bytes, where they lie.
+    /// Calls `body` with the bytes in place, without copying.
     public func withBytes<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -67,32 +67,32 @@ public final class FrameBytes: @unchecked Sendable {
         return try unsafe body(Span<UInt8>(_unsafeBytes: memory))
     }
 
-    /// The bytes as an array: a copy.
+    /// Returns a copy of the bytes as an array.
     public func array() -> [UInt8] {
         unsafe Array(chunk.memory[..<count])
     }
 }
 
-/// How a receiver fills a body, and a sender reads it, without copies.
+/// Filling by a receiver and reading by a sender, without copies.
 extension FrameBytes {
-    /// The memory behind what has been filled, at most `limit` bytes.
+    /// Returns the memory after the filled bytes, at most `limit` bytes.
     func freeRun(limit: Int) -> MemoryRun {
         let end = unsafe min(chunk.memory.count, count + limit)
         return unsafe MemoryRun(rebasing: chunk.memory[count..<end])
     }
 
-    /// Says that the next `added` bytes behind what has been filled were written.
+    /// Counts the next `added` bytes as filled.
     func advance(by added: Int) {
         count += added
     }
 
-    /// Copies `bytes` behind what has been filled; there is room for them.
+    /// Appends a copy of `bytes`, for which there is room.
     func append(_ bytes: UnsafeRawBufferPointer) {
         unsafe freeRun(limit: bytes.count).copyMemory(from: bytes)
         count += bytes.count
     }
 
-    /// Makes room for `capacity` bytes in all, keeping what has been filled; none where the system has no memory.
+    /// Grows to a total of `capacity` bytes, keeping the filled ones; to none if the system has no memory.
     func grow(to capacity: Int) {
         guard capacity > self.capacity else { return }
         let larger = pool.take(capacity)
@@ -104,7 +104,7 @@ extension FrameBytes {
 
     var capacity: Int { unsafe chunk.memory.count }
 
-    /// The bytes from `offset` on.
+    /// Returns the bytes from `offset` on.
     func run(from offset: Int) -> MemoryRun {
         unsafe MemoryRun(rebasing: chunk.memory[min(offset, count)..<count])
     }

@@ -1,30 +1,30 @@
-/// What both ends show each other before the first frame.
+/// The tokens that both ends exchange before the first frame.
 ///
-/// The sender writes its token's bytes, the server answers with its own; each side reads exactly as many bytes as it
-/// expects, and compares them all, whatever the first of them are. A sender with a wrong token gets no answer. Frames that
-/// are handed in before both have agreed are dropped.
+/// The sender writes its token, and the server answers with its own. Each side reads exactly as many bytes as it
+/// expects and compares every one of them, in constant time. A sender with a wrong token gets no answer. Frames
+/// submitted before the exchange is complete are dropped.
 public struct HandshakeTokens: Sendable, Hashable {
-    /// The most bytes that a token may have.
+    /// The maximum length of a token in bytes.
     public static let maximumByteCount = 1024
 
-    /// What this side shows: 1 to 1,024 bytes.
+    /// The token that this side sends: 1 to 1,024 bytes.
     public var own: [UInt8]
 
-    /// What the other side has to show: 1 to 1,024 bytes.
+    /// The token that the other side must send: 1 to 1,024 bytes.
     public var expected: [UInt8]
 
-    /// Two tokens, one for each side.
+    /// Creates a pair of different tokens.
     public init(own: [UInt8], expected: [UInt8]) {
         self.own = own
         self.expected = expected
     }
 
-    /// One token, which both sides show.
+    /// Creates a pair of equal tokens.
     public init(shared token: [UInt8]) {
         self.init(own: token, expected: token)
     }
 
-    /// Checks both lengths.
+    /// Checks the length of both tokens.
     ///
     /// - Throws: `invalidToken`.
     func check() throws(TransportError) {
@@ -39,7 +39,7 @@ public struct HandshakeTokens: Sendable, Hashable {
 }
 
 extension HandshakeTokens {
-    /// Writes this side's token, which a new connection always has room for.
+    /// Writes this side's token, for which a new connection always has room.
     func show(to socket: Int32) throws(TransportError) {
         var own = own
         let nothing = unsafe MemoryRun(start: nil, count: 0)
@@ -54,31 +54,31 @@ extension HandshakeTokens {
     }
 }
 
-/// Takes the other side's token, byte for byte, and compares it in a time that does not tell how much of it is right.
+/// Reads the other side's token and compares it in constant time.
 package struct TokenReader: Sendable {
     private let expected: [UInt8]
     private var count = 0
     private var difference: UInt8 = 0
 
-    /// How a message begins.
+    /// The first bytes of a message.
     private static let messageStart = Array("HTTP/1.1".utf8)
     private var beginsAsMessage = true
 
-    /// Whether a message has come in place of a token: its sender knows of none.
+    /// Whether a message has arrived instead of a token: its sender uses none.
     package var hasMessage: Bool { beginsAsMessage && count >= 4 }
 
     package init(expecting expected: [UInt8]) {
         self.expected = expected
     }
 
-    /// How many bytes are still to come.
+    /// The number of bytes still to read.
     ///
-    /// No more than these must be read: the next ones are a frame's.
+    /// Read no more than these: the bytes after them belong to a frame.
     package var remaining: Int { expected.count - count }
 
-    /// Whether what has come is the token.
+    /// Whether the received bytes are the token.
     ///
-    /// Only to be asked when all of it has come.
+    /// Meaningful only once every byte has been received.
     package var isRight: Bool { remaining == 0 && difference == 0 }
 
     /// Takes bytes, at most ``remaining``.

@@ -1,6 +1,6 @@
 internal import Locking
 
-/// A value that is set once, and that any number of tasks may wait for.
+/// A value that is set once, and for which any number of tasks may wait.
 final class Latch<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -15,7 +15,7 @@ final class Latch<Value: Sendable>: Sendable {
     /// The value, once it is set.
     var value: Value? { state.withLock { $0.value } }
 
-    /// How many tasks wait at this moment.
+    /// The number of tasks that are waiting.
     package var waiterCount: Int { state.withLock { $0.waiters.count } }
 
     /// Sets the value; the first call counts, and returns true.
@@ -32,11 +32,11 @@ final class Latch<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Waits until the value is set, or the caller's task is cancelled.
+    /// Waits until the value is set, or the calling task is cancelled.
     ///
     /// - Throws: `cancelled`, at once, if the task is cancelled before the value is set.
     func value() async throws(TransportError) -> Value {
-        // The value goes by way of the lock, which a thread sanitizer sees, and not of the continuation.
+        // The value is passed through the lock, which a thread sanitizer sees, and not through the continuation.
         if let value { return value }
         let id = state.withLock { state in
             state.lastWaiter += 1
@@ -67,7 +67,7 @@ final class Latch<Value: Sendable>: Sendable {
         return value
     }
 
-    /// Waits until the value is set, whatever becomes of the caller's task.
+    /// Waits until the value is set, even if the calling task is cancelled.
     func wait() async -> Value {
         while true {
             if let value { return value }

@@ -2,13 +2,16 @@ internal import Locking
 
 /// A bounded queue between a thread that produces and the tasks that consume, which ends once.
 ///
-/// ``MailboxMachine`` decides; this keeps it behind a lock, and wakes. A consumer whose task is cancelled receives the end.
+/// ``MailboxMachine`` decides; this class keeps it behind a lock, and resumes waiters. A consumer whose task is
+/// cancelled receives the end.
 final class Mailbox<Element: Sendable>: Sendable {
     typealias Machine = MailboxMachine<Element>
 
-    /// What wakes a waiter; unchecked, as each frame may need one: who takes it out of the state calls it, and nobody else can.
+    /// Resumes a waiter; unchecked, because every frame may need one: whoever takes it out of the state calls it, and
+    /// nobody else can.
     ///
-    /// It brings no value with it: a value goes by way of the lock, which a thread sanitizer sees, and not of the continuation.
+    /// It carries no value: values are passed through the lock, which a thread sanitizer sees, and not through the
+    /// continuation.
     @safe private struct Wake: Sendable {
         private let continuation: UnsafeContinuation<Void, Never>
 
@@ -34,13 +37,14 @@ final class Mailbox<Element: Sendable>: Sendable {
     private let onRoom: @Sendable () -> Void
     private let onTake: (@Sendable (Element, _ isLast: Bool) -> Void)?
 
-    /// Makes an empty mailbox.
+    /// Creates an empty mailbox.
     ///
     /// - Parameters:
-    ///   - capacity: how much it holds.
-    ///   - overflow: what becomes of one more element.
-    ///   - onTake: called with each element that a consumer takes, and whether it was the last one of a mailbox that has ended.
-    ///   - onRoom: called when there is room again for a producer that was told there was none.
+    ///   - capacity: The capacity.
+    ///   - overflow: What happens to an element that exceeds the capacity.
+    ///   - onTake: Called with every element that a consumer takes, and whether it was the last one of a mailbox that
+    ///     has ended.
+    ///   - onRoom: Called when there is room again, after a producer found none.
     init(
         capacity: Machine.Capacity,
         overflow: Machine.Overflow,
@@ -58,26 +62,28 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     // MARK: Producing
 
-    /// How many elements may be put in now, and what those weigh that wait; if none, `onRoom` is called when one may.
+    /// Returns how many elements may be added now, and the weight of those waiting; if none may, `onRoom` is called
+    /// once one may.
     func reserve(onceEmpty: Bool = false) -> (room: Int, waitingWeight: Int) {
         state.withLock { $0.machine.reserve(onceEmpty: onceEmpty) }
     }
 
-    /// How many elements gave way to newer ones.
+    /// The number of elements replaced by newer ones.
     var replaced: Int { state.withLock { $0.machine.replaced } }
 
-    /// What the waiting elements weigh.
+    /// The weight of the waiting elements.
     var weight: Int { state.withLock { $0.machine.weight } }
 
-    /// How many elements wait.
+    /// The number of waiting elements.
     var count: Int { state.withLock { $0.machine.count } }
 
     /// Delivers an element: to the first consumer that waits, or to the queue.
     ///
-    /// False once the mailbox has ended. If `more` may follow at once, waiters sleep on until ``wakeWaiters()``.
+    /// Returns false once the mailbox has ended. If `more` may follow at once, waiters stay suspended until
+    /// ``wakeWaiters()``.
     @discardableResult
     func put(_ element: Element, weight: Int = 0, more: Bool = false) -> Bool {
-        // What gives way is released after the lock: an element's end may come back here.
+        // Replaced elements are released outside the lock: an element's deinitializer may call back.
         let (isAccepted, wake, givenWay) = state.withLock { state in
             let (isAccepted, woken) = state.machine.put(element, weight: weight, more: more)
             return (isAccepted, woken.flatMap { state.takeWake(of: $0) }, state.machine.takeGivenWay())
@@ -87,14 +93,14 @@ final class Mailbox<Element: Sendable>: Sendable {
         return isAccepted
     }
 
-    /// Wakes the consumers for whom there is something.
+    /// Resumes the consumers for which there are elements.
     func wakeWaiters() {
         while let wake = state.withLock({ state in state.machine.wakeWaiter().flatMap { state.takeWake(of: $0) } }) {
             wake()
         }
     }
 
-    /// Ends the mailbox: once, the first caller's way.
+    /// Ends the mailbox; only the first call has an effect.
     func end(_ error: TransportError? = nil) {
         let wakes = state.withLock { state in
             let woken = state.machine.end(error)
@@ -103,10 +109,10 @@ final class Mailbox<Element: Sendable>: Sendable {
         for wake in wakes { wake() }
     }
 
-    /// Throws away what has not been consumed, and ends with `error`; says how much it was.
+    /// Discards unconsumed elements, ends with `error`, and returns their number.
     @discardableResult
     func discard(_ error: TransportError? = nil) -> Int {
-        // Taken out first and released after the lock: an element's end may come back here.
+        // Taken out first and released outside the lock: an element's deinitializer may call back.
         let (elements, wakes) = state.withLock { state in
             let (elements, woken) = state.machine.discard(error)
             return (elements, woken.compactMap { state.takeWake(of: $0) })
@@ -115,24 +121,24 @@ final class Mailbox<Element: Sendable>: Sendable {
         return elements.count
     }
 
-    /// Takes out an element that nobody has consumed.
+    /// Removes an unconsumed element.
     func removeFirst(where matches: (Element) -> Bool) -> Element? {
         state.withLock { $0.machine.removeFirst(where: matches) }
     }
 
-    /// Changes every element that nobody has consumed.
+    /// Changes every unconsumed element.
     func changeEach(_ change: (inout Element) -> Void) {
         state.withLock { $0.machine.changeEach(change) }
     }
 
     // MARK: Consuming
 
-    /// Takes an element that is there already.
+    /// Takes an available element.
     func take() -> Element? {
         state.withLock { $0.machine.take() }.map { consumed($0) }
     }
 
-    /// Waits for the next element; nil at the end, or where the task is cancelled.
+    /// Waits for the next element; nil at the end, or if the task is cancelled.
     func next(isolation: isolated (any Actor)? = #isolation) async throws(TransportError) -> Element? {
         if Task.isCancelled { return nil }
         let (first, waiter) = state.withLock { state in

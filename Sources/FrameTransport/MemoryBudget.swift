@@ -1,19 +1,19 @@
 internal import Locking
 
-/// How much memory messages may take while they are received, over all connections that share the budget.
+/// A limit on the memory of messages being received, shared by connections.
 ///
-/// A half is for all connections alike: each may receive, without asking, bodies of up to its share, two at a time. A body
-/// that is larger is begun only when the other half has room for the whole of it, in the order of asking, and its
-/// connection is not read until then. So large bodies wait for each other and never forever, since one that was begun needs
-/// nothing more; and whatever they do, frames of a usual size are not held up.
+/// Half of the budget is divided among the connections: each may receive bodies of up to its share, two at a time,
+/// without a request. A larger body starts only when the other half has room for all of it, in the order of the
+/// requests; until then its connection is not read. Large bodies therefore wait for each other, but never forever,
+/// because a body that has started needs nothing more. They never hold up frames of the usual size.
 ///
-/// A frame counts until the consumer has taken it. Frames whose sender has gone are kept in the room that large bodies
-/// leave: when that is needed they give way, oldest first.
+/// A frame counts until the consumer has taken it. Frames of departed senders are kept in the space that large bodies
+/// leave free; when that space is needed they are dropped, oldest first.
 public final class MemoryBudget: Sendable {
-    /// The budget that is used where none is named: 512 MiB.
+    /// The default budget: 512 MiB.
     public static let shared = MemoryBudget(bytes: 512 << 20)
 
-    /// A part of the budget, given back when its last holder lets go.
+    /// A part of the budget, returned when its last reference is released.
     final class Grant: Sendable {
         private let budget: MemoryBudget
         private let bytes: Int
@@ -28,10 +28,10 @@ public final class MemoryBudget: Sendable {
         }
     }
 
-    /// What became of a request.
+    /// The outcome of a request.
     enum Answer {
         case granted(Grant)
-        /// It waits, under this number.
+        /// The request waits, under this number.
         case waiting(UInt64)
     }
 
@@ -41,32 +41,33 @@ public final class MemoryBudget: Sendable {
         var onEviction: [UInt64: @Sendable () -> Void] = [:]
     }
 
-    /// The bytes of all bodies together.
+    /// The total number of bytes.
     public let bytes: Int
 
     private let state: Locked<State>
 
-    /// Makes a budget of so many bytes.
+    /// Creates a budget of the given number of bytes.
     public init(bytes: Int) {
         self.bytes = max(0, bytes)
         state = Locked(State(machine: BudgetMachine(bytes: self.bytes)))
     }
 
-    /// The largest body that can ever be received.
+    /// The size of the largest body that can be received.
     var largestGrant: Int { bytes / 2 }
 
-    /// How many bytes large bodies, and the frames of departed senders, may still take.
+    /// The number of bytes free for large bodies and for frames of departed senders.
     package var free: Int { state.withLock { $0.machine.free } }
 
-    /// What the frames of departed senders take.
+    /// The number of bytes taken by frames of departed senders.
     package var departedBytes: Int { state.withLock { $0.machine.departedBytes } }
 
-    /// The bytes that a connection may take without asking, if so many may be connected.
+    /// Returns the number of bytes that a connection may take without a request, given the maximum number of
+    /// connections.
     func allowance(ofConnections connections: Int) -> Int {
         BudgetMachine.allowance(of: bytes, connections: connections)
     }
 
-    /// Gives a new connection its allowance, to be given back with ``leave(_:)``.
+    /// Gives a new connection its allowance, to be returned with ``leave(_:)``.
     func join(ofConnections connections: Int) -> Int {
         state.withLock { $0.machine.join(connections: connections) }
     }
@@ -76,12 +77,12 @@ public final class MemoryBudget: Sendable {
         state.withLock { $0.machine.leave(allowance) }
     }
 
-    /// Asks for a part of the budget.
+    /// Requests a part of the budget.
     ///
     /// - Parameters:
-    ///   - bytes: how much, at most ``largestGrant``.
-    ///   - onGrant: called later, from any thread, if others are first or there is not so much yet.
-    /// - Returns: the part, or the number under which the request waits.
+    ///   - bytes: The number of bytes, at most ``largestGrant``.
+    ///   - onGrant: Called later, from any thread, if earlier requests are waiting or there is not enough memory yet.
+    /// - Returns: The grant, or the number under which the request waits.
     func ask(_ bytes: Int, onGrant: @escaping @Sendable (Grant) -> Void) -> Answer {
         var answer = BudgetMachine.Answer.granted
         change { state in
@@ -96,7 +97,7 @@ public final class MemoryBudget: Sendable {
         }
     }
 
-    /// Takes back a request that waits.
+    /// Cancels a waiting request.
     func withdraw(_ id: UInt64) {
         change { state in
             state.onGrant[id] = nil
@@ -104,12 +105,12 @@ public final class MemoryBudget: Sendable {
         }
     }
 
-    /// Keeps the unread frames of a sender that has gone.
+    /// Keeps the unread frames of a departed sender.
     ///
     /// - Parameters:
-    ///   - bytes: what they take.
-    ///   - onEviction: called once, from any thread, if they have to give way later.
-    /// - Returns: the number under which to ``forget(_:)`` them; nil if there is no room for them.
+    ///   - bytes: Their size.
+    ///   - onEviction: Called once, from any thread, if they must be dropped later.
+    /// - Returns: The number under which to ``forget(_:)`` them; nil if there is no room for them.
     func depart(_ bytes: Int, onEviction: @escaping @Sendable () -> Void) -> UInt64? {
         var kept: UInt64?
         change { state in
@@ -129,7 +130,7 @@ public final class MemoryBudget: Sendable {
         }
     }
 
-    /// Makes a change, and calls whom it concerns behind the lock: they may ask again.
+    /// Makes a change, and calls the affected parties outside the lock: they may make new requests.
     private func change(_ change: (inout State) -> BudgetMachine.Effects) {
         let calls = state.withLock { state in
             let effects = change(&state)
@@ -138,7 +139,7 @@ public final class MemoryBudget: Sendable {
         for call in calls { call() }
     }
 
-    /// What is to be called for a change that the machine has made.
+    /// Returns the calls that follow from a change of the machine.
     private func follow(_ effects: BudgetMachine.Effects, _ state: inout State) -> [() -> Void] {
         var calls: [() -> Void] = []
         for id in effects.evicted {

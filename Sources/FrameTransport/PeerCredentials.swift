@@ -1,15 +1,15 @@
-/// Who is at the other end of a connection, as the kernel recorded it when the connection was made.
+/// The identity of a connection's peer, as recorded by the kernel when the connection was made.
 ///
-/// Over TCP the kernel records nothing, and tokens take the place of credentials.
+/// For TCP the kernel records none; tokens replace credentials there.
 public struct PeerCredentials: Sendable, Hashable {
-    /// The peer's process.
+    /// The peer's process ID.
     ///
-    /// It may have ended since, and its number may be another process's by now.
+    /// The process may have ended since, and its ID may have been reused.
     public let processID: Int32
 
-    /// The peer's effective user.
+    /// The peer's effective user ID.
     public let userID: UInt32
 
-    /// The peer's effective group.
+    /// The peer's effective group ID.
     public let groupID: UInt32
 }

@@ -1,24 +1,26 @@
-/// Which users may be at the other end of a socket at a path.
+/// Which users may be the peer of a socket at a path.
 ///
-/// The kernel says who it is: for a server, who had connected; for a sender, who had begun to listen. A peer that it says
-/// nothing of is refused. Of a port on the loopback address it knows nothing, and ``HandshakeTokens`` take the place of this.
+/// The kernel identifies the peer: for a server, the user that connected; for a sender, the user that started to
+/// listen. A peer that the kernel cannot identify is refused. The kernel identifies no peers of a port on the loopback
+/// address; ``HandshakeTokens`` replace the policy there.
 public struct PeerPolicy: Sendable, Hashable {
-    /// Nil for the effective user of this process and root.
+    /// The users; nil for the effective user of this process and root.
     private let userIDs: Set<UInt32>?
 
     /// The effective user of this process, and root.
     public static let sameUserOrRoot = PeerPolicy(userIDs: nil)
 
-    /// These users and no others; root only where it is among them.
+    /// Allows only these users; root only if it is among them.
     ///
-    /// A server's socket has mode 0600 all the same: its file's mode decides who comes as far as being asked for.
+    /// A server's socket still has mode 0600, and a user that the file's mode keeps out never gets as far as this
+    /// check.
     public static func users(_ userIDs: Set<UInt32>) -> PeerPolicy {
         PeerPolicy(userIDs: userIDs)
     }
 
-    /// Who is at the other end of a socket, which is at `path`.
+    /// Returns the peer of a socket at `path`.
     ///
-    /// - Throws: `peerRefused`, where it is somebody else or nobody can say.
+    /// - Throws: `peerRefused` if it is another user or cannot be identified.
     func admit(_ socket: Int32, at path: String) throws(TransportError) -> PeerCredentials {
         let peer: PeerCredentials
         do {

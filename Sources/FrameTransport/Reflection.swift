@@ -1,5 +1,5 @@
-// What these classes hold includes storage that cannot be copied, and the runtime traps where `dump`, or a test that failed,
-// walks into such storage. So they reflect as what their users see of them.
+// These classes hold noncopyable storage, and the runtime traps if `dump`, or a failed test, reflects such storage.
+// Therefore they reflect only their public properties.
 
 extension SocketConnection: CustomReflectable {
     /// The endpoint and the state.

@@ -1,12 +1,12 @@
-/// Where a server listens and a sender connects.
+/// The address at which a server listens and to which a sender connects.
 public enum SocketEndpoint: Sendable, Hashable, CustomStringConvertible {
     /// A Unix-domain socket at a path.
     case path(String)
 
-    /// A TCP port on this machine's loopback address, 127.0.0.1, without delay (`TCP_NODELAY`).
+    /// A TCP port on the loopback address 127.0.0.1, with `TCP_NODELAY`.
     ///
-    /// Any user of the machine may connect there, so both ends must have ``HandshakeTokens``. A server that listens at
-    /// port 0 is given a free one.
+    /// Any user of the machine may connect to it, so both ends must have ``HandshakeTokens``. A server that listens at
+    /// port 0 gets a free port.
     case loopback(port: UInt16)
 
     /// The path, or address and port.
@@ -17,7 +17,7 @@ public enum SocketEndpoint: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Checks that tokens are there where they are needed, and are tokens.
+    /// Checks that required tokens are present and valid.
     ///
     /// - Throws: `tokenRequired` or `invalidToken`.
     func check(_ tokens: HandshakeTokens?) throws(TransportError) {

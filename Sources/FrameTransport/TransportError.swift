@@ -1,10 +1,10 @@
 public import FrameWire
 
-/// What went wrong between two ends: a code for programs, and a sentence for a person.
+/// A failure between the two ends: a code for programs, and a sentence for a person.
 public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
     ///
-    /// More kinds may come; compare with `==`.
+    /// Later versions may add codes; compare with `==`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// A stable name, for logs and scripts.
         public let rawValue: String
@@ -16,57 +16,57 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         /// The stable name.
         public var description: String { rawValue }
 
-        /// The path is longer than the system's `sun_path` holds, and no directory's descriptor makes it shorter.
+        /// The path is longer than the system's `sun_path`, and cannot be shortened with a directory descriptor.
         public static let pathTooLong = Code("path.tooLong")
         /// The path is empty, ends with a slash or contains a NUL byte.
         public static let invalidPath = Code("path.invalid")
-        /// Something that is not a socket stands at the path.
+        /// The file at the path is not a socket.
         ///
-        /// It is left alone.
+        /// The file is left alone.
         public static let notASocket = Code("path.notASocket")
         /// A live server listens at the path.
         public static let addressInUse = Code("path.inUse")
-        /// Another user could take the path over, or already has something there.
+        /// Another user could take over the path, or already has a file there.
         public static let unsafePath = Code("path.unsafe")
-        /// A descriptor that was passed is no socket that a server can use.
+        /// A passed descriptor is not a socket that a server can use.
         public static let unfitSocket = Code("socket.unfit")
-        /// The directory is missing, or may not be written to.
+        /// The directory is missing or not writable.
         public static let cannotCreate = Code("path.cannotCreate")
-        /// Nobody listens at the path.
+        /// No server listens at the path.
         public static let noServer = Code("connect.noServer")
         /// The connection did not open before its deadline.
         public static let openTimedOut = Code("connect.timedOut")
-        /// The other end belongs to a user whom this end does not deal with.
+        /// The peer belongs to a user that this end does not accept.
         public static let peerRefused = Code("peer.refused")
-        /// The peer sent what is not a frame message; `wireError` says what and where.
+        /// The peer sent bytes that are not a valid message; `wireError` says what is wrong and where.
         public static let malformedMessage = Code("peer.malformed")
         /// The peer sent too many frames in a row that could not be decoded.
         public static let undecodableFrames = Code("peer.undecodable")
-        /// The system gave no memory for a body, or it is larger than the memory budget allows for any.
+        /// The system has no memory for a body, or the body is larger than the memory budget allows.
         public static let noMemory = Code("memory.exhausted")
-        /// The peer took too long over a frame.
+        /// The peer took too long to send a frame.
         public static let receiveTimedOut = Code("peer.timedOut")
-        /// The peer took nothing for too long.
+        /// The peer read nothing for too long.
         public static let sendTimedOut = Code("send.timedOut")
         /// The connection broke.
         public static let connectionLost = Code("connection.lost")
         /// The connection is not open, or was closed on this side.
         public static let closed = Code("connection.closed")
-        /// The sender had gone, and its unread frames gave way to what needed their memory or place.
+        /// The sender had disconnected, and its unread frames were dropped because their memory or place was needed.
         public static let visitorDropped = Code("visitor.dropped")
         /// An earlier message is still being sent.
         public static let busy = Code("send.busy")
-        /// The receiver has asked for a pause.
+        /// The receiver has requested a pause.
         public static let paused = Code("send.paused")
-        /// The receiver has said that it wants nothing of this kind.
+        /// The receiver has stated that it wants no messages of this kind.
         public static let notWanted = Code("send.notWanted")
-        /// Sound is not of a form that can be sent.
+        /// The audio is not in a format that can be sent.
         public static let invalidAudio = Code("audio.invalid")
-        /// The other side's token is not the one expected.
+        /// The other side's token is not the expected one.
         public static let tokenRejected = Code("handshake.rejected")
-        /// The other side did not show its token in time.
+        /// The other side did not send its token in time.
         public static let handshakeTimedOut = Code("handshake.timedOut")
-        /// A port of the loopback address was to be used without tokens.
+        /// A port of the loopback address was used without tokens.
         public static let tokenRequired = Code("handshake.tokenRequired")
         /// A token is empty or too long.
         public static let invalidToken = Code("handshake.invalidToken")
@@ -82,16 +82,16 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     /// The socket's path, if the failure has to do with one.
     public var path: String? { storage.path }
 
-    /// What the system answered, if it was asked.
+    /// The error of the system call, if one failed.
     public var systemError: Errno? { storage.systemError }
 
-    /// What was wrong in the bytes received, if that was it.
+    /// The error in the received bytes, if that is the cause.
     public var wireError: WireError? { storage.wireError }
 
-    /// What happened and what to do, without the path.
+    /// A sentence that says what happened and what to do, without the path.
     public var message: String { storage.message }
 
-    /// The sentence for a person, with the path and the system's words.
+    /// The message, with the path and the system's description.
     public var description: String {
         var text = message
         if let path { text = "\(path): \(text)" }
@@ -101,8 +101,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
 
     /// The fields, by reference.
     ///
-    /// An error of one word is returned in a register. For larger ones Swift 6.3 cannot compile every loop that throws
-    /// another error beside an `async throws(TransportError)` call.
+    /// An error of one word is returned in a register. With a larger one, Swift 6.3 fails to compile some loops that
+    /// throw another error beside an `async throws(TransportError)` call.
     private let storage: Storage
 
     private final class Storage: Sendable {
@@ -118,7 +118,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
-    /// Makes an error, as a program's tests may need one.
+    /// Creates an error, for use in tests.
     public init(_ code: Code, path: String? = nil, systemError: Errno? = nil, _ message: String) {
         storage = Storage(code, path, systemError, nil, message)
     }
@@ -127,7 +127,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         storage = Storage(.malformedMessage, nil, nil, error, error.description)
     }
 
-    /// Whether two errors are of the same kind and say the same.
+    /// Returns whether two errors have the same code and content.
     public static func == (first: TransportError, second: TransportError) -> Bool {
         first.storage === second.storage
             || (first.code == second.code && first.path == second.path && first.systemError == second.systemError
@@ -143,7 +143,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         hasher.combine(message)
     }
 
-    /// The failure of a connection that was open.
+    /// Returns the failure of an open connection.
     package static func lost(_ error: Errno) -> TransportError {
         TransportError(.connectionLost, systemError: error, "the connection broke")
     }

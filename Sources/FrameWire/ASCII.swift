@@ -1,4 +1,4 @@
-/// The bytes that have a meaning of their own in a head.
+/// The bytes that have a special meaning in a header.
 enum ASCII {
     static let tab: UInt8 = 0x09
     static let lineFeed: UInt8 = 0x0A
@@ -11,7 +11,7 @@ enum ASCII {
 
     static func isVisible(_ byte: UInt8) -> Bool { byte > space && byte < 0x7F }
 
-    /// Whether `byte` may stand in a field's name: `tchar` of RFC 9110.
+    /// Whether `byte` is allowed in a field name: `tchar` of RFC 9110.
     static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
@@ -20,16 +20,16 @@ enum ASCII {
         }
     }
 
-    /// Whether `byte` may stand in a field's value: `field-vchar` of RFC 9110, a space or a tab.
+    /// Whether `byte` is allowed in a field value: `field-vchar` of RFC 9110, a space or a tab.
     static func isValue(_ byte: UInt8) -> Bool { byte == tab || (byte >= space && byte != 0x7F) }
 
-    /// Whether a name is `other` without regard to case.
+    /// Whether a name equals `other`, ignoring case.
     ///
-    /// Setting bit 5 folds the letters; of other token bytes it makes only `^` and `~` one, which no name here has.
+    /// Setting bit 5 folds the letters. Of the other token bytes it conflates only `^` and `~`, which no name has.
     @inline(__always)
     static func isSameName(_ name: [UInt8], _ other: String) -> Bool {
         guard name.count == other.utf8.count else { return false }
-        // Half the time of a `zip`.
+        // Takes half the time of `zip`.
         var index = 0
         for byte in other.utf8 {
             guard name[index] | 0x20 == byte | 0x20 else { return false }

@@ -1,33 +1,34 @@
-/// The head of an audio message: how many bytes of sound follow, and how to play them.
+/// The header of an audio message: how many bytes of audio follow, and how to play them.
 ///
-/// The body is 16-bit signed integers, little-endian, the channels interleaved. A sender writes such messages only to a
-/// receiver that asked for them, see ``ControlWants/audio``.
+/// The body consists of 16-bit signed integers, little-endian, with interleaved channels. A sender writes such messages
+/// only to a receiver that asked for them; see ``ControlWants/audio``.
 public struct AudioHead: Sendable, Hashable {
-    /// The samples a second that a message may state: 8,000 to 192,000.
+    /// The sample rates that a message can state, in samples per second: 8,000 to 192,000.
     public static let sampleRates = 8_000...192_000
 
-    /// The channels that a message may state: 1 to 8.
+    /// The channel counts that a message can state: 1 to 8.
     public static let channelCounts = 1...8
 
-    /// The bytes of the body, a multiple of 2 × ``channels`` and more than 0: the field `Content-Length`.
+    /// The length of the body in bytes, a positive multiple of 2 × ``channels``: the field `Content-Length`.
     public var contentLength: Int
 
-    /// Which sound it is: the field `Audio-Kind`.
+    /// The source of the audio: the field `Audio-Kind`.
     public var kind: AudioKind
 
-    /// The samples of one channel in a second: the field `Audio-Sample-Rate`.
+    /// The number of samples per second in each channel: the field `Audio-Sample-Rate`.
     public var sampleRate: Int
 
-    /// The samples at one time: the field `Audio-Channels`.
+    /// The number of channels: the field `Audio-Channels`.
     public var channels: Int
 
-    /// When the first sample is to be heard, in nanoseconds of the clock that the frames use: `Buffer-Presentation-Time`.
+    /// The presentation timestamp of the first sample, in nanoseconds of the clock that the frames use:
+    /// `Buffer-Presentation-Time`.
     public var presentationTime: UInt64?
 
-    /// The number of the message among those of its kind, counted by the sender: `Buffer-Sequence`.
+    /// The sequence number of the message among those of its kind, counted by the sender: `Buffer-Sequence`.
     public var sequence: UInt64?
 
-    /// Creates a head; nothing is checked here, and a decoder may refuse what it says.
+    /// Creates a header without checking the values; a decoder may reject them.
     public init(
         contentLength: Int,
         kind: AudioKind,
@@ -46,18 +47,18 @@ public struct AudioHead: Sendable, Hashable {
 }
 
 extension AudioHead {
-    /// The bytes that ``encode(into:)`` appends for this head.
+    /// The number of bytes that ``encode(into:)`` appends for this header.
     public var encodedByteCount: Int { HeadWriter.count(of: write) }
 
-    /// Appends the head as it stands on the wire, from the status line to the blank line.
+    /// Appends the header in its wire format, from the status line to the blank line.
     ///
-    /// A negative number is written as 0; whether a decoder takes the others is not checked.
+    /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///
-    /// - Returns: false, with nothing appended, where `output` has no room for ``encodedByteCount`` bytes.
+    /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
     @discardableResult
     public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeadWriter.append(to: &output, write) }
 
-    /// Returns the head as it stands on the wire.
+    /// Returns the header in its wire format.
     public func encoded() -> [UInt8] {
         [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
     }

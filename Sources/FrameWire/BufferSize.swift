@@ -1,15 +1,15 @@
-/// The size of a picture in pixels, as the fields `Buffer-Width` and `Buffer-Height` state it.
+/// The size of an image in pixels, as stated in the fields `Buffer-Width` and `Buffer-Height`.
 ///
-/// The JPEG in the body may be one pixel wider or taller than this: deployed senders round the size of the fields
-/// down and the size of the image up.
+/// The JPEG in the body may be one pixel wider or taller: deployed senders round the size in the fields down and the
+/// size of the image up.
 public struct BufferSize: Sendable, Hashable {
-    /// Pixels in a row.
+    /// The number of pixels in a row.
     public var width: Int
 
-    /// Rows.
+    /// The number of rows.
     public var height: Int
 
-    /// Creates a size of `width` by `height` pixels; nothing is checked here.
+    /// Creates a size of `width` by `height` pixels without checking the values.
     public init(width: Int, height: Int) {
         self.width = width
         self.height = height

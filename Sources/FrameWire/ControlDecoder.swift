@@ -1,8 +1,8 @@
-/// Cuts what a receiver writes to its sender into requests.
+/// Splits what a receiver writes to its sender into requests.
 ///
-/// A pure state machine: it reads nothing and waits for nothing. Feed it what has arrived, in pieces of any size; the
-/// pieces make no difference to what comes out, nor to which error is thrown at which byte. Of a head it keeps at most
-/// a line's beginning, of a body nothing.
+/// This is a pure state machine: it does no I/O and never waits. Feed it the bytes that have arrived, in pieces of any
+/// size. How the bytes are split affects neither the events nor which error is thrown at which byte. The decoder stores
+/// at most the beginning of one header line, and nothing of a body.
 ///
 /// ```swift
 /// var decoder = ControlDecoder()
@@ -17,19 +17,19 @@
 public struct ControlDecoder: Sendable {
     /// What the consumed bytes were.
     public enum Event: Sendable, Hashable {
-        /// Part of a head; all bytes are consumed, and more are needed.
+        /// Part of a header; all bytes are consumed, and more are needed.
         case incomplete
-        /// The head of a request, or the rest of one; a body, which means nothing, may follow.
+        /// The header of a request, or its remaining part; a body, which is ignored, may follow.
         case request(ControlRequest)
-        /// The head of a request that means nothing here, or the rest of one; a body may follow.
+        /// The header of a request that is not understood, or its remaining part; a body may follow.
         case skipped(SkippedRequest)
-        /// Bytes of a body, the body's last among them or not.
+        /// Bytes of a body; `isLast` tells whether they include its last byte.
         case body(isLast: Bool)
     }
 
-    /// How far one call got.
+    /// The result of one call.
     public struct Step: Sendable, Hashable {
-        /// The bytes taken from the front of the span.
+        /// The number of bytes taken from the front of the span.
         public var consumed: Int
         /// What they were.
         public var event: Event
@@ -44,31 +44,31 @@ public struct ControlDecoder: Sendable {
     private var parser: ControlHeadParser
     private var position = StreamPosition()
 
-    /// The first byte of the current head, counted from the stream's first.
+    /// The offset of the current header's first byte in the stream.
     private var headOffset: UInt64 = 0
 
-    /// Creates a decoder that stands at the first byte of a stream.
+    /// Creates a decoder at the first byte of a stream.
     public init(limits: ControlLimits = .init()) {
         parser = ControlHeadParser(limits: limits)
     }
 
-    /// The bytes of the current body that are still to come: over 0 only within a body.
+    /// The number of bytes of the current body that are still to come; 0 outside a body.
     public var bodyRemaining: Int { position.bodyRemaining }
 
-    /// The bytes of the stream consumed so far; after an error, those before the wrong byte.
+    /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
     public var offset: UInt64 { position.offset }
 
-    /// Whether some bytes of a head have arrived, but not all.
+    /// Whether part of a header has arrived, but not all of it.
     public var isInHead: Bool { position.failure == nil && parser.byteCount > 0 }
 
-    /// Takes bytes from the front of `bytes`, up to the end of the head or body they belong to.
+    /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
     ///
-    /// An empty span is `.incomplete` with nothing consumed.
+    /// An empty span yields `.incomplete` and consumes nothing.
     ///
-    /// - Throws: what is wrong with the stream, as soon as the first wrong byte is there: not the form of a request, no
-    ///   sound `Content-Length`, a head over the limits. The decoder stays failed: every later call throws the same.
-    ///   A sound request that means nothing here is no error but ``Event/skipped(_:)``, and the end of the stream is no
-    ///   concern of this method, see ``finish()``.
+    /// - Throws: An error as soon as the first wrong byte arrives: a malformed request, a missing or invalid
+    ///   `Content-Length`, or a header over the limits. The failure is permanent: every later call throws the same
+    ///   error. A well-formed request that is not understood is not an error but ``Event/skipped(_:)``. This method
+    ///   does not detect the end of the stream; see ``finish()``.
     public mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
         if let failure = position.failure { throw failure }
         guard !bytes.isEmpty else { return Step(consumed: 0, event: .incomplete) }
@@ -93,12 +93,12 @@ public struct ControlDecoder: Sendable {
         return Step(consumed: index, event: event)
     }
 
-    /// Notes the end of the stream.
+    /// Marks the end of the stream.
     ///
-    /// Between requests that is an orderly close, and nothing happens; so it is before the first one.
+    /// Between requests, and before the first one, the end is an orderly close and has no effect.
     ///
     /// - Throws: ``WireError/Code/headTruncated`` or ``WireError/Code/bodyTruncated`` within a request, or the error
-    ///   that the stream failed with before.
+    ///   with which the stream failed earlier.
     public mutating func finish() throws(WireError) {
         try position.finish(headByteCount: parser.byteCount)
     }

@@ -1,116 +1,105 @@
-/// Collects what the fields of one request say.
+/// Collects the field values of one request.
 ///
-/// `Content-Length` frames the stream, so what is wrong with it is an error. What is wrong with any other field is only
-/// noted: the request is skipped, and the next one can still be found.
+/// `Content-Length` frames the stream, so a problem with it is an error. A problem with any other field is only
+/// recorded: the request is skipped, and the next one can still be found.
 struct ControlFields: Sendable {
-    private let limits: ControlLimits
-    private var values: [UInt64?]
+    private var fields: HeadFields<ControlField>
 
-    /// The first fault of the request, and the bytes of its head before the wrong one.
+    /// The first fault of the request, and the number of header bytes before the wrong one.
     private(set) var fault: (code: WireError.Code, byteCount: Int)?
 
-    /// The field whose value is being taken; nil within one that means nothing here.
-    private var current: ControlField?
-    private var number = NumberReader()
-
     init(limits: ControlLimits) {
-        self.limits = limits
-        values = Array(repeating: nil, count: ControlField.allCases.count)
+        fields = HeadFields(maximumContentLength: limits.maximumContentLength)
     }
 
-    /// What a field said, if it occurred.
-    subscript(field: ControlField) -> UInt64? { values[field.rawValue] }
+    /// The length of the body that follows; nil if the header does not state it.
+    var bodyLength: Int? { fields[count: .contentLength] }
 
-    /// What a field said as a number for the API; every one of them but a ping's is small.
-    subscript(count field: ControlField) -> Int? { self[field].map { Int(clamping: $0) } }
-
-    /// Begins the field of this name in a request, at its colon, behind so many bytes of the head.
+    /// Begins the field with this name in a request, at its colon, after `byteCount` bytes of the header.
     mutating func begin(name: [UInt8], of request: ControlName?, at byteCount: Int) throws(HeadFault) {
-        current = nil
-        guard let field = ControlField(name: name) else { return }
-        guard field != .transferEncoding else { throw HeadFault(.fieldUnsupported) }
-        if field == .contentLength {
-            guard self[field] == nil else { throw HeadFault(.fieldDuplicate) }
-        } else {
-            guard let request, request.fields.contains(field) else { return }
-            guard self[field] == nil else { return note(.fieldDuplicate, at: byteCount) }
+        var field = fields.field(named: name)
+        if let known = field, !known.framesBody, request?.fields.contains(known) != true { field = nil }
+        do {
+            try fields.begin(field)
+        } catch {
+            try forgive(error, in: field, at: byteCount)
         }
-        current = field
-        number = NumberReader(within: field.range(within: limits))
     }
 
-    /// Takes a byte of the value, from its first that is not white space on.
+    /// Consumes a byte of the value, starting with the first one that is not white space.
     mutating func take(_ byte: UInt8, at byteCount: Int) throws(HeadFault) {
-        guard current != nil else { return }
         do {
-            try number.take(byte)
+            try fields.take(byte)
         } catch {
-            try forgive(error, at: byteCount)
+            try forgive(error, in: fields.current, at: byteCount)
         }
     }
 
     /// Ends the value, at the carriage return.
     mutating func endValue(at byteCount: Int) throws(HeadFault) {
-        guard let current else { return }
         do {
-            values[current.rawValue] = try number.end()
+            try fields.endValue()
         } catch {
-            try forgive(error, at: byteCount)
+            try forgive(error, in: fields.current, at: byteCount)
         }
     }
 
-    /// Notes what keeps the request from meaning anything; only the first such thing counts.
-    mutating func note(_ code: WireError.Code, at byteCount: Int) {
-        if fault == nil { fault = (code, byteCount) }
-    }
-
-    /// Makes ready for the next head.
+    /// Prepares for the next header.
     mutating func reset() {
-        for index in values.indices { values[index] = nil }
+        fields.reset()
         fault = nil
-        current = nil
     }
 
-    private mutating func forgive(_ fault: HeadFault, at byteCount: Int) throws(HeadFault) {
-        guard current != .contentLength else { throw fault }
-        note(fault.code, at: byteCount)
-        current = nil
+    /// Records why the request is invalid, unless the body's length is in doubt; only the first fault counts.
+    private mutating func forgive(
+        _ fault: HeadFault,
+        in field: ControlField?,
+        at byteCount: Int
+    ) throws(HeadFault) {
+        guard field?.framesBody == false else { throw fault }
+        if self.fault == nil { self.fault = (fault.code, byteCount) }
+        fields.skipValue()
     }
 }
 
+extension ControlField {
+    /// Whether the field determines where the next request begins.
+    fileprivate var framesBody: Bool { self == .contentLength || self == .transferEncoding }
+}
+
 extension ControlFields {
-    /// The request of this name that the fields make; nil where one that it needs is missing.
+    /// Returns the request with this name that the fields describe; nil if a required field is missing.
     func request(_ name: ControlName) -> ControlRequest? {
         switch name {
         case .hello: hello.map(ControlRequest.hello)
         case .pause: .pause
         case .resume: .resume
-        case .stop: self[count: .finishReason].flatMap(FinishReason.init(rawValue:)).map(ControlRequest.stop)
+        case .stop: fields[count: .finishReason].flatMap(FinishReason.init(rawValue:)).map(ControlRequest.stop)
         case .prefer: preferences.map(ControlRequest.prefer)
         case .refresh: .refresh
-        case .ping: self[.ping].map(ControlRequest.ping)
+        case .ping: fields[.ping].map(ControlRequest.ping)
         }
     }
 
     private var hello: ControlHello? {
-        guard let version = self[count: .version] else { return nil }
+        guard let version = fields[count: .version] else { return nil }
         var wants: ControlWants = []
-        if self[.wantsPictures] == 1 { wants.insert(.pictures) }
-        if self[.wantsAudio] == 1 { wants.insert(.audio) }
+        if fields[.wantsPictures] == 1 { wants.insert(.pictures) }
+        if fields[.wantsAudio] == 1 { wants.insert(.audio) }
         return ControlHello(version: version, wants: wants)
     }
 
     private var preferences: ControlPreferences? {
         var size: BufferSize?
-        switch (self[count: .width], self[count: .height]) {
+        switch (fields[count: .width], fields[count: .height]) {
         case (nil, nil): break
         case (let width?, let height?): size = BufferSize(width: width, height: height)
         default: return nil
         }
         return ControlPreferences(
-            frameRateInMillihertz: self[count: .frameRate],
+            frameRateInMillihertz: fields[count: .frameRate],
             size: size,
-            quality: self[count: .quality]
+            quality: fields[count: .quality]
         )
     }
 }

@@ -1,4 +1,4 @@
-/// Takes the bytes of a request's head, in pieces of any size, and says what they mean.
+/// Parses the header of a request from pieces of any size.
 struct ControlHeadParser: Sendable {
     private var scanner: HeadScanner<RequestLine>
     private var fields: ControlFields
@@ -8,12 +8,12 @@ struct ControlHeadParser: Sendable {
         fields = ControlFields(limits: limits)
     }
 
-    /// The bytes taken of a head that has not ended; 0 between heads.
+    /// The number of bytes consumed of an unfinished header; 0 between headers.
     var byteCount: Int { scanner.byteCount }
 
-    /// Takes bytes from `index` on, one by one, to the end of the head; true when that is reached.
+    /// Consumes bytes one by one from `index` to the end of the header, and returns true when it is reached.
     ///
-    /// A byte that is wrong is where `index` then stands.
+    /// On an error, `index` is the position of the wrong byte.
     mutating func take(_ bytes: Span<UInt8>, from index: inout Int) throws(HeadFault) -> Bool {
         while index < bytes.count {
             let byte = bytes[index]
@@ -24,8 +24,8 @@ struct ControlHeadParser: Sendable {
             case .value: try fields.take(byte, at: before)
             case .valueEnd: try fields.endValue(at: before)
             case .headEnd:
-                guard fields[.contentLength] != nil else {
-                    throw HeadFault(.fieldMissing, detail: ControlField.contentLength.name)
+                guard fields.bodyLength != nil else {
+                    throw HeadFault(.fieldMissing, detail: ControlField.contentLength.definition.name)
                 }
                 index += 1
                 return true
@@ -36,16 +36,16 @@ struct ControlHeadParser: Sendable {
         return false
     }
 
-    /// What a person should see of the current line, which `byte` made wrong.
+    /// Returns the printable excerpt of the current line, which `byte` made invalid.
     func detail(endingWith byte: UInt8) -> String {
         Excerpt.text(of: scanner.line, isCut: scanner.isLineCut, endingWith: byte)
     }
 
-    /// Returns what the head that ended means, with the length of its body, and makes ready for the next head.
+    /// Returns the meaning of the finished header and the length of its body, and prepares for the next header.
     ///
-    /// The head's first byte is that at `offset` of the stream.
+    /// The header begins at `offset` in the stream.
     mutating func end(at offset: UInt64) -> (event: ControlDecoder.Event, contentLength: Int) {
-        let contentLength = fields[count: .contentLength] ?? 0
+        let contentLength = fields.bodyLength ?? 0
         let event = event(at: offset)
         scanner.reset()
         fields.reset()
@@ -58,7 +58,7 @@ struct ControlHeadParser: Sendable {
             return .skipped(SkippedRequest(name: excerpt, reason: .unknown, byteOffset: offset))
         }
         if fields.fault == nil, let request = fields.request(name) { return .request(request) }
-        // What is missing is so at the head's last byte.
+        // A missing field is reported at the last byte of the header.
         let (code, byteCount) = fields.fault ?? (.fieldMissing, scanner.byteCount - 1)
         let reason = SkippedRequest.Reason.malformed(code)
         return .skipped(SkippedRequest(name: excerpt, reason: reason, byteOffset: offset &+ UInt64(byteCount)))

@@ -1,14 +1,14 @@
-/// The upper bounds that a ``ControlDecoder`` holds a receiver to.
+/// The upper bounds that a ``ControlDecoder`` enforces on a receiver.
 ///
-/// Each is checked before the thing it bounds is stored or acted on, and a value equal to a limit is accepted.
+/// Each limit is checked before the data it bounds is stored or acted on. A value equal to a limit is accepted.
 public struct ControlLimits: Sendable, Hashable {
-    /// The bytes of one head, from its first to the line feed that ends its blank line: 2,048.
+    /// The maximum size of a header in bytes, including the line feed that ends its blank line: 2,048.
     public var maximumHeadBytes = 2_048
 
-    /// The fields of one head, unknown ones included: 16.
+    /// The maximum number of fields in a header, including unknown ones: 16.
     public var maximumFields = 16
 
-    /// The bytes of one body, the value of `Content-Length`: 4,096.
+    /// The maximum length of a body in bytes, the value of `Content-Length`: 4,096.
     public var maximumContentLength = 4_096
 
     /// Creates the default limits.

@@ -1,8 +1,8 @@
-/// The requests of this version, by the name in their request line.
+/// The requests of this version, named as in the request line.
 enum ControlName: String, CaseIterable {
     case hello, pause, resume, stop, prefer, refresh, ping
 
-    /// The fields that mean something in this request; every other one is skipped.
+    /// The fields that have a meaning in this request; every other one is skipped.
     var fields: [ControlField] {
         switch self {
         case .hello: [.version, .wantsPictures, .wantsAudio]

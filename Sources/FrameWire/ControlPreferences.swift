@@ -1,29 +1,29 @@
-/// How a receiver would like its pictures: the request `prefer`.
+/// The request `prefer`: a receiver's preferences for its frames.
 ///
-/// Each request states all of it: what is nil is left to the sender, also where an earlier one asked for something.
+/// Each request replaces the previous one completely: a nil value leaves the choice to the sender, even if an earlier
+/// request stated a preference.
 public struct ControlPreferences: Sendable, Hashable {
-    /// The frames in 1,000 seconds, 1 to 1,000,000, which is 1 mHz to 1 kHz: the field `Prefer-Frame-Rate`.
+    /// The frame rate in millihertz, 1 to 1,000,000, which is 1 mHz to 1 kHz: the field `Prefer-Frame-Rate`.
     ///
-    /// So 29.97 frames a second are 29,970, without a fraction on the wire.
+    /// For example, 29.97 frames per second are 29,970, so the wire needs no fraction.
     public var frameRateInMillihertz: Int?
 
-    /// A box that the pictures should fit in, 1 to 16,384 each way: `Prefer-Width` and `Prefer-Height`.
+    /// The box that the frames should fit in, 1 to 16,384 on each side: `Prefer-Width` and `Prefer-Height`.
     public var size: BufferSize?
 
-    /// The quality of the JPEGs, 1 to 100: the field `Prefer-Quality`.
+    /// The JPEG quality, 1 to 100: the field `Prefer-Quality`.
     public var quality: Int?
 
-    /// Creates preferences; nothing is checked here, and a decoder may refuse what they say.
+    /// Creates preferences without checking the values; a decoder may reject them.
     public init(frameRateInMillihertz: Int? = nil, size: BufferSize? = nil, quality: Int? = nil) {
         self.frameRateInMillihertz = frameRateInMillihertz
         self.size = size
         self.quality = quality
     }
 
-    /// The frames in a second, as a fraction.
+    /// The frame rate in frames per second.
     ///
-    /// What is set is rounded to the nearest number that the wire has: to 0.001 at least and 1,000 at most. What is not
-    /// a number is taken as nil.
+    /// A new value is rounded to the nearest one that the wire can express, from 0.001 to 1,000. NaN is treated as nil.
     public var frameRate: Double? {
         get { frameRateInMillihertz.map { Double($0) / 1_000 } }
         set {

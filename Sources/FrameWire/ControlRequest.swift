@@ -1,18 +1,18 @@
-/// What a receiver asks of its sender, on the same connection as the frames but the other way.
+/// A request from a receiver to its sender, sent on the same connection as the frames in the opposite direction.
 ///
-/// Nothing in a request needs an answer: deployed senders read and drop it.
+/// No request requires an answer: deployed senders read and discard them.
 public enum ControlRequest: Sendable, Hashable {
-    /// `hello`: who the receiver is and what it wants; answered with a ``SenderStatus``, as everything after it may be.
+    /// `hello`: who the receiver is and what it wants; answered with a ``SenderStatus``, as later requests may be.
     case hello(ControlHello)
-    /// `pause`: send neither pictures nor sound.
+    /// `pause`: send neither frames nor audio.
     case pause
     /// `resume`: send again.
     case resume
     /// `stop`: end the session, for the reason in the field `Finish-Reason`.
     case stop(FinishReason)
-    /// `prefer`: how the pictures should be.
+    /// `prefer`: the preferred frame rate, size and quality.
     case prefer(ControlPreferences)
-    /// `refresh`: send a frame now, also where nothing has changed.
+    /// `refresh`: send a frame now, even if nothing has changed.
     case refresh
     /// `ping`: answer with this number, in the field `Ping-Number`.
     case ping(UInt64)
@@ -32,18 +32,18 @@ public enum ControlRequest: Sendable, Hashable {
 }
 
 extension ControlRequest {
-    /// The bytes that ``encode(into:)`` appends for this request.
+    /// The number of bytes that ``encode(into:)`` appends for this request.
     public var encodedByteCount: Int { HeadWriter.count(of: write) }
 
-    /// Appends the request as it stands on the wire, from the request line to the blank line; it has no body.
+    /// Appends the request in its wire format, from the request line to the blank line; it has no body.
     ///
-    /// A negative number is written as 0; whether a decoder takes the others is not checked.
+    /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///
-    /// - Returns: false, with nothing appended, where `output` has no room for ``encodedByteCount`` bytes.
+    /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
     @discardableResult
     public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeadWriter.append(to: &output, write) }
 
-    /// Returns the request as it stands on the wire.
+    /// Returns the request in its wire format.
     public func encoded() -> [UInt8] {
         [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
     }

@@ -1,11 +1,11 @@
 /// What a receiver wants to be sent.
 ///
-/// Members other than those named here are not written to the wire.
+/// Members other than those defined here are not written to the wire.
 public struct ControlWants: OptionSet, Sendable, Hashable {
-    /// The members, a bit each.
+    /// The bits of the set, one for each member.
     public let rawValue: UInt8
 
-    /// Creates the set with these bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }

@@ -1,6 +1,6 @@
-/// Bytes of a peer made safe to print.
+/// Makes a peer's bytes safe to print.
 enum Excerpt {
-    /// Returns `line`, a mark where more was left out, and `byte`, all in printable ASCII and within double quotes.
+    /// Returns `line`, `...` if it was shortened, and `byte`, all in printable ASCII and in double quotes.
     static func text(of line: [UInt8], isCut: Bool, endingWith byte: UInt8) -> String {
         var text = "\""
         for byte in line { text += escape(byte) }

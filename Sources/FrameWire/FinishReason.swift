@@ -1,27 +1,27 @@
-/// Why a session ended, for both of its sides.
+/// The reason a session ended, for both sides.
 ///
-/// The raw value is a stable code and travels in the field `Finish-Reason`; 10001 is the one that Jitsi's client gives
-/// an orderly stop. A code once given keeps its meaning.
+/// The raw value is a stable code that travels in the field `Finish-Reason`; 10001 is the code that Jitsi's client uses
+/// for an orderly stop. A code never changes its meaning.
 public enum FinishReason: Int, Sendable, CaseIterable, Hashable {
-    /// 10001: who shares the screen stopped.
+    /// 10001: The person who shares the screen stopped.
     case stoppedByUser = 10_001
-    /// 10002: the receiver asked for the end.
+    /// 10002: The receiver asked to end the session.
     case requestedByHost
-    /// 10003: the connection broke.
+    /// 10003: The connection broke.
     case disconnected
-    /// 10004: the two sides have no version of the control channel in common.
+    /// 10004: The two sides have no version of the control channel in common.
     case versionMismatch
-    /// 10005: one side's token is not the one that the other expects.
+    /// 10005: One side's token is not the one that the other side expects.
     case tokenRejected
-    /// 10006: the call that the pictures were for is over.
+    /// 10006: The call that the frames were for is over.
     case callEnded
-    /// 10007: another sender took this one's place.
+    /// 10007: Another sender took this one's place.
     case superseded
-    /// 10008: there is no receiver to send to.
+    /// 10008: There is no receiver to send to.
     case noHost
-    /// 10009: the system put one side to rest.
+    /// 10009: The system suspended one side.
     case suspended
-    /// 10010: something else went wrong.
+    /// 10010: Another error occurred.
     case error
 
     /// The stable name, such as `stoppedByUser`, for programs to print and compare.
@@ -40,10 +40,10 @@ public enum FinishReason: Int, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// Whether somebody meant the session to end, so that no person need be told of an error.
+    /// Whether somebody meant the session to end, so that there is no error to report to a person.
     ///
-    /// True of ``stoppedByUser``, ``requestedByHost``, ``callEnded``, ``superseded`` and ``suspended``. The other five
-    /// kept a session from going on, or from beginning, that both sides wanted.
+    /// True for ``stoppedByUser``, ``requestedByHost``, ``callEnded``, ``superseded`` and ``suspended``. The other five
+    /// ended or prevented a session that both sides wanted.
     public var isOrderly: Bool {
         switch self {
         case .stoppedByUser, .requestedByHost, .callEnded, .superseded, .suspended: true
@@ -53,7 +53,7 @@ public enum FinishReason: Int, Sendable, CaseIterable, Hashable {
 }
 
 extension FinishReason: CustomStringConvertible {
-    /// A sentence for a person.
+    /// A description for a person, in one sentence.
     public var description: String {
         switch self {
         case .stoppedByUser: "Screen sharing stopped."

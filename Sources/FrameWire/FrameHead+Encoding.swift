@@ -1,21 +1,22 @@
 extension FrameHead {
-    /// The bytes, 237, that hold every head, whatever its numbers.
+    /// The number of bytes, 237, that is enough for every header, whatever its numbers.
     public static let maximumEncodedByteCount = 237
 
-    /// The bytes that ``encode(into:)`` appends for this head.
+    /// The number of bytes that ``encode(into:)`` appends for this header.
     public var encodedByteCount: Int {
         var writer = HeadWriter()
         write(to: &writer)
         return writer.count
     }
 
-    /// Appends the head as it stands on the wire, from the status line to the blank line.
+    /// Appends the header in its wire format, from the status line to the blank line.
     ///
-    /// The fields stand in the order in which deployed senders set them, then ours where they are set. Nothing is
-    /// allocated. A negative number is written as 0; whether a decoder takes the others is not checked.
+    /// The fields have the order in which deployed senders write them, followed by this project's own fields if they
+    /// are set. Nothing is allocated. A negative number is written as 0. Whether a decoder accepts the other values is
+    /// not checked.
     ///
-    /// - Returns: false, with nothing appended, where `output` has no room for ``encodedByteCount`` bytes; room for
-    ///   ``maximumEncodedByteCount`` always does.
+    /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes; room for
+    ///   ``maximumEncodedByteCount`` is always enough.
     @discardableResult
     public func encode(into output: inout OutputSpan<UInt8>) -> Bool {
         guard output.freeCapacity >= Self.maximumEncodedByteCount || output.freeCapacity >= encodedByteCount else {
@@ -29,7 +30,7 @@ extension FrameHead {
         return true
     }
 
-    /// Returns the head as it stands on the wire.
+    /// Returns the header in its wire format.
     public func encoded() -> [UInt8] {
         [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
     }

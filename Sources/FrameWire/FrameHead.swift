@@ -1,25 +1,25 @@
-/// The head of a frame: how many bytes of body follow, and what picture they are.
+/// The header of a frame: the length of its body, and the image in it.
 public struct FrameHead: Sendable, Hashable {
-    /// The bytes of the body, padding included: the field `Content-Length`.
+    /// The length of the body in bytes, including padding: the field `Content-Length`.
     public var contentLength: Int
 
-    /// The size of the picture, which the JPEG may exceed by a pixel: the fields `Buffer-Width` and `Buffer-Height`.
+    /// The size of the image, which the JPEG may exceed by a pixel: the fields `Buffer-Width` and `Buffer-Height`.
     public var bufferSize: BufferSize
 
-    /// How the picture lies: the field `Buffer-Orientation`.
+    /// The orientation of the image: the field `Buffer-Orientation`.
     public var orientation: FrameOrientation
 
-    /// When the picture is to be shown, in nanoseconds of the sender's clock: `Buffer-Presentation-Time`.
+    /// The presentation timestamp of the frame, in nanoseconds of the sender's clock: `Buffer-Presentation-Time`.
     ///
-    /// A field of this project, which deployed peers skip; nil leaves it out.
+    /// This field is specific to this project, and deployed peers skip it; nil omits it.
     public var presentationTime: UInt64?
 
-    /// The number of the picture, counted by the sender: `Buffer-Sequence`.
+    /// The sequence number of the frame, counted by the sender: `Buffer-Sequence`.
     ///
-    /// A field of this project, which deployed peers skip; nil leaves it out.
+    /// This field is specific to this project, and deployed peers skip it; nil omits it.
     public var sequence: UInt64?
 
-    /// Creates a head; nothing is checked here, and a decoder may refuse what it says.
+    /// Creates a header without checking the values; a decoder may reject them.
     public init(
         contentLength: Int,
         bufferSize: BufferSize,

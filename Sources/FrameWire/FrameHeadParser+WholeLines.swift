@@ -1,10 +1,10 @@
-// The short way through a head. A line that has arrived whole and stands as deployed peers write it, which is nearly
-// every line there is, is recognised eight bytes at a time; every other one, and everything wrong, is left to the
-// byte-by-byte way, which alone decides what is an error and where. So the short way may refuse anything, but must
-// never accept what the other would not: the tests compare the two by splitting heads.
+// The fast path through a header. A complete line in the form that deployed peers write, which is nearly every line, is
+// recognized eight bytes at a time. Every other line, and everything invalid, is left to the byte-by-byte path, which
+// alone decides what is an error and where. The fast path may therefore reject anything, but must never accept what the
+// other path would not: the tests compare the two by splitting headers.
 
 extension FrameHeadParser {
-    /// Takes whole lines from `index` on for as long as they have the usual form; true if that ended the head.
+    /// Consumes complete lines from `index` while they have the usual form; returns true if that ended the header.
     @inline(__always)
     mutating func takeWholeLines(_ bytes: Span<UInt8>, from index: inout Int) -> Bool {
         if scanner.isAtStart {
@@ -24,7 +24,7 @@ extension FrameHeadParser {
         return true
     }
 
-    /// Takes the field at `index` if it is one of ours, with exactly one colon and one space behind its name.
+    /// Consumes the field at `index` if it is a known one, with exactly one colon and one space after its name.
     @inline(__always)
     private mutating func takeWholeField(_ bytes: Span<UInt8>, at index: inout Int) -> Bool {
         switch word(bytes, at: index) {
@@ -57,7 +57,7 @@ extension FrameHeadParser {
 
     @inline(__always)
     private mutating func takeWholeField(
-        _ field: FrameField,
+        _ field: MessageField,
         _ bytes: Span<UInt8>,
         at index: inout Int,
         nameCount: Int
@@ -70,9 +70,9 @@ extension FrameHeadParser {
         return true
     }
 
-    /// The number of 1 to 19 digits, without a leading zero, that stands at `start`, and the index behind it.
+    /// Returns the number of 1 to 19 digits, without a leading zero, at `start`, and the index after it.
     ///
-    /// So many digits fit into 64 bits.
+    /// A number of 19 digits fits into 64 bits.
     @inline(__always)
     private func number(_ bytes: Span<UInt8>, at start: Int) -> (UInt64, Int)? {
         var (value, digitCount) = leadingNumber(word(bytes, at: start))
@@ -91,15 +91,15 @@ extension FrameHeadParser {
     }
 }
 
-/// The eight bytes at `index`, the first one lowest; 0, which no text here has, where there are not eight.
+/// Returns the eight bytes at `index`, the first one lowest; 0, which no text here equals, if there are fewer.
 @inline(__always)
 private func word(_ bytes: Span<UInt8>, at index: Int) -> UInt64 {
     guard bytes.count - index >= 8 else { return 0 }
-    // Safe: the load is within bounds, of which the span makes sure again, and every bit pattern is a number.
+    // Safe: the load is within bounds, which the span checks again, and every bit pattern is a valid number.
     return UInt64(littleEndian: unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
 }
 
-/// The eight bytes of a text, the first one lowest; a constant once optimised.
+/// Returns the eight bytes of a text, the first one lowest; a constant once optimized.
 @inline(__always)
 private func word(
     _ a: Unicode.Scalar,
@@ -116,7 +116,7 @@ private func word(
     return UInt64(high) << 32 | UInt64(low)
 }
 
-/// The number that the digits at the front of eight bytes make, and how many there are.
+/// Returns the number formed by the digits at the front of eight bytes, and how many digits there are.
 @inline(__always)
 private func leadingNumber(_ word: UInt64) -> (UInt64, Int) {
     // A byte is a digit if its high half is 3 and stays 3 when 6 is added.
@@ -125,7 +125,7 @@ private func leadingNumber(_ word: UInt64) -> (UInt64, Int) {
         ^ 0x3333_3333_3333_3333
     let digitCount = notDigits.trailingZeroBitCount >> 3
     guard digitCount > 0 else { return (0, 0) }
-    // Moved to the end, so that zeros take the place of the digits in front; then pairs, fours and all are joined.
+    // Shifted to the end, so that zeros replace the digits in front; then pairs, fours and the whole are combined.
     let digits = (word &- 0x3030_3030_3030_3030) << UInt64(64 - 8 * digitCount)
     let pairs = (digits &* 10 &+ digits >> 8) & 0x00FF_00FF_00FF_00FF
     let fours = (pairs &* 100 &+ pairs >> 16) & 0x0000_FFFF_0000_FFFF

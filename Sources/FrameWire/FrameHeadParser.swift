@@ -1,19 +1,19 @@
-/// Takes the bytes of a frame's head, in pieces of any size, and says what they mean.
+/// Parses the header of a message from pieces of any size.
 struct FrameHeadParser: Sendable {
     var scanner: HeadScanner<StatusLine>
-    var fields: FrameFields
+    var fields: MessageFields
 
     init(limits: WireLimits) {
         scanner = HeadScanner(maximumHeadBytes: limits.maximumHeadBytes, maximumFields: limits.maximumFields)
-        fields = FrameFields(limits: limits)
+        fields = MessageFields(limits: limits)
     }
 
-    /// The bytes taken of a head that has not ended; 0 between heads.
+    /// The number of bytes consumed of an unfinished header; 0 between headers.
     var byteCount: Int { scanner.byteCount }
 
-    /// Takes bytes from `index` on, one by one, to the end of their line; true when that ended the head.
+    /// Consumes bytes one by one from `index` to the end of their line, and returns true if that ended the header.
     ///
-    /// A byte that is wrong is where `index` then stands.
+    /// On an error, `index` is the position of the wrong byte.
     @inline(never)
     mutating func takeLine(_ bytes: Span<UInt8>, from index: inout Int) throws(HeadFault) -> Bool {
         while index < bytes.count {
@@ -35,12 +35,12 @@ struct FrameHeadParser: Sendable {
         return false
     }
 
-    /// What a person should see of the current line, which `byte` made wrong.
+    /// Returns the printable excerpt of the current line, which `byte` made invalid.
     func detail(endingWith byte: UInt8) -> String {
         Excerpt.text(of: scanner.line, isCut: scanner.isLineCut, endingWith: byte)
     }
 
-    /// Makes ready for the next head.
+    /// Prepares for the next header.
     @inline(__always)
     mutating func reset() {
         scanner.reset()

@@ -1,8 +1,8 @@
-/// Cuts a stream of bytes into messages: heads, and the ranges of bytes that are their bodies.
+/// Splits a stream of bytes into messages: headers, and the byte ranges of their bodies.
 ///
-/// A pure state machine: it reads nothing and waits for nothing. Feed it what has arrived, in pieces of any size; the
-/// pieces make no difference to what comes out, nor to which error is thrown at which byte. Of a head it keeps at most
-/// a line's beginning, of a body nothing.
+/// This is a pure state machine: it does no I/O and never waits. Feed it the bytes that have arrived, in pieces of any
+/// size. How the bytes are split affects neither the events nor which error is thrown at which byte. The decoder stores
+/// at most the beginning of one header line, and nothing of a body.
 ///
 /// ```swift
 /// var decoder = FrameMessageDecoder()
@@ -19,26 +19,26 @@
 public struct FrameMessageDecoder: Sendable {
     /// What the consumed bytes were.
     public enum Event: Sendable, Hashable {
-        /// Part of a head; all bytes are consumed, and more are needed.
+        /// Part of a header; all bytes are consumed, and more are needed.
         case incomplete
-        /// A frame's head, or the rest of one. Where its content length is 0 the message has ended with it, and no body
-        /// follows.
+        /// The header of a frame, or its remaining part. If its content length is 0, the message ends with it, and no
+        /// body follows.
         case head(FrameHead)
-        /// The head of an audio message, or the rest of one; its body follows.
+        /// The header of an audio message, or its remaining part; its body follows.
         case audio(AudioHead)
-        /// A sender's status, or the rest of one; it has no body.
+        /// A sender's status, or its remaining part; it has no body.
         case status(SenderStatus)
-        /// The head of a message of a kind that this version does not know, or the rest of one.
+        /// The header of a message of a kind that this version does not know, or its remaining part.
         ///
-        /// Its body follows, where ``FrameMessageDecoder/bodyRemaining`` is over 0, and is to be skipped.
+        /// If ``FrameMessageDecoder/bodyRemaining`` is greater than 0, a body follows, which is to be skipped.
         case skipped
-        /// Bytes of the body, the body's last among them or not.
+        /// Bytes of the body; `isLast` tells whether they include its last byte.
         case body(isLast: Bool)
     }
 
-    /// How far one call got.
+    /// The result of one call.
     public struct Step: Sendable, Hashable {
-        /// The bytes taken from the front of the span; for a body they are the body's bytes.
+        /// The number of bytes taken from the front of the span; within a body, these are the body's bytes.
         public var consumed: Int
         /// What they were.
         public var event: Event
@@ -53,26 +53,26 @@ public struct FrameMessageDecoder: Sendable {
     private var parser: FrameHeadParser
     private var position = StreamPosition()
 
-    /// Creates a decoder that stands at the first byte of a stream.
+    /// Creates a decoder at the first byte of a stream.
     public init(limits: WireLimits = .init()) {
         parser = FrameHeadParser(limits: limits)
     }
 
-    /// The bytes of the current body that are still to come: over 0 only within a body.
+    /// The number of bytes of the current body that are still to come; 0 outside a body.
     public var bodyRemaining: Int { position.bodyRemaining }
 
-    /// The bytes of the stream consumed so far; after an error, those before the wrong byte.
+    /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
     public var offset: UInt64 { position.offset }
 
-    /// Whether some bytes of a head have arrived, but not all.
+    /// Whether part of a header has arrived, but not all of it.
     public var isInHead: Bool { position.failure == nil && parser.byteCount > 0 }
 
-    /// Takes bytes from the front of `bytes`, up to the end of the head or body they belong to.
+    /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
     ///
-    /// An empty span is `.incomplete` with nothing consumed.
+    /// An empty span yields `.incomplete` and consumes nothing.
     ///
-    /// - Throws: what is wrong with the stream, as soon as the first wrong byte is there. The decoder stays failed:
-    ///   every later call throws the same. The end of the stream is no concern of this method, see ``finish()``.
+    /// - Throws: An error as soon as the first wrong byte arrives. The failure is permanent: every later call throws
+    ///   the same error. This method does not detect the end of the stream; see ``finish()``.
     public mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
         if let failure = position.failure { throw failure }
         guard position.bodyRemaining > 0 else { return try decodeHead(bytes) }
@@ -81,24 +81,24 @@ public struct FrameMessageDecoder: Sendable {
         return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
     }
 
-    /// Notes that `count` bytes of the body were read elsewhere, such as straight into the frame's buffer.
+    /// Marks `count` bytes of the body as read elsewhere, for example directly into the frame's buffer.
     ///
-    /// A count below 0 is taken as 0, one over ``bodyRemaining`` as that.
+    /// A negative count is treated as 0, and a count over ``bodyRemaining`` as ``bodyRemaining``.
     ///
-    /// - Returns: whether that ended the body; false where there was none.
+    /// - Returns: Whether that ended the body; false if there was none.
     public mutating func consumeBody(_ count: Int) -> Bool { position.consumeBody(count) }
 
-    /// Notes the end of the stream.
+    /// Marks the end of the stream.
     ///
-    /// Between messages that is an orderly close, and nothing happens; so it is before the first one.
+    /// Between messages, and before the first one, the end is an orderly close and has no effect.
     ///
     /// - Throws: ``WireError/Code/headTruncated`` or ``WireError/Code/bodyTruncated`` within a message, or the error
-    ///   that the stream failed with before.
+    ///   with which the stream failed earlier.
     public mutating func finish() throws(WireError) {
         try position.finish(headByteCount: parser.byteCount)
     }
 
-    // Inlined, as is what builds the head: copying a step from frame to frame costs as much as a field.
+    // Inlined, as is the code that builds the header: copying a step from call to call costs as much as a field.
     @inline(__always)
     private mutating func decodeHead(_ bytes: Span<UInt8>) throws(WireError) -> Step {
         var index = 0

@@ -1,32 +1,31 @@
-/// How a picture lies in its buffer: the value of the field `Buffer-Orientation`.
+/// The orientation of an image in its buffer: the value of the field `Buffer-Orientation`.
 ///
-/// The numbers are those of `CGImagePropertyOrientation`. Their meaning on this wire is *not* that of an EXIF viewer:
-/// deployed receivers turn ``left`` (8) by 90 degrees clockwise and ``right`` (6) by 270, where a viewer of
-/// photographs turns 8 by 270 and 6 by 90. ``rotation`` follows the wire.
+/// The numbers are those of `CGImagePropertyOrientation`, but their meaning on this wire is *not* that of an EXIF
+/// viewer: deployed receivers rotate ``left`` (8) by 90 degrees clockwise and ``right`` (6) by 270, while a photo
+/// viewer rotates 8 by 270 and 6 by 90. ``rotation`` follows the wire.
 ///
-/// An upright picture is made by flipping it horizontally where ``isMirrored`` says so, then turning it clockwise by
-/// ``rotation`` degrees.
+/// To make the image upright, flip it horizontally if ``isMirrored``, then rotate it clockwise by ``rotation`` degrees.
 public enum FrameOrientation: UInt8, Sendable, CaseIterable, Hashable {
-    /// 0: the sender does not know; treated as upright.
+    /// 0: The sender does not know; treated as upright.
     case unknown = 0
-    /// 1: upright.
+    /// 1: Upright.
     case up
-    /// 2: flipped horizontally.
+    /// 2: Flipped horizontally.
     case upMirrored
-    /// 3: upside down.
+    /// 3: Upside down.
     case down
-    /// 4: flipped vertically.
+    /// 4: Flipped vertically.
     case downMirrored
-    /// 5: transposed, rows and columns exchanged.
+    /// 5: Transposed; rows and columns are exchanged.
     case leftMirrored
-    /// 6: upright after 270 degrees clockwise.
+    /// 6: Upright after a rotation by 270 degrees clockwise.
     case right
-    /// 7: transposed about the other diagonal.
+    /// 7: Transposed along the other diagonal.
     case rightMirrored
-    /// 8: upright after 90 degrees clockwise.
+    /// 8: Upright after a rotation by 90 degrees clockwise.
     case left
 
-    /// The degrees clockwise, 0, 90, 180 or 270, that make the picture upright once it is flipped where ``isMirrored``.
+    /// The clockwise rotation in degrees, 0, 90, 180 or 270, that makes the image upright after any flip.
     public var rotation: Int {
         switch self {
         case .unknown, .up, .upMirrored: 0
@@ -36,7 +35,7 @@ public enum FrameOrientation: UInt8, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// Whether the picture is flipped horizontally before it is turned by ``rotation``.
+    /// Whether the image must be flipped horizontally before it is rotated by ``rotation``.
     public var isMirrored: Bool {
         switch self {
         case .upMirrored, .downMirrored, .leftMirrored, .rightMirrored: true
@@ -44,11 +43,11 @@ public enum FrameOrientation: UInt8, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// The degrees clockwise by which deployed receivers turn the picture.
+    /// The clockwise rotation in degrees that deployed receivers apply.
     ///
-    /// They know no mirroring: 90, 180 and 270 for 8, 3 and 6, and 0 for everything else, mirrored values included.
+    /// They do not support mirroring: 90, 180 and 270 for 8, 3 and 6, and 0 for all others, including mirrored ones.
     public var deployedRotation: Int { isMirrored ? 0 : rotation }
 
-    /// Whether the upright picture is as wide as the buffer is high.
+    /// Whether the upright image is as wide as the buffer is high.
     public var swapsAxes: Bool { rotation == 90 || rotation == 270 }
 }

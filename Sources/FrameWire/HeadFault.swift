@@ -1,8 +1,8 @@
-/// What the byte just judged makes wrong with a head; who feeds the bytes knows where in the stream it stands.
+/// What is wrong with a header at the current byte; the caller knows the byte's position in the stream.
 struct HeadFault: Error {
     let code: WireError.Code
 
-    /// What a person should see instead of the line up to the wrong byte.
+    /// The detail to report instead of the line up to the wrong byte.
     var detail: String?
 
     init(_ code: WireError.Code, detail: String? = nil) {

@@ -1,19 +1,19 @@
-/// Finds the lines, names and values of a head, byte by byte, whatever its fields mean.
+/// Splits a header into lines, names and values, byte by byte, regardless of what its fields mean.
 ///
-/// The cost is linear in the bytes, however they arrive. Of the head's bytes only the beginning of the current line is
-/// kept: enough for every name that has a meaning, and for the detail of an error.
+/// The cost is linear in the number of bytes, however they arrive. Only the beginning of the current line is stored:
+/// enough for every name that has a meaning, and for the detail of an error.
 struct HeadScanner<Start: StartLine>: Sendable {
-    /// What a byte was.
+    /// The role of a byte.
     enum Step {
-        /// Nothing that anybody but the scanner need know.
+        /// Nothing that concerns code outside the scanner.
         case more
-        /// The colon after a field's name, which is ``HeadScanner/line``.
+        /// The colon after a field name, which is in ``HeadScanner/line``.
         case name
-        /// A byte of a value, white space within or after it included.
+        /// A byte of a value, including white space within or after it.
         case value
         /// The carriage return after a value.
         case valueEnd
-        /// The line feed that ends the head.
+        /// The line feed that ends the header.
         case headEnd
     }
 
@@ -21,7 +21,7 @@ struct HeadScanner<Start: StartLine>: Sendable {
         case startLine, lineStart, name, valueStart, value, lineEnd, headEnd
     }
 
-    /// The bytes of a line that are kept.
+    /// The number of bytes of a line that are stored.
     static var keptLineBytes: Int { 64 }
 
     private let maximumHeadBytes: Int
@@ -29,13 +29,13 @@ struct HeadScanner<Start: StartLine>: Sendable {
     private var state = State.startLine
     private var fieldCount = 0
 
-    /// The head's first line, as far as it was taken.
+    /// The first line of the header, as far as it has been read.
     private(set) var start = Start()
 
-    /// The bytes of the head taken so far.
+    /// The number of bytes of the header consumed so far.
     private(set) var byteCount = 0
 
-    /// The beginning of the current line, at most ``keptLineBytes``, without the byte being judged.
+    /// The beginning of the current line, at most ``keptLineBytes``, without the byte being validated.
     private(set) var line: [UInt8] = []
 
     /// Whether the current line is longer than ``line``.
@@ -46,9 +46,9 @@ struct HeadScanner<Start: StartLine>: Sendable {
         self.maximumFields = maximumFields
     }
 
-    /// Judges the next byte.
+    /// Validates the next byte.
     ///
-    /// The limits come before everything else, so that nothing is ever done for a byte over them.
+    /// The limits are checked first, so that no work is ever done for a byte that exceeds them.
     mutating func take(_ byte: UInt8) throws(HeadFault) -> Step {
         guard byteCount < maximumHeadBytes else { throw HeadFault(.headTooLong) }
         byteCount += 1
@@ -72,35 +72,35 @@ struct HeadScanner<Start: StartLine>: Sendable {
         }
     }
 
-    /// Whether the next byte is the head's first.
+    /// Whether the next byte is the header's first.
     var isAtStart: Bool { byteCount == 0 }
 
     /// Whether the next byte begins a field or the blank line.
     var isAtLineStart: Bool { state == .lineStart }
 
-    /// Whether a line of so many bytes that is no field is within the limits.
+    /// Whether a line of `count` bytes that is not a field is within the limits.
     @inline(__always)
     func hasRoom(forLineOf count: Int) -> Bool { byteCount + count <= maximumHeadBytes }
 
-    /// Whether a field's line of so many bytes is within the limits.
+    /// Whether a field line of `count` bytes is within the limits.
     @inline(__always)
     func hasRoom(forFieldOf count: Int) -> Bool { hasRoom(forLineOf: count) && fieldCount < maximumFields }
 
-    /// Notes a whole start line, within the limits, that somebody else has judged.
+    /// Skips a complete start line, within the limits, that the caller has validated.
     @inline(__always)
     mutating func skipStartLine(byteCount count: Int) {
         byteCount += count
         state = .lineStart
     }
 
-    /// Notes a whole field, within the limits, that somebody else has judged.
+    /// Skips a complete field, within the limits, that the caller has validated.
     @inline(__always)
     mutating func skipField(byteCount count: Int) {
         byteCount += count
         fieldCount += 1
     }
 
-    /// Keeps the byte just judged, if the line's beginning still grows.
+    /// Stores the byte just validated, if there is still room for the line's beginning.
     mutating func keep(_ byte: UInt8) {
         if byte == ASCII.lineFeed {
             line.removeAll(keepingCapacity: true)
@@ -112,7 +112,7 @@ struct HeadScanner<Start: StartLine>: Sendable {
         }
     }
 
-    /// Makes ready for the next head.
+    /// Prepares for the next header.
     @inline(__always)
     mutating func reset() {
         state = .startLine

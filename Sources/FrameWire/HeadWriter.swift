@@ -1,35 +1,35 @@
-/// Writes text and numbers into memory, or only counts them where there is none.
+/// Writes text and numbers into memory, or only counts the bytes if there is none.
 ///
-/// Byte by byte through the span a head takes six times as long. The writer never goes past the memory: what has no
-/// room is left out.
+/// Writing a header byte by byte through the span takes six times as long. The writer never writes past the memory:
+/// what does not fit is omitted.
 @safe
 struct HeadWriter: ~Copyable {
     private let buffer: UnsafeMutableBufferPointer<UInt8>?
 
-    /// The bytes written, those that were there before included.
+    /// The number of bytes written, including those that were there before.
     private(set) var count: Int
 
-    /// A writer that only counts.
+    /// Creates a writer that only counts.
     init() {
         unsafe buffer = nil
         count = 0
     }
 
-    /// A writer that goes on behind the first `count` bytes of `buffer`, which must outlive it.
+    /// Creates a writer that continues after the first `count` bytes of `buffer`, which must outlive it.
     @unsafe
     init(buffer: UnsafeMutableBufferPointer<UInt8>?, count: Int) {
         unsafe self.buffer = buffer
         self.count = count
     }
 
-    /// Returns how many bytes `write` writes.
+    /// Returns the number of bytes that `write` writes.
     static func count(of write: (inout HeadWriter) -> Void) -> Int {
         var writer = HeadWriter()
         write(&writer)
         return writer.count
     }
 
-    /// Appends to `output` what `write` writes; false, with nothing appended, where there is no room for all of it.
+    /// Appends what `write` writes to `output`; returns false, with nothing appended, if it does not fit.
     static func append(to output: inout OutputSpan<UInt8>, _ write: (inout HeadWriter) -> Void) -> Bool {
         guard output.freeCapacity >= count(of: write) else { return false }
         unsafe output.withUnsafeMutableBufferPointer { buffer, count in
@@ -40,7 +40,7 @@ struct HeadWriter: ~Copyable {
         return true
     }
 
-    /// Appends a text of ASCII.
+    /// Appends ASCII text.
     @inline(__always)
     mutating func append(_ text: StaticString) {
         let length = text.utf8CodeUnitCount
@@ -50,7 +50,7 @@ struct HeadWriter: ~Copyable {
         count += length
     }
 
-    /// Appends a text of ASCII, then a number in decimal digits.
+    /// Appends ASCII text, then a number in decimal digits.
     @inline(__always)
     mutating func append(_ text: StaticString, _ number: UInt64) {
         append(text)
@@ -81,7 +81,7 @@ struct HeadWriter: ~Copyable {
     private static func digitCount(_ number: UInt64) -> Int {
         var count = 1
         var bound: UInt64 = 10
-        // 20 digits are the most, and the bound of those does not fit.
+        // 20 digits are the maximum, and their bound does not fit.
         while number >= bound, count < 20 {
             count += 1
             bound &*= 10

@@ -1,4 +1,4 @@
-/// The numbers that a field may have, and what kind of number it is, which says what is wrong with any other.
+/// The numbers that a field may have, and their kind, which determines the error for any other number.
 struct NumberRange: Sendable {
     /// What a number counts.
     enum Kind: UInt8, Sendable {
@@ -9,7 +9,8 @@ struct NumberRange: Sendable {
     let maximum: UInt64
     let kind: Kind
 
-    /// The largest number of 10 digits, which no limit lifts; only our own fields use all of 64 bits.
+    /// The largest number of 10 digits, which is the most that any limit can be; only this project's own fields use all
+    /// 64 bits.
     static var largestLimit: UInt64 { 9_999_999_999 }
 
     @inline(__always)
@@ -19,15 +20,15 @@ struct NumberRange: Sendable {
         self.maximum = maximum
     }
 
-    /// Numbers that stand in a range of the API.
+    /// Creates a range of the API's numbers.
     init(_ range: ClosedRange<Int>) {
         self.init(.other, UInt64(clamping: range.lowerBound), UInt64(clamping: range.upperBound))
     }
 
-    /// What is wrong with a number under the minimum, judged at its end.
+    /// The error for a number under the minimum, detected at its end.
     var deficit: WireError.Code { kind == .dimension ? .dimensionZero : excess }
 
-    /// What is wrong with a number over the maximum, judged at the digit that takes it there.
+    /// The error for a number over the maximum, detected at the digit that exceeds it.
     var excess: WireError.Code {
         switch kind {
         case .length: .contentLengthTooLarge
@@ -41,11 +42,14 @@ struct NumberRange: Sendable {
 }
 
 extension NumberRange {
-    /// Every number of 64 bits: a time, or what is counted like one.
+    /// Every 64-bit number: a timestamp, or a counter.
     @inline(__always)
     static var any: Self { .init(.time, 0, .max) }
 
-    /// The codes of the reasons to finish, which follow one another.
+    /// No number at all.
+    static var none: Self { .init(.other, 1, 0) }
+
+    /// The codes of ``FinishReason``, which are consecutive.
     static var finishReason: Self {
         .init(
             .finishReason,
@@ -57,6 +61,6 @@ extension NumberRange {
     /// The versions of the control channel.
     static var version: Self { .init(1...9_999) }
 
-    /// A limit as a maximum: at least 0, and of 10 digits at most.
+    /// Returns a limit as a maximum: at least 0, and at most 10 digits.
     static func maximum(of limit: Int) -> UInt64 { min(UInt64(clamping: limit), largestLimit) }
 }

@@ -1,16 +1,16 @@
-/// Takes a value of decimal digits, with white space behind it or not, byte by byte.
+/// Reads a value of decimal digits, with optional trailing white space, byte by byte.
 struct NumberReader: Sendable {
     private let range: NumberRange
     private var value: UInt64 = 0
     private var digitCount = 0
     private var isAfterDigits = false
 
-    /// Begins a value that is to be within a range.
+    /// Begins a value that must be in a range.
     init(within range: NumberRange = .any) {
         self.range = range
     }
 
-    /// Takes a byte of the value, from its first that is not white space on.
+    /// Consumes a byte of the value, starting with the first one that is not white space.
     mutating func take(_ byte: UInt8) throws(HeadFault) {
         if ASCII.isWhiteSpace(byte) {
             if value < range.minimum { throw HeadFault(range.deficit) }

@@ -1,12 +1,12 @@
 /// `POST /<name> HTTP/1.1`, the first line of a request.
 struct RequestLine: StartLine {
-    /// The bytes of the name that are kept: more than any name that means something here.
+    /// The number of bytes of the name that are stored: more than any known name has.
     static var keptNameBytes: Int { 32 }
 
     private static let method = Array("POST /".utf8)
     private static let version = Array("HTTP/1.1".utf8)
 
-    /// The name's beginning.
+    /// The beginning of the name.
     private(set) var name: [UInt8] = []
 
     /// Whether the name is longer than ``name``.
@@ -49,9 +49,9 @@ struct RequestLine: StartLine {
 }
 
 extension RequestLine {
-    /// The request of this version that the name is; nil where it is none, as every name that was cut.
+    /// The known request with this name; nil if there is none, as for every name that was cut.
     var request: ControlName? { ControlName(rawValue: String(decoding: name, as: UTF8.self)) }
 
-    /// The name's beginning as a text: its bytes are printable ASCII.
+    /// The beginning of the name as text: its bytes are printable ASCII.
     var excerpt: String { String(decoding: name, as: UTF8.self) + (isNameCut ? "..." : "") }
 }

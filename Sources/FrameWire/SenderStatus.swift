@@ -1,31 +1,31 @@
-/// What a sender says about itself, in answer to a request: a message without a body.
+/// A sender's report on its state, in answer to a request: a message without a body.
 ///
-/// A sender writes such messages only to a receiver that said hello, see ``ControlRequest/hello(_:)``.
+/// A sender writes such messages only to a receiver that has said hello; see ``ControlRequest/hello(_:)``.
 public struct SenderStatus: Sendable, Hashable {
-    /// What a sender does; the word in the field `Sender-State`.
+    /// The state of a sender: the word in the field `Sender-State`.
     public enum State: Sendable, Hashable {
-        /// `live`: it sends what the receiver wants.
+        /// `live`: The sender sends what the receiver wants.
         case live
-        /// `paused`: it sends neither pictures nor sound until it is asked to resume.
+        /// `paused`: The sender sends neither frames nor audio until it is asked to resume.
         case paused
-        /// `stopped`: it sends nothing more and closes; why is in the field `Finish-Reason`.
+        /// `stopped`: The sender sends nothing more and closes; the reason is in the field `Finish-Reason`.
         case stopped(FinishReason)
     }
 
-    /// What the sender does: the fields `Sender-State` and `Finish-Reason`.
+    /// The state of the sender: the fields `Sender-State` and `Finish-Reason`.
     public var state: State
 
-    /// The number of the ping that this answers, if it answers one: the field `Pong-Number`.
+    /// The number of the ping that this status answers, if any: the field `Pong-Number`.
     public var pong: UInt64?
 
-    /// How many requests to ``ControlRequest/prefer(_:)`` the sender has refused on this connection, since a field in them was
-    /// wrong: the field `Refused-Preferences`, which is left out if there were none.
+    /// The number of ``ControlRequest/prefer(_:)`` requests that the sender has rejected on this connection because a
+    /// field in them was invalid: the field `Refused-Preferences`, which is omitted if there were none.
     public var refusedPreferences: UInt64 = 0
 
-    /// The version of the control channel that the sender speaks, 1 to 9,999: the field `Control-Version`.
+    /// The version of the control channel that the sender supports, 1 to 9,999: the field `Control-Version`.
     public var version: Int
 
-    /// Creates a status; nothing is checked here, and a decoder may refuse what it says.
+    /// Creates a status without checking the values; a decoder may reject them.
     public init(state: State, pong: UInt64? = nil, version: Int = ControlHello.currentVersion) {
         self.state = state
         self.pong = pong
@@ -34,18 +34,18 @@ public struct SenderStatus: Sendable, Hashable {
 }
 
 extension SenderStatus {
-    /// The bytes that ``encode(into:)`` appends for this message.
+    /// The number of bytes that ``encode(into:)`` appends for this message.
     public var encodedByteCount: Int { HeadWriter.count(of: write) }
 
-    /// Appends the message as it stands on the wire, from the status line to the blank line; it has no body.
+    /// Appends the message in its wire format, from the status line to the blank line; it has no body.
     ///
-    /// A negative version is written as 0; whether a decoder takes another is not checked.
+    /// A negative version is written as 0. Whether a decoder accepts another one is not checked.
     ///
-    /// - Returns: false, with nothing appended, where `output` has no room for ``encodedByteCount`` bytes.
+    /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
     @discardableResult
     public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeadWriter.append(to: &output, write) }
 
-    /// Returns the message as it stands on the wire.
+    /// Returns the message in its wire format.
     public func encoded() -> [UInt8] {
         [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
     }

@@ -1,26 +1,26 @@
-/// A request that was read to its end but means nothing here; what follows it is sound.
+/// A request that was read to its end but not understood; the stream after it is still valid.
 public struct SkippedRequest: Sendable, Hashable {
-    /// Why it means nothing.
+    /// The reason a request was skipped.
     public enum Reason: Sendable, Hashable {
         /// This version has no request of that name.
         case unknown
-        /// A field that the request needs is wrong, occurs twice or is missing.
+        /// A field that the request needs is invalid, duplicated or missing.
         case malformed(WireError.Code)
     }
 
-    /// The name in the request line, printable ASCII; of one over 32 bytes the first 32 and three points.
+    /// The name in the request line, in printable ASCII; if over 32 bytes, its first 32 followed by three periods.
     public let name: String
 
-    /// Why the request was skipped.
+    /// The reason the request was skipped.
     public let reason: Reason
 
-    /// The first wrong byte, counted from the stream's first byte, 0; of an unknown request its first byte.
+    /// The offset of the first wrong byte in the stream, starting at 0; for an unknown request, that of its first byte.
     public let byteOffset: UInt64
 
-    /// Whether the receiver asked for images as no sender can make them, or in a form that says nothing.
+    /// Whether the request is `prefer`, with values that no sender can satisfy, or in an invalid form.
     package var isPreference: Bool { name == ControlRequest.prefer(ControlPreferences()).name }
 
-    /// Creates the report of a request that was skipped.
+    /// Creates the report of a skipped request.
     public init(name: String, reason: Reason, byteOffset: UInt64) {
         self.name = name
         self.reason = reason
@@ -29,7 +29,7 @@ public struct SkippedRequest: Sendable, Hashable {
 }
 
 extension SkippedRequest: CustomStringConvertible {
-    /// A sentence for a person, with the name, the reason and the byte.
+    /// A description for a person, with the name, the reason and the byte.
     public var description: String {
         switch reason {
         case .unknown: "A request of an unknown name, \"\(name)\", at byte \(byteOffset)"

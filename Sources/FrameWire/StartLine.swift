@@ -1,10 +1,10 @@
-/// The first line of a head, judged byte by byte.
+/// The first line of a header, validated byte by byte.
 ///
-/// A head of another kind, a request for instance, differs from a frame's in this and in what its fields mean.
+/// Headers of different kinds, such as a request's and a frame's, differ in this line and in what their fields mean.
 protocol StartLine: Sendable {
     init()
 
-    /// Judges the next byte of the line; true when it is the carriage return that ends it.
+    /// Validates the next byte of the line; returns true if it is the carriage return that ends the line.
     mutating func take(_ byte: UInt8) throws(HeadFault) -> Bool
 }
 

@@ -1,30 +1,30 @@
-/// Where a decoder stands in its stream: behind which byte, within which body, or at which error.
+/// The position of a decoder in its stream: the offset, the current body, and the error, if any.
 struct StreamPosition: Sendable {
-    /// The bytes of the stream consumed so far; after an error, those before the wrong byte.
+    /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
     private(set) var offset: UInt64 = 0
 
-    /// The bytes of the current body that are still to come: over 0 only within a body.
+    /// The number of bytes of the current body that are still to come; 0 outside a body.
     private(set) var bodyRemaining = 0
 
-    /// What the stream failed with; it stays failed.
+    /// The error with which the stream failed, permanently.
     private(set) var failure: WireError?
 
     private var bodyLength = 0
 
-    /// Notes bytes of a head.
+    /// Counts consumed bytes of a header.
     @inline(__always)
     mutating func advance(by count: Int) {
         offset &+= UInt64(count)
     }
 
-    /// Notes the end of a head that a body of so many bytes follows.
+    /// Marks the end of a header that a body of `length` bytes follows.
     @inline(__always)
     mutating func beginBody(of length: Int) {
         bodyLength = length
         bodyRemaining = length
     }
 
-    /// Notes bytes of the body, no more than remain and no fewer than 0; true where that ended it.
+    /// Counts consumed bytes of the body, clamped to 0 and the number remaining; returns true if that ended the body.
     @inline(__always)
     mutating func consumeBody(_ count: Int) -> Bool {
         let count = min(max(count, 0), bodyRemaining)
@@ -34,7 +34,7 @@ struct StreamPosition: Sendable {
         return bodyRemaining == 0
     }
 
-    /// Notes that the next byte is wrong, and returns the error, which stays.
+    /// Records that the next byte is wrong, and returns the error, which is permanent.
     @inline(never)
     mutating func fail(_ code: WireError.Code, detail: String) -> WireError {
         let error = WireError(code: code, byteOffset: offset, detail: detail)
@@ -43,7 +43,7 @@ struct StreamPosition: Sendable {
         return error
     }
 
-    /// Notes the end of the stream behind so many bytes of a head: an error unless it is between messages.
+    /// Marks the end of the stream after `headByteCount` bytes of a header: an error unless it is between messages.
     mutating func finish(headByteCount: Int) throws(WireError) {
         if let failure { throw failure }
         if bodyRemaining > 0 {

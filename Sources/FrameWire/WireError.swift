@@ -1,18 +1,19 @@
-/// Why a stream of bytes is not a stream of messages: what is wrong, and at which byte.
+/// An error that makes a stream unreadable: what is wrong, and at which byte.
 ///
-/// The stream cannot be read past it: where the next message would begin is unknown.
+/// Decoding cannot continue after it: where the next message would begin is unknown.
 public struct WireError: Error, Sendable, Hashable {
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
 
-    /// The first byte at which the stream is wrong, counted from the stream's first byte, 0.
+    /// The offset of the first wrong byte in the stream, starting at 0.
     ///
-    /// Where the stream ended too early this is its length.
+    /// If the stream ended too early, this is its length.
     public let byteOffset: UInt64
 
-    /// The offending line up to and including the wrong byte, or the name of a missing field, or the bytes got and wanted.
+    /// The line up to and including the wrong byte, the name of a missing field, or the byte counts received and
+    /// expected.
     ///
-    /// Printable ASCII: other bytes are escaped (`\r`, `\x85`), long lines are shortened to their beginning.
+    /// The text is printable ASCII: other bytes are escaped (`\r`, `\x85`), and long lines are cut to their beginning.
     public let detail: String
 
     /// Creates an error for the byte at `byteOffset`.
@@ -24,7 +25,7 @@ public struct WireError: Error, Sendable, Hashable {
 }
 
 extension WireError: CustomStringConvertible {
-    /// A sentence for a person, with the byte, the offending text and the code.
+    /// A description for a person, with the byte, the offending text and the code.
     public var description: String {
         "\(code.explanation) at byte \(byteOffset): \(detail) (\(code))"
     }

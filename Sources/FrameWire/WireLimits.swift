@@ -1,23 +1,23 @@
-/// The upper bounds that a decoder holds a peer to.
+/// The upper bounds that a decoder enforces on a peer.
 ///
-/// Each is checked before the thing it bounds is stored or acted on, and a value equal to a limit is accepted.
+/// Each limit is checked before the data it bounds is stored or acted on. A value equal to a limit is accepted.
 public struct WireLimits: Sendable, Hashable {
-    /// The bytes of one head, from its first to the line feed that ends its blank line: 8,192.
+    /// The maximum size of a header in bytes, including the line feed that ends its blank line: 8,192.
     public var maximumHeadBytes = 8_192
 
-    /// The fields of one head, unknown ones included: 32.
+    /// The maximum number of fields in a header, including unknown ones: 32.
     public var maximumFields = 32
 
-    /// The bytes of one body, the value of `Content-Length`: 32 MiB.
+    /// The maximum length of a body in bytes, the value of `Content-Length`: 32 MiB.
     public var maximumContentLength = 32 << 20
 
-    /// The bytes of the body of an audio message: 256 KiB.
+    /// The maximum length of an audio message's body in bytes: 256 KiB.
     public var maximumAudioBytes = 256 << 10
 
-    /// The pixels of one side of a picture: 16,384.
+    /// The maximum width and height of an image in pixels: 16,384.
     public var maximumDimension = 16_384
 
-    /// The pixels of a picture, its width times its height: 2^25.
+    /// The maximum number of pixels of an image, its width times its height: 2^25.
     public var maximumPixels = 1 << 25
 
     /// Creates the default limits.

@@ -1,12 +1,12 @@
-/// Takes a value of one word, with white space behind it or not, byte by byte.
+/// Reads a value of one word, with optional trailing white space, byte by byte.
 struct WordReader: Sendable {
-    /// The bytes that a word may have.
+    /// The maximum number of bytes of a word.
     static var maximumByteCount: Int { 32 }
 
     private var bytes: [UInt8] = []
     private var isAfterWord = false
 
-    /// Takes a byte of the value, from its first that is not white space on.
+    /// Consumes a byte of the value, starting with the first one that is not white space.
     mutating func take(_ byte: UInt8) throws(HeadFault) {
         if ASCII.isWhiteSpace(byte) {
             isAfterWord = true

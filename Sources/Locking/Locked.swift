@@ -6,15 +6,15 @@
     internal import Darwin
 #endif
 
-/// A value that is only reached while holding its lock.
+/// A value that can be accessed only while holding its lock.
 ///
-/// A pthread mutex in place of `Synchronization.Mutex`, which the thread sanitizer does not see
-/// through on Linux: it reports races where there are none, and hides those that are there.
+/// It uses a pthread mutex instead of `Synchronization.Mutex`, which the thread sanitizer does not understand on Linux:
+/// it reports races that do not exist, and hides those that do.
 ///
-/// Each frame takes a dozen locks on its way, so that what is generic here is compiled where it is used, and the state lies where
-/// the lock alone sees to it that one at a time has it, and the runtime does not check that again.
+/// Each frame takes a dozen locks on its way. Generic code is therefore inlinable and specialized at its point of use.
+/// The state is in memory where the lock alone enforces exclusive access, and the runtime does not check it again.
 ///
-/// - Note: `@unchecked Sendable` holds because `state` is only reached in `withLock`.
+/// - Note: `@unchecked Sendable` holds because `state` is only accessed in `withLock`.
 @safe package final class Locked<State: ~Copyable>: @unchecked Sendable {
     @usableFromInline package let state: UnsafeMutablePointer<State>
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -33,7 +33,7 @@
         unsafe state.deallocate()
     }
 
-    /// Runs `body` with the state to itself.
+    /// Calls a closure with exclusive access to the state.
     ///
     /// `body` must not take the same lock again.
     @inlinable package func withLock<Result: ~Copyable, Failure: Error>(

@@ -1,17 +1,17 @@
 internal import Locking
 
-/// A block of memory of our own.
+/// A block of memory allocated by this module.
 @unsafe struct MemoryBlock {
     let base: UnsafeMutableRawPointer
     let byteCount: Int
 }
 
-/// Where the memory of a pool's pictures waits between two uses.
+/// Holds the memory of a pool's images between two uses.
 ///
-/// The pictures keep the shelf alive and not the pool, so that the last of them can be released after the pool: the shelf
-/// is closed then, and frees what comes back.
+/// Images keep the shelf alive, not the pool, so the last of them can be released after the pool. The shelf is then
+/// closed, and frees the blocks that come back.
 ///
-/// Sendable: what changes is behind the lock.
+/// Sendable: the mutable state is behind the lock.
 @safe final class BlockShelf: @unchecked Sendable {
     @safe private struct State {
         var idle: [MemoryBlock] = unsafe []
@@ -34,10 +34,10 @@ internal import Locking
         close()
     }
 
-    /// A block of just this size, recycled where there is one, or nil where the system has no memory.
+    /// Returns a block of exactly this size, reused if there is one; nil if the system has no memory.
     @unsafe func take(byteCount: Int) -> MemoryBlock? {
         let recycled: MemoryBlock? = unsafe state.withLock { state in
-            // The one that came last is the one whose bytes are still in the cache.
+            // The bytes of the block that came back last are still in the cache.
             guard let index = unsafe state.idle.lastIndex(where: { unsafe $0.byteCount == byteCount }) else {
                 state.allocatedCount += 1
                 return nil
@@ -54,7 +54,8 @@ internal import Locking
         return unsafe MemoryBlock(base: base, byteCount: byteCount)
     }
 
-    /// Keeps a block for the next use; if there is no room, the oldest ones go, so that a new size drives out the old.
+    /// Keeps a block for the next use; if there is no room, the oldest ones are freed, so blocks of a new size replace
+    /// the old.
     func giveBack(_ block: MemoryBlock) {
         let surplus: [MemoryBlock] = unsafe state.withLock { state in
             var surplus: [MemoryBlock] = unsafe []
@@ -71,7 +72,7 @@ internal import Locking
         unsafe surplus.forEach { unsafe freeMemory($0.base, byteCount: $0.byteCount) }
     }
 
-    /// Frees what waits, and from now on what comes back.
+    /// Frees the idle blocks, and from now on every block that comes back.
     func close() {
         let blocks: [MemoryBlock] = unsafe state.withLock { state in
             state.isOpen = false
@@ -81,7 +82,7 @@ internal import Locking
         unsafe blocks.forEach { unsafe freeMemory($0.base, byteCount: $0.byteCount) }
     }
 
-    /// How many blocks came from the system and from here, and how many wait.
+    /// The numbers of blocks allocated from the system, reused, and idle.
     var counts: (allocated: Int, recycled: Int, idle: Int) {
         state.withLock { unsafe ($0.allocatedCount, $0.recycledCount, $0.idle.count) }
     }

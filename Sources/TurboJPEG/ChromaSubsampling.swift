@@ -1,18 +1,18 @@
 internal import CTurboJPEG
 
-/// How many pixels share a chroma sample in a JPEG.
+/// The number of pixels that share a chroma sample in a JPEG.
 public enum ChromaSubsampling: Sendable, Hashable, CaseIterable {
-    /// One for each pixel (`4:4:4`).
+    /// One chroma sample per pixel (`4:4:4`).
     case yuv444
-    /// One for each 2x1 pixels (`4:2:2`).
+    /// One chroma sample per 2x1 pixels (`4:2:2`).
     case yuv422
-    /// One for each 2x2 pixels (`4:2:0`).
+    /// One chroma sample per 2x2 pixels (`4:2:0`).
     case yuv420
-    /// One for each 1x2 pixels (`4:4:0`).
+    /// One chroma sample per 1x2 pixels (`4:4:0`).
     case yuv440
-    /// One for each 4x1 pixels (`4:1:1`).
+    /// One chroma sample per 4x1 pixels (`4:1:1`).
     case yuv411
-    /// No chroma at all (`gray`).
+    /// No chroma (`gray`).
     case gray
 
     /// The name that the command line uses, such as `4:2:0` or `gray`.
@@ -27,19 +27,19 @@ public enum ChromaSubsampling: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The subsampling of that name, or nil where there is none.
+    /// Creates the subsampling with a name; nil if there is none.
     public init?(name: String) {
         guard let subsampling = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = subsampling
     }
 
-    /// The width in pixels of the smallest unit that is coded as one (`tjMCUWidth`).
+    /// The width in pixels of an MCU, the smallest unit that is coded as a whole (`tjMCUWidth`).
     public var mcuWidth: Int { 8 * pixelsPerChromaSample.width }
 
-    /// The height in pixels of the smallest unit that is coded as one (`tjMCUHeight`).
+    /// The height in pixels of an MCU, the smallest unit that is coded as a whole (`tjMCUHeight`).
     public var mcuHeight: Int { 8 * pixelsPerChromaSample.height }
 
-    /// The pixels that one chroma sample covers; one where there is none.
+    /// The number of pixels that one chroma sample covers; one if there is no chroma.
     var pixelsPerChromaSample: (width: Int, height: Int) {
         switch self {
         case .yuv444, .gray: (1, 1)
@@ -50,7 +50,7 @@ public enum ChromaSubsampling: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The library's number for it.
+    /// The library's constant for this subsampling.
     var rawValue: Int32 {
         switch self {
         case .yuv444: Int32(TJSAMP_444.rawValue)
@@ -62,7 +62,7 @@ public enum ChromaSubsampling: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The one that has this number in the library; nil for those that newer versions add.
+    /// Creates the subsampling with the library's constant; nil for those that newer versions add.
     init?(rawValue: Int32) {
         guard let subsampling = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = subsampling

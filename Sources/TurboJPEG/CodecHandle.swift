@@ -1,11 +1,11 @@
 internal import CTurboJPEG
 
-/// A handle of the library, destroyed at the end of its life.
+/// A handle of the library, destroyed at the end of its lifetime.
 ///
-/// Each picture gets a fresh one. A handle keeps tables and, after some errors, a broken state from one picture to the
-/// next; making one costs 0.2 us.
+/// Each image gets a new handle. A handle keeps tables and, after some errors, a broken state from one image to the
+/// next; creating one costs 0.2 us.
 @safe struct CodecHandle: ~Copyable {
-    /// What a handle can do.
+    /// The operation that a handle is for.
     enum Purpose {
         case compress, decompress, transform
     }
@@ -30,10 +30,10 @@ internal import CTurboJPEG
         unsafe tjDestroy(raw)
     }
 
-    /// Whether the last call that failed did so by a warning alone, and wrote what it could.
+    /// Whether the last failed call reported only a warning, and wrote what it could.
     ///
-    /// `tjGetErrorCode` also says `TJERR_WARNING` where an error came after a warning, and nothing was written. What
-    /// tells the two apart is the text, which is that of the error then.
+    /// `tjGetErrorCode` also returns `TJERR_WARNING` if an error followed a warning, and nothing was written. Only the
+    /// text distinguishes the two: in that case it is that of the error.
     var failedByWarning: Bool {
         guard unsafe tjGetErrorCode(raw) == Int32(TJERR_WARNING.rawValue), let text = libraryMessage else {
             return false
@@ -41,19 +41,19 @@ internal import CTurboJPEG
         return Self.warnings.contains { text.hasPrefix($0) }
     }
 
-    /// What the library said about the last call.
+    /// The library's message about the last call.
     ///
-    /// It keeps its words for each thread, so this is to be asked right after the call, on the same one.
+    /// The library keeps one message per thread, so read it directly after the call, on the same thread.
     private var libraryMessage: String? {
         unsafe tjGetErrorStr2(raw).map { unsafe String(cString: $0) }
     }
 
-    /// What went wrong in the last call, with the library's words.
+    /// Returns the error of the last call, with the library's message.
     func error(_ code: TurboJPEGError.Code, _ message: String) -> TurboJPEGError {
         TurboJPEGError(code, message, libraryMessage: libraryMessage, isWarning: failedByWarning)
     }
 
-    /// What went wrong in the last call, which read a JPEG.
+    /// Returns the error of the last call, which read a JPEG.
     func decodingError(byteCount: Int) -> TurboJPEGError {
         guard failedByWarning else {
             if libraryMessage?.contains(Self.samplingError) == true {
@@ -72,13 +72,13 @@ internal import CTurboJPEG
             : error(.corrupt, "The JPEG of \(byteCount) bytes is damaged.")
     }
 
-    /// How the library refuses sampling factors that have no name in it.
+    /// The library's message if it rejects sampling factors that have no name in it.
     private static let samplingError = "Could not determine subsampling"
 
-    /// How the library warns of an end that comes too early.
+    /// The library's message if the data ends too early.
     private static let endWarning = "Premature end of JPEG file"
 
-    /// How the library's warnings begin (`JWRN_` in its `jerror.h`); an unknown text is taken for an error.
+    /// The beginnings of the library's warnings (`JWRN_` in its `jerror.h`); any other text is treated as an error.
     private static let warnings = [
         endWarning, "Corrupt JPEG data", "Inconsistent progression sequence", "Invalid SOS parameters", "Unknown Adobe",
         "Warning: unknown JFIF",

@@ -6,20 +6,20 @@
     internal import Darwin
 #endif
 
-/// The cores that this process may use.
+/// The cores that this process can use.
 enum Cores {
-    /// How many there are, as the system said when it was first asked: those of the affinity mask, and no more than the quota
-    /// of the control group pays for.
+    /// The number of cores, as the system reported it on first use: those in the affinity mask, but no more than the
+    /// quota of the control group allows.
     static let count = max(1, min(allowed() ?? online, quota() ?? .max))
 
     private static var online: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-    /// The cores of the affinity mask; nil if the system does not say.
+    /// Returns the number of cores in the affinity mask; nil if the system does not provide it.
     private static func allowed() -> Int? {
         text(of: "/proc/self/status").flatMap(cores(inStatus:))
     }
 
-    /// The bits of the mask in the lines of `/proc/self/status`, in hexadecimal with commas.
+    /// Returns the number of bits in the mask from `/proc/self/status`, in hexadecimal with commas.
     static func cores(inStatus text: String) -> Int? {
         let name = "Cpus_allowed:"
         guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else { return nil }
@@ -27,7 +27,7 @@ enum Cores {
         return bits > 0 ? bits : nil
     }
 
-    /// The least quota of the process's control group and of those that it lies in, rounded up; nil if there is none.
+    /// Returns the lowest quota of the process's control group and its ancestors, rounded up; nil if there is none.
     private static func quota() -> Int? {
         guard let group = text(of: "/proc/self/cgroup").flatMap(unifiedGroup(in:)) else { return nil }
         var parts = group.split(separator: "/")
@@ -39,12 +39,12 @@ enum Cores {
         }
     }
 
-    /// The path of the group in the unified hierarchy, of the lines of `/proc/self/cgroup`.
+    /// Returns the path of the group in the unified hierarchy, from the lines of `/proc/self/cgroup`.
     static func unifiedGroup(in text: String) -> String? {
         text.split(separator: "\n").first { $0.hasPrefix("0::") }.map { String($0.dropFirst(3)) }
     }
 
-    /// The cores that a `cpu.max` pays for: its quota by its period, rounded up; nil if it says `max` or nothing sensible.
+    /// Returns the number of cores in a `cpu.max`: its quota by its period, rounded up; nil if it is `max` or invalid.
     static func cores(inQuota text: String) -> Int? {
         let words = text.split { $0 == " " || $0 == "\n" }
         guard words.count == 2, let quota = Int(words[0]), let period = Int(words[1]), quota > 0, period > 0 else {
@@ -53,7 +53,7 @@ enum Cores {
         return max(1, quota / period + (quota % period == 0 ? 0 : 1))
     }
 
-    /// The beginning of a small file of the system's; nil if it cannot be read.
+    /// Returns the beginning of a small system file; nil if it cannot be read.
     private static func text(of path: String) -> String? {
         guard let file = unsafe fopen(path, "r") else { return nil }
         defer { unsafe _ = fclose(file) }

@@ -1,13 +1,13 @@
 internal import CTurboJPEG
 
-/// How the discrete cosine transform is computed.
+/// The method that computes the discrete cosine transform.
 public enum DCTMethod: Sendable, Hashable, CaseIterable {
-    /// The exact integer method (`TJFLAG_ACCURATEDCT`).
+    /// The accurate integer method (`TJFLAG_ACCURATEDCT`).
     case accurate
-    /// A rougher one (`TJFLAG_FASTDCT`), 5 % faster decoding and no faster encoding on current processors.
+    /// A less accurate method (`TJFLAG_FASTDCT`): 5% faster decoding and no faster encoding on current processors.
     case fast
 
-    /// The library's flag for it.
+    /// The library's flag for this method.
     var flag: Int32 {
         switch self {
         case .accurate: TJFLAG_ACCURATEDCT

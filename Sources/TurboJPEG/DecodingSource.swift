@@ -1,6 +1,6 @@
 internal import CTurboJPEG
 
-/// A JPEG's header, checked against a decoder's limits, and the size that its picture gets.
+/// The header of a JPEG, checked against a decoder's limits, and the size of the decoded image.
 struct DecodingSource {
     let header: JPEGHeader
     /// The width after scaling.
@@ -8,7 +8,8 @@ struct DecodingSource {
     /// The height after scaling.
     let height: Int
 
-    /// Walks over the JPEG, reads its header, and refuses what is too large or has no meaning in the pixel formats here.
+    /// Validates the JPEG's markers, reads its header, and rejects images that are too large or have no meaning in the
+    /// pixel formats.
     init(
         _ jpeg: Span<UInt8>,
         scale: ScalingFactor,
@@ -24,10 +25,10 @@ struct DecodingSource {
 
     /// Whether the library may decode to planes.
     ///
-    /// It copies each row of luma rounded up to whole chroma samples (`tjDecompressToYUVPlanes`) out of memory with whole blocks.
-    /// If a block is scaled to few samples those can be fewer, and it reads behind its memory.
+    /// The library (`tjDecompressToYUVPlanes`) copies each row of luma, rounded up to whole chroma samples, from memory
+    /// that holds whole blocks. If a block is scaled to few samples, those can be fewer, and it reads past its memory.
     var hasRoomForPlanes: Bool {
-        // The scale that the library takes is the largest one with a picture of this size.
+        // The library uses the largest scale that yields an image of this size.
         let scale = ScalingFactor.allSupported.first {
             let size = $0.scaled(width: header.width, height: header.height)
             return size.width <= width && size.height <= height

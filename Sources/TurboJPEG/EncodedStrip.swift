@@ -1,17 +1,17 @@
-/// A strip as it was compressed, and what tells whether its pixels are still the same.
+/// A compressed strip, and the state that tells whether its pixels have changed.
 struct EncodedStrip: Sendable {
-    /// After so many changes in a row the next one is expected.
+    /// The number of consecutive changes after which the next one is expected.
     private static let patience = 3
-    /// Of how many rows one is looked at where a change is expected.
+    /// If a change is expected, one row in this many is checked first.
     private static let probeStep = 32
 
-    /// The rows of pixels.
+    /// The strip's rows of pixels.
     let rows: Range<Int>
-    /// The compressed data alone.
+    /// The compressed data only.
     private(set) var bytes: [UInt8] = []
-    /// Whether the latest picture had other pixels.
+    /// Whether the latest image had different pixels.
     private(set) var isChanged = true
-    /// Why it could not be compressed.
+    /// The error, if the strip could not be compressed.
     private(set) var failure: TurboJPEGError?
 
     private var hash: UInt64?
@@ -22,30 +22,30 @@ struct EncodedStrip: Sendable {
         self.rows = rows
     }
 
-    /// Looks at the rows of a picture, and tells whether they are others than those that were compressed before.
+    /// Checks the rows of an image, and returns whether they differ from those that were compressed before.
     mutating func update(from part: PixelBuffer, key: PictureHash.Key) -> Bool {
         isChanged = look(at: part, key: key)
         if isChanged { bytes.removeAll(keepingCapacity: true) }
         return isChanged
     }
 
-    /// Adds compressed data.
+    /// Appends compressed data.
     mutating func append(_ data: UnsafeBufferPointer<UInt8>) {
-        // The last few bytes come apart from the others, and need no memory of their own.
+        // The last few bytes arrive separately, and should not need another allocation.
         if bytes.isEmpty { bytes.reserveCapacity(data.count + 32) }
         unsafe bytes.append(contentsOf: data)
     }
 
-    /// Notes why the rows could not be compressed.
+    /// Records why the rows could not be compressed.
     mutating func fail(_ error: TurboJPEGError) {
         isChanged = true
         failure = error
     }
 
-    /// Whether pixels differ from those that were seen before.
+    /// Returns whether the pixels differ from the previous ones.
     ///
-    /// Where they have kept changing a few rows are looked at first: if these differ, the rest need not be looked at, and
-    /// counts as unknown the next time.
+    /// If they have kept changing, a few rows are checked first. If these differ, the rest is not checked, and counts
+    /// as unknown the next time.
     private mutating func look(at part: PixelBuffer, key: PictureHash.Key) -> Bool {
         if changesInARow >= Self.patience {
             let known = probe

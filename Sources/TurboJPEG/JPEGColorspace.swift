@@ -1,19 +1,19 @@
 internal import CTurboJPEG
 
-/// What the components of a JPEG mean.
+/// The meaning of a JPEG's components.
 public enum JPEGColorspace: Sendable, Hashable, CaseIterable {
-    /// Red, green and blue, without a conversion.
+    /// Red, green and blue, without conversion.
     case rgb
-    /// Luma and two chroma components: what nearly all JPEGs have.
+    /// Luma and two chroma components, as in nearly all JPEGs.
     case ycbcr
-    /// Luma alone.
+    /// Luma only.
     case gray
-    /// Cyan, magenta, yellow and black, for print; not decoded here.
+    /// Cyan, magenta, yellow and black, for print; this module does not decode it.
     case cmyk
-    /// The same after conversion to luma and chroma; not decoded here.
+    /// CMYK converted to luma and chroma; this module does not decode it.
     case ycck
 
-    /// The one that has this number in the library.
+    /// Creates the color space with the library's constant.
     init?(rawValue: Int32) {
         switch UInt32(bitPattern: rawValue) {
         case TJCS_RGB.rawValue: self = .rgb

@@ -1,10 +1,10 @@
 internal import CTurboJPEG
 
 extension JPEGDecoder {
-    /// Decodes to luma and chroma, straight into the target wherever the JPEG's planes have the target's shape.
+    /// Decodes to luma and chroma, directly into the target if the JPEG's planes have the target's shape.
     ///
-    /// With `mayWritePadding`, the target's luma has room for whole chroma samples, and nobody minds them: the library
-    /// writes odd widths and heights rounded up.
+    /// With `mayWritePadding`, the target's luma has room for whole chroma samples, which may be overwritten: the
+    /// library rounds odd widths and heights up.
     @unsafe func decodePlanar(
         _ jpeg: Span<UInt8>,
         _ source: DecodingSource,
@@ -17,7 +17,7 @@ extension JPEGDecoder {
         let isLumaDirect = mayWritePadding || (luma.width == source.width && luma.height == source.height)
         let isChromaDirect = unsafe subsampling == .gray || (subsampling == .yuv420 && target.format == .i420)
 
-        // Planes of the JPEG's shape, for what cannot be written straight into the target.
+        // Planes of the JPEG's shape, for data that cannot be written directly into the target.
         let lumaScratch = isLumaDirect ? nil : try scratch.buffer(width: luma.width, height: luma.height, format: .gray)
         var chromaScratch: (blue: PixelBuffer, red: PixelBuffer)?
         if !isChromaDirect {

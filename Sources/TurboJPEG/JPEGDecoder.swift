@@ -1,54 +1,57 @@
 internal import CTurboJPEG
 
-/// Decompresses JPEGs: sequential ones, and progressive ones where its limits allow them.
+/// Decompresses JPEGs: sequential ones, and progressive ones if its limits allow them.
 ///
-/// It is a value with options, and keeps no state between pictures but for memory to recycle; one decoder may be used from
-/// several threads at once. Copies of a decoder share the memory. The pixels equal those of libjpeg-turbo's `djpeg`.
+/// A decoder is a value with options. It keeps no state from one image to the next, except for memory to reuse. Several
+/// threads can use the same decoder at once, and copies of a decoder share the memory. The pixels equal those of
+/// libjpeg-turbo's `djpeg`.
 ///
 ///     let picture = try JPEGDecoder().decode(jpeg.span, as: .bgra)
 public struct JPEGDecoder: Sendable {
-    /// How the cosine transform is computed; accurate by default.
+    /// The method that computes the cosine transform; accurate by default.
     public var dct: DCTMethod = .accurate
 
-    /// Whether chroma is repeated and not interpolated (`TJFLAG_FASTUPSAMPLE`): 10 % faster and rougher; false by default.
+    /// Whether chroma is repeated instead of interpolated (`TJFLAG_FASTUPSAMPLE`), which is 10% faster and less
+    /// accurate; false by default.
     public var fastUpsampling = false
 
-    /// Whether damaged data are an error (`TJFLAG_STOPONWARNING`), by default true.
+    /// Whether damaged data is an error (`TJFLAG_STOPONWARNING`); true by default.
     ///
-    /// If false, what could not be read stays gray or of a wrong colour, and nobody is told; what follows the JPEG's end
-    /// does not count either.
+    /// If false, areas that cannot be read stay gray or get a wrong color, with no error reported. Data after the end
+    /// of the JPEG is ignored as well.
     public var stopOnWarning = true
 
-    /// What a JPEG may be.
+    /// The limits that a JPEG must meet.
     public var limits = JPEGLimits()
 
-    /// Where the memory of decoded pictures comes from, and goes back to.
+    /// The pool that provides and reuses the memory of decoded images.
     public let pool: PixelBufferPool
 
-    /// Planes that the library wants in another shape, from one picture to the next.
+    /// Reusable planes for data that the library needs in another shape.
     let scratch = PixelBufferPool()
 
-    /// A decoder with default options.
+    /// Creates a decoder with default options.
     ///
-    /// - Parameter pool: Where memory comes from; by default a pool of the decoder's own.
+    /// - Parameter pool: The pool that provides memory; by default a pool of the decoder's own.
     public init(pool: PixelBufferPool = PixelBufferPool()) {
         self.pool = pool
     }
 
-    /// Decodes to a picture of the pool (`tjDecompress2`, `tjDecompressToYUVPlanes`).
+    /// Decodes to an image in memory of the pool (`tjDecompress2`, `tjDecompressToYUVPlanes`).
     ///
-    /// Planar formats come without a detour through colours: of a `4:2:0` JPEG the samples as they are, of others with
-    /// chroma averaged or repeated, of gray ones with chroma 128.
+    /// Planar formats are decoded without a detour through RGB, unless the JPEG has RGB components or the library
+    /// cannot scale its planes to this size: a `4:2:0` JPEG yields its samples unchanged, other subsamplings yield
+    /// averaged or repeated chroma, and gray JPEGs yield chroma 128.
     ///
     /// - Parameters:
     ///   - jpeg: The JPEG; zero bytes after its end are ignored.
     ///   - format: The arrangement of the bytes.
-    ///   - scale: The size, as a fraction of the JPEG's. Where a picture is so small that several fractions give the
-    ///     same size, the library takes the largest of them.
-    /// - Returns: The picture, in memory that goes back to the pool.
-    /// - Throws: `notJPEG`, `noPicture`, `truncated`, `malformed`, `missingTable`, `unsupported`, `tooLarge`, `tooManyScans` and
-    ///   `trailingData` before any memory for pixels is asked for; `allocationFailed`, `corrupt`, `decodeFailed`. After an
-    ///   error the memory is recycled.
+    ///   - scale: The size, as a fraction of the JPEG's. If an image is so small that several fractions yield the same
+    ///     size, the library uses the largest of them.
+    /// - Returns: The image, in memory that returns to the pool.
+    /// - Throws: `notJPEG`, `noPicture`, `truncated`, `malformed`, `missingTable`, `unsupported`, `tooLarge`,
+    ///   `tooManyScans` and `trailingData` before any memory for pixels is allocated; `allocationFailed`, `corrupt`,
+    ///   `decodeFailed`. After an error, the memory returns to the pool.
     public func decode(
         _ jpeg: Span<UInt8>,
         as format: PixelFormat,
@@ -69,17 +72,17 @@ public struct JPEGDecoder: Sendable {
         return buffer
     }
 
-    /// Decodes to the top left of a buffer of the caller's, in the buffer's format.
+    /// Decodes into the top left corner of a buffer, in the buffer's format.
     ///
-    /// Nothing outside the decoded rectangle is written, padding between rows included. Where the buffer shares its memory,
-    /// the memory is copied or replaced first. After an error the rectangle's content is undefined.
+    /// Nothing outside the decoded rectangle is written, including the padding between rows. If the buffer shares its
+    /// memory, the memory is copied or replaced first. After an error, the content of the rectangle is undefined.
     ///
     /// - Parameters:
     ///   - jpeg: The JPEG; zero bytes after its end are ignored.
-    ///   - buffer: At least as wide and as high as the decoded picture.
+    ///   - buffer: A buffer at least as wide and as high as the decoded image.
     ///   - scale: The size, as a fraction of the JPEG's.
-    /// - Returns: The size of the decoded picture.
-    /// - Throws: As `decode(_:as:scale:)`, and `bufferTooSmall`.
+    /// - Returns: The size of the decoded image.
+    /// - Throws: The errors of `decode(_:as:scale:)`, and `bufferTooSmall`.
     @discardableResult
     public func decode(
         _ jpeg: Span<UInt8>,
@@ -111,7 +114,7 @@ public struct JPEGDecoder: Sendable {
         return (source.width, source.height)
     }
 
-    /// Decodes to planes of just the decoded size.
+    /// Decodes to planes of exactly the decoded size.
     @unsafe func decode(
         _ jpeg: Span<UInt8>,
         _ source: DecodingSource,
@@ -125,7 +128,7 @@ public struct JPEGDecoder: Sendable {
         guard source.header.colorspace == .rgb || !source.hasRoomForPlanes else {
             return try unsafe decodePlanar(jpeg, source, to: planes, mayWritePadding: mayWritePadding, with: handle)
         }
-        // The library would pass red, green and blue off as luma and chroma, or read what is not its own.
+        // The library would treat red, green and blue as luma and chroma, or read past its memory.
         var colors = try scratch.buffer(width: source.width, height: source.height, format: .rgb)
         unsafe try colors.withUnsafeMutablePlanes(preservingContents: false) { colors throws(TurboJPEGError) in
             try unsafe decodePacked(jpeg, to: colors, with: handle)
@@ -154,13 +157,13 @@ public struct JPEGDecoder: Sendable {
         try check(status, handle, byteCount: jpeg.count)
     }
 
-    /// Throws what the library reported, unless damage is tolerated.
+    /// Throws the library's error, unless damage is tolerated.
     func check(_ status: Int32, _ handle: borrowing CodecHandle, byteCount: Int) throws(TurboJPEGError) {
         guard status != 0, stopOnWarning || !handle.failedByWarning else { return }
         throw handle.decodingError(byteCount: byteCount)
     }
 
-    /// The library's flags: the options, and its own limit to the scans of a progressive JPEG.
+    /// The library's flags: the options, and its own limit on the scans of a progressive JPEG.
     var flags: Int32 {
         TJFLAG_LIMITSCANS | dct.flag | (fastUpsampling ? TJFLAG_FASTUPSAMPLE : 0)
             | (stopOnWarning ? TJFLAG_STOPONWARNING : 0)

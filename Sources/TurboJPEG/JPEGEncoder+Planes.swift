@@ -1,9 +1,9 @@
 internal import CTurboJPEG
 
 extension JPEGEncoder {
-    /// Compresses a planar picture without a conversion of colours.
+    /// Compresses a planar image without a color conversion.
     ///
-    /// - Returns: The library's status, 0 where all is well.
+    /// - Returns: The library's status, 0 on success.
     @unsafe func compressPlanes(
         of image: PixelBuffer,
         with handle: borrowing CodecHandle,
@@ -16,7 +16,7 @@ extension JPEGEncoder {
             planes += try image.chromaPlanes(from: scratch)
         }
         var strides = planes.map { Int32($0.plane(0).bytesPerRow) }
-        // The buffers in `planes` hold the memory, so they have to outlive the call.
+        // The buffers in `planes` own the memory, so they must outlive the call.
         defer { withExtendedLifetime(planes) {} }
         var bases: [UnsafePointer<UInt8>?] = unsafe planes.map { unsafe UnsafePointer($0.storage.bases[0]) }
         return unsafe tjCompressFromYUVPlanes(
@@ -35,7 +35,7 @@ extension JPEGEncoder {
 }
 
 extension PixelBuffer {
-    /// One plane as a gray picture over the same memory.
+    /// Returns one plane as a gray image over the same memory.
     fileprivate func grayPlane(_ index: Int) throws(TurboJPEGError) -> PixelBuffer {
         let shape = plane(index)
         let storage = storage
@@ -48,8 +48,8 @@ extension PixelBuffer {
         ) { withExtendedLifetime(storage) {} }
     }
 
-    /// The luma in the size that the library reads, which is whole chroma samples: odd sizes get their last column and row
-    /// twice, in memory of the pool.
+    /// Returns the luma in the size that the library reads, which is whole chroma samples: for odd sizes, the last
+    /// column and row are duplicated in memory of the pool.
     fileprivate func evenLuma(
         for subsampling: ChromaSubsampling,
         from pool: PixelBufferPool
@@ -71,7 +71,7 @@ extension PixelBuffer {
         return padded
     }
 
-    /// The two kinds of chroma in planes of their own, those of `nv12` in memory of the pool.
+    /// Returns the two kinds of chroma in separate planes; those of `nv12` are in memory of the pool.
     fileprivate func chromaPlanes(from pool: PixelBufferPool) throws(TurboJPEGError) -> [PixelBuffer] {
         guard format == .nv12 else { return try [grayPlane(1), grayPlane(2)] }
         let shape = plane(1)
@@ -96,7 +96,7 @@ extension PixelBuffer {
 }
 
 extension PixelFormat {
-    /// The library's number for a packed format; gray for planes.
+    /// The library's constant for a packed format; gray for planes.
     ///
     /// `bgrx` is `TJPF_BGRA`, because the library leaves the fourth byte of `TJPF_BGRX` undefined when decoding.
     var packedRawValue: Int32 {

@@ -1,40 +1,42 @@
 internal import CTurboJPEG
 
-/// Compresses pictures to baseline JPEG.
+/// Compresses images to baseline JPEG.
 ///
-/// It is a value with options and keeps no state between pictures; one encoder may be used from several threads at once.
+/// An encoder is a value with options. It keeps no state from one image to the next, and several threads can use the
+/// same encoder at once.
 ///
 ///     let jpeg: [UInt8] = try JPEGEncoder(quality: 90).encode(picture)
 public struct JPEGEncoder: Sendable {
-    /// The quality, from 1, smallest, to 100, best; 80 by default.
+    /// The quality, from 1 (smallest) to 100 (best); 80 by default.
     ///
-    /// It is checked when a picture is encoded.
+    /// The value is checked when an image is encoded.
     public var quality: Int
 
-    /// How many pixels share a chroma sample; `4:2:0` by default.
+    /// The chroma subsampling; `4:2:0` by default.
     ///
-    /// Pictures without colour (`gray`) always become gray JPEGs. Planar pictures (`i420`, `nv12`) bring chroma of one sample
-    /// for 2x2 pixels along, and become `4:2:0` whatever is asked for, except `gray`, which leaves the chroma out.
+    /// Gray images (`gray`) always become gray JPEGs. Planar images (`i420`, `nv12`) already have one chroma sample per
+    /// 2x2 pixels, and become `4:2:0` whatever this value is, except `gray`, which omits the chroma.
     public var subsampling: ChromaSubsampling
 
-    /// How the cosine transform is computed; accurate by default, as `fast` gains nothing when encoding.
+    /// The method that computes the cosine transform; accurate by default, because `fast` does not speed up encoding.
     public var dct: DCTMethod
 
-    /// Planes that the library wants in another shape, from one picture to the next.
+    /// Reusable planes for data that the library needs in another shape.
     let scratch = PixelBufferPool()
 
-    /// An encoder with the given options.
+    /// Creates an encoder with options.
     public init(quality: Int = 80, subsampling: ChromaSubsampling = .yuv420, dct: DCTMethod = .accurate) {
         self.quality = quality
         self.subsampling = subsampling
         self.dct = dct
     }
 
-    /// The room that an output must have for any picture of this size, in any format (`tjBufSize`).
+    /// Returns the capacity that an output needs for any image of this size, in any format (`tjBufSize`).
     ///
-    /// It is larger than nearly all JPEGs, about three bytes a pixel with `4:2:0`: memory that is not written costs nothing.
+    /// It exceeds the size of nearly all JPEGs, at about three bytes per pixel with `4:2:0`; memory that is not written
+    /// costs nothing.
     ///
-    /// - Throws: `invalidSize` outside 1 to 65,500.
+    /// - Throws: `invalidSize` if a side is outside 1 to 65,500.
     public func maximumByteCount(width: Int, height: Int) throws(TurboJPEGError) -> Int {
         try PixelLayout.check(width: width, height: height)
         let planar = codedSubsampling(of: .i420)
@@ -44,10 +46,10 @@ public struct JPEGEncoder: Sendable {
         )
     }
 
-    /// Appends the JPEG of a picture to an output of the caller's (`tjCompress2`, `tjCompressFromYUVPlanes`).
+    /// Appends the JPEG of an image to an output (`tjCompress2`, `tjCompressFromYUVPlanes`).
     ///
-    /// - Throws: `invalidQuality`; `outputTooSmall` where the output's free capacity is less than `maximumByteCount`;
-    ///   `allocationFailed`, `encodeFailed`. The output is left as it was.
+    /// - Throws: `invalidQuality`; `outputTooSmall` if the output's free capacity is less than `maximumByteCount`;
+    ///   `allocationFailed`, `encodeFailed`. After an error, the output is unchanged.
     public func encode(_ image: PixelBuffer, into output: inout OutputSpan<UInt8>) throws(TurboJPEGError) {
         let needed = try maximumByteCount(width: image.width, height: image.height)
         guard output.freeCapacity >= needed else {
@@ -62,9 +64,9 @@ public struct JPEGEncoder: Sendable {
         }
     }
 
-    /// The JPEG of a picture.
+    /// Returns the JPEG of an image.
     ///
-    /// The compressed bytes are copied once, to an array of just their size; the other method needs no copy.
+    /// The compressed bytes are copied once, to an array of exactly their size; `encode(_:into:)` needs no copy.
     ///
     /// - Throws: `invalidQuality`, `allocationFailed`, `encodeFailed`.
     public func encode(_ image: PixelBuffer) throws(TurboJPEGError) -> [UInt8] {
@@ -78,7 +80,7 @@ public struct JPEGEncoder: Sendable {
         return unsafe Array(UnsafeBufferPointer(start: bytes, count: count))
     }
 
-    /// Compresses to memory that is large enough, and tells how many bytes were written.
+    /// Compresses to memory that is large enough, and returns the number of bytes written.
     @unsafe func encode(
         _ image: PixelBuffer,
         to output: UnsafeMutablePointer<UInt8>,
@@ -115,8 +117,8 @@ public struct JPEGEncoder: Sendable {
         return Int(byteCount)
     }
 
-    /// Checks that the library wrote what was asked for: the process's environment can make it write other kinds of JPEGs,
-    /// which few receivers take.
+    /// Checks that the library wrote the requested kind of JPEG: environment variables of the process can make it write
+    /// other kinds, which few receivers accept.
     private func checkProcess(of jpeg: UnsafeBufferPointer<UInt8>) throws(TurboJPEGError) {
         var index = 2
         while unsafe index + 4 <= jpeg.count && jpeg[index] == 0xFF {
@@ -134,19 +136,19 @@ public struct JPEGEncoder: Sendable {
         )
     }
 
-    /// Refuses a quality that there is not.
+    /// Rejects a quality outside the valid range.
     func checkQuality() throws(TurboJPEGError) {
         guard 1...100 ~= quality else {
             throw TurboJPEGError(.invalidQuality, "The JPEG quality \(quality) is not possible; it goes from 1 to 100.")
         }
     }
 
-    /// How the chroma of a picture in this format is subsampled in the end.
+    /// Returns the chroma subsampling that an image in this format ends up with.
     func codedSubsampling(of format: PixelFormat) -> ChromaSubsampling {
         if format == .gray || subsampling == .gray { return .gray }
         return format.isPlanar ? .yuv420 : subsampling
     }
 
-    /// The library's flags: never to replace the output, and the cosine transform.
+    /// The library's flags: never reallocate the output, and the method of the cosine transform.
     var flags: Int32 { TJFLAG_NOREALLOC | dct.flag }
 }

@@ -1,19 +1,19 @@
 extension JPEGGate {
-    /// Which coefficients a scan codes, and which of their bits.
+    /// The coefficients that a scan codes, and which of their bits.
     private struct Selection {
         let start: UInt8
         let end: UInt8
         let approximation: UInt8
 
-        /// All coefficients, whole: what a sequential scan codes.
+        /// All coefficients with all bits: what a sequential scan codes.
         var isWhole: Bool { start == 0 && end == 63 && approximation == 0 }
         var hasDC: Bool { start == 0 }
         var hasAC: Bool { end > 0 }
-        /// Whether a scan before has coded the higher bits.
+        /// Whether an earlier scan has coded the higher bits.
         var isRefinement: Bool { approximation >> 4 > 0 }
     }
 
-    /// Takes a scan's header.
+    /// Parses the header of a scan.
     mutating func takeScan(_ jpeg: Span<UInt8>, _ content: Range<Int>) throws(TurboJPEGError) {
         guard structure.process != 0 else { throw malformed("a scan without a frame header") }
         let at = content.lowerBound
@@ -37,7 +37,7 @@ extension JPEGGate {
                     "a sequential scan of the coefficients \(selection.start) to \(selection.end), which has to be of 0 to 63,"
                 )
             }
-            // Some encoders write zeros. The library warns of it, and reads all coefficients.
+            // Some encoders write zeros. The library warns about this, and reads all coefficients.
             selection = Selection(start: 0, end: 63, approximation: 0)
         }
         leastScanBits = 0
@@ -70,7 +70,7 @@ extension JPEGGate {
         )
     }
 
-    /// Sees to it that a component's tables are there, and returns the bits that a block of it has at least.
+    /// Checks that a component's tables are defined, and returns the minimum number of bits in one of its blocks.
     private func leastBitsPerBlock(
         of component: JPEGStructure.Component,
         _ selectors: UInt8,
@@ -85,12 +85,13 @@ extension JPEGGate {
         let shortestAC = shortest(tables.shortestCode(ac: ac), ac)
         guard !needsDC || shortestDC != nil else { throw missing("Huffman table \(dc) for DC") }
         guard !selection.hasAC || shortestAC != nil else { throw missing("Huffman table \(ac) for AC") }
-        // A code for the DC value, and one at least for the others: the end of the block. A progressive scan may end many
-        // blocks with one code.
+        // One code for the DC value, and at least one for the others: the end of the block. A progressive scan may end
+        // many blocks with one code.
         return structure.isProgressive ? 0 : (shortestDC ?? 0) + (shortestAC ?? 0)
     }
 
-    /// The length of a table's shortest code; the library uses the standard's typical tables in place of the first two.
+    /// Returns the length of a table's shortest code; the library substitutes the standard's typical tables for the
+    /// first two.
     private func shortest(_ code: Int?, _ id: Int) -> Int? {
         code ?? (limits.acceptsMissingHuffmanTables && id < 2 ? JPEGTables.shortestStandardCode : nil)
     }
@@ -99,13 +100,13 @@ extension JPEGGate {
         TurboJPEGError(.missingTable, "The JPEG uses \(table), and does not define it before byte \(index).")
     }
 
-    /// Goes behind the compressed data of the latest scan.
+    /// Skips the compressed data of the latest scan.
     mutating func takeScanData(_ jpeg: Span<UInt8>) throws(TurboJPEGError) {
         let start = index
         index = unsafe jpeg.withUnsafeBufferPointer { bytes in unsafe endOfScanData(bytes, from: start) }
         structure.scans[structure.scans.count - 1].data = start..<index
         guard !toleratesDamage else { return }
-        // Without a marker behind them the data have no end either.
+        // Without a marker after it, the data has no end either.
         guard index < jpeg.count else { throw truncated(jpeg) }
         guard leastScanBits / 8 <= index - start else {
             throw TurboJPEGError(

@@ -1,33 +1,33 @@
-/// Walks over a JPEG's markers, and lets through what can be decoded within limits.
+/// Validates a JPEG's markers, and accepts only what can be decoded within limits.
 ///
-/// The library is given nothing that did not come through here. What is refused is refused before memory is asked for, and
-/// in a time that follows the bytes there are, not the picture that they claim.
+/// The library gets no data that this type has not accepted. Data is rejected before memory is allocated, in a time
+/// that depends on the number of bytes, not on the claimed size of the image.
 struct JPEGGate {
-    /// How far the walk goes.
+    /// How far to validate.
     enum Extent {
         /// Up to the header of the first scan.
         case header
-        /// To the end of the picture.
+        /// To the end of the image.
         case picture
     }
 
     let limits: JPEGLimits
     private let extent: Extent
-    /// Whether data that are damaged or cut off are let through, for the library to make the best of.
+    /// Whether damaged or truncated data is accepted, for the library to decode as far as possible.
     let toleratesDamage: Bool
     var structure = JPEGStructure()
     var tables = JPEGTables()
     var restartInterval = 0
-    /// The components that scans have coded, a bit for each.
+    /// The components that scans have coded, one bit for each.
     var coded: UInt8 = 0
-    /// The least bits that the data of the latest scan can have.
+    /// The minimum number of bits in the data of the latest scan.
     var leastScanBits = 0
     var index = 0
 
-    /// What the markers of a JPEG say.
+    /// Returns what the markers of a JPEG state.
     ///
-    /// - Throws: `notJPEG`, `noPicture`, `truncated`, `malformed`, `missingTable`, `unsupported`, `tooLarge`, `tooManyScans`
-    ///   or `trailingData`.
+    /// - Throws: `notJPEG`, `noPicture`, `truncated`, `malformed`, `missingTable`, `unsupported`, `tooLarge`,
+    ///   `tooManyScans` or `trailingData`.
     static func structure(
         of jpeg: Span<UInt8>,
         limits: JPEGLimits,
@@ -69,7 +69,7 @@ struct JPEGGate {
 
     // MARK: Markers and segments
 
-    /// Goes behind the next marker; nil at the end of the bytes, where damage is tolerated.
+    /// Advances past the next marker and returns it; nil at the end of the bytes, if damage is tolerated.
     private mutating func nextMarker(_ jpeg: Span<UInt8>) throws(TurboJPEGError) -> UInt8? {
         while index < jpeg.count {
             guard jpeg[index] == 0xFF else {
@@ -77,7 +77,7 @@ struct JPEGGate {
                 index += 1
                 continue
             }
-            // Any number of FF may stand before a marker.
+            // Any number of FF bytes may precede a marker.
             while index < jpeg.count, jpeg[index] == 0xFF { index += 1 }
             guard index < jpeg.count else { break }
             let marker = jpeg[index]
@@ -91,7 +91,7 @@ struct JPEGGate {
         return nil
     }
 
-    /// Goes behind the content of a marker's segment; nil where the bytes end within, and damage is tolerated.
+    /// Advances past a segment and returns its content; nil if the bytes end within it, and damage is tolerated.
     private mutating func segment(_ jpeg: Span<UInt8>, _ marker: UInt8) throws(TurboJPEGError) -> Range<Int>? {
         if marker == JPEGMarker.start { throw malformed("a second start") }
         if let feature = JPEGMarker.unsupportedFeature(marker) {
@@ -150,7 +150,7 @@ struct JPEGGate {
         let (precision, count) = (jpeg[at], Int(jpeg[at + 5]))
         guard content.count == 6 + 3 * count else { throw malformed("a frame header of the wrong length") }
         guard precision == 8 else { throw unsupported("its samples have \(precision) bits; 8 can be decoded") }
-        // A header of four may be looked at: it is that of a picture for print.
+        // A header with four components can be inspected: it belongs to an image for print.
         guard count == 1 || count == 3 || (count == 4 && extent == .header) else {
             throw unsupported(
                 "it has \(count) components; 1 (gray) and 3 (RGB) can be decoded, CMYK is to be converted first"
@@ -186,7 +186,7 @@ struct JPEGGate {
 // MARK: - The end
 
 extension JPEGGate {
-    /// Sees to it that there is a picture, that it is whole, and that nothing but padding follows.
+    /// Checks that there is an image, that it is complete, and that only padding follows.
     private func checkEnd(_ jpeg: Span<UInt8>) throws(TurboJPEGError) {
         guard !structure.scans.isEmpty else {
             throw TurboJPEGError(
@@ -230,9 +230,9 @@ extension JPEGGate {
 }
 
 extension JPEGLimits {
-    /// Refuses a size over the limits.
+    /// Rejects a size over the limits.
     ///
-    /// Sides are at most 65,535 x 2, so that their product fits.
+    /// Sides are at most 65,535 x 2, so their product does not overflow.
     func check(width: Int, height: Int) throws(TurboJPEGError) {
         let maximumDimension = min(maximumDimension, PixelLayout.maximumDimension)
         guard max(width, height) <= maximumDimension else {
@@ -250,7 +250,7 @@ extension JPEGLimits {
     }
 }
 
-/// A byte as it is written in the format's own documents: `C4`.
+/// Returns a byte as written in the documents of the format: `C4`.
 private func hexadecimal(_ byte: UInt8) -> String {
     (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
 }

@@ -1,29 +1,29 @@
 internal import CTurboJPEG
 
-/// What a JPEG says about its picture before the picture begins.
+/// The properties of an image, as stated in the header of its JPEG.
 public struct JPEGHeader: Sendable, Hashable {
     /// The width in pixels, 1 to 65,500.
     public let width: Int
     /// The height in pixels, 1 to 65,500.
     public let height: Int
-    /// How many pixels share a chroma sample.
+    /// The chroma subsampling.
     public let subsampling: ChromaSubsampling
-    /// What the components mean.
+    /// The meaning of the components.
     public let colorspace: JPEGColorspace
 
-    /// Reads the header of a JPEG of any kind (`tjDecompressHeader3`); the compressed data are not looked at.
+    /// Reads the header of a JPEG of any kind (`tjDecompressHeader3`), without reading the compressed data.
     ///
-    /// - Throws: `notJPEG`, `noPicture` where there are tables only, `truncated` where the bytes end within the header,
-    ///   `malformed` and `missingTable` for a header that breaks the format's rules, `decodeFailed` for what the library cannot
-    ///   read, `unsupported` for a kind of JPEG or a subsampling that nothing here can decode.
+    /// - Throws: `notJPEG`; `noPicture` if there are only tables; `truncated` if the bytes end within the header;
+    ///   `malformed` and `missingTable` for a header that violates the format; `decodeFailed` if the library cannot
+    ///   read it; `unsupported` for a kind of JPEG or a subsampling that this module cannot decode.
     public init(inspecting jpeg: Span<UInt8>) throws(TurboJPEGError) {
         _ = try JPEGGate.structure(of: jpeg, limits: .any, extent: .header)
         try self.init(inspecting: jpeg, with: CodecHandle(for: .decompress))
     }
 
-    /// Reads the header of a JPEG that has come through the gate.
+    /// Reads the header of a JPEG that ``JPEGGate`` has accepted.
     init(inspecting jpeg: Span<UInt8>, with handle: borrowing CodecHandle) throws(TurboJPEGError) {
-        // The library leaves these as they are where a JPEG has tables only, and reports no error.
+        // If a JPEG has only tables, the library leaves these unchanged and reports no error.
         var (width, height, subsampling, colorspace): (Int32, Int32, Int32, Int32) = (0, 0, -1, -1)
         let status = unsafe jpeg.withUnsafeBufferPointer { bytes in
             unsafe tjDecompressHeader3(
@@ -61,7 +61,7 @@ public struct JPEGHeader: Sendable, Hashable {
         self.colorspace = colorspace
     }
 
-    /// Where the first image of some bytes ends, behind its last marker; nil if they are no whole JPEG.
+    /// Returns the end of the first image in some bytes, after its last marker; nil if they are not a complete JPEG.
     package static func endOfImage(in jpeg: Span<UInt8>) -> Int? {
         var limits = JPEGLimits.any
         limits.acceptsTrailingData = true

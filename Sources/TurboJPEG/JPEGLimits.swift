@@ -1,40 +1,43 @@
-/// What a JPEG may be to be decoded or transformed.
+/// The limits that a JPEG must meet to be decoded or transformed.
 ///
-/// Each is checked on the JPEG's markers, before the library sees a byte and before memory for pixels is asked for. A value
-/// that equals a limit is accepted.
+/// Each limit is checked against the JPEG's markers, before the library sees a byte and before memory for pixels is
+/// allocated. A value equal to a limit is accepted.
 public struct JPEGLimits: Sendable, Hashable {
-    /// The largest width and height, of the JPEG and of the picture after scaling; 16,384 by default.
+    /// The maximum width and height, of the JPEG and of the image after scaling; 16,384 by default.
     public var maximumDimension = 16_384
 
-    /// The largest product of width and height, of the JPEG and of the picture after scaling; 2^25 by default.
+    /// The maximum product of width and height, of the JPEG and of the image after scaling; 2^25 by default.
     public var maximumPixels = 1 << 25
 
-    /// How many scans a progressive JPEG may have; 0, the default, refuses all progressive ones.
+    /// The maximum number of scans of a progressive JPEG; 0, the default, rejects all progressive ones.
     ///
-    /// Each scan goes over the whole picture: 94 kB with 490 of them take seconds and 190 MB. No sender of this wire makes
-    /// progressive JPEGs. Sequential ones have a scan for each component at most, whatever is said here.
+    /// Each scan covers the whole image: a JPEG of 94 kB with 490 scans takes seconds and 190 MB. No sender of this
+    /// wire format produces progressive JPEGs. Sequential ones have at most one scan per component, whatever this limit
+    /// is.
     public var maximumProgressiveScans = 0
 
-    /// How many zero bytes may stand behind the JPEG's end; 10,240 by default, what senders pad short frames with.
+    /// The maximum number of zero bytes after the end of the JPEG; 10,240 by default, which is the size to which
+    /// senders pad short frames.
     ///
-    /// Other bytes may not, unless ``acceptsTrailingData`` says so.
+    /// Other bytes are allowed only if ``acceptsTrailingData`` is true.
     public var maximumPaddingBytes = 10_240
 
-    /// Whether anything may stand behind the JPEG's end, which is ignored then; no by default.
+    /// Whether any data is allowed after the end of the JPEG, where it is ignored; false by default.
     ///
-    /// Cameras put further pictures there.
+    /// Cameras store further images there.
     public var acceptsTrailingData = false
 
-    /// Whether a JPEG may use the standard's typical Huffman tables (ITU-T T.81, K.3) without defining any; no by default.
+    /// Whether a JPEG may use the typical Huffman tables of the standard (ITU-T T.81, K.3) without defining any; false
+    /// by default.
     ///
-    /// The motion JPEG of webcams and of AVI files does.
+    /// The motion JPEG of webcams and AVI files does.
     public var acceptsMissingHuffmanTables = false
 
-    /// The defaults, for JPEGs that come from somebody else.
+    /// Creates the default limits, for JPEGs from an untrusted source.
     public init() {}
 
-    /// For files that the user has chosen: as the defaults, but with up to 100 progressive scans, with trailing data, and without
-    /// Huffman tables.
+    /// The limits for files that the user has chosen: the defaults, but with up to 100 progressive scans, with trailing
+    /// data, and without Huffman tables.
     ///
     /// The progressive JPEGs of common programs have about ten scans.
     public static let ownFiles = {
@@ -45,7 +48,7 @@ public struct JPEGLimits: Sendable, Hashable {
         return limits
     }()
 
-    /// For looking at a header alone: whatever the library can read.
+    /// The limits for reading only a header: whatever the library can read.
     static let any = {
         var limits = JPEGLimits()
         limits.maximumDimension = PixelLayout.maximumDimension

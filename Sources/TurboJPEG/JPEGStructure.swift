@@ -1,6 +1,6 @@
-/// Where things are in a JPEG, and what its markers say: known before the library sees a byte.
+/// The positions of a JPEG's parts and the content of its markers, known before the library sees a byte.
 struct JPEGStructure: Sendable, Equatable {
-    /// One of the planes, as the frame header has it.
+    /// A component, as stated in the frame header.
     struct Component: Sendable, Equatable {
         let id: UInt8
         /// Sampling factors, 1 to 4.
@@ -9,37 +9,37 @@ struct JPEGStructure: Sendable, Equatable {
         let quantizationTable: Int
     }
 
-    /// A scan: its header, and the compressed data behind it.
+    /// A scan: its header, and the compressed data after it.
     struct Scan: Sendable, Equatable {
-        /// The segment, its marker included.
+        /// The segment, including its marker.
         let header: Range<Int>
-        /// The compressed data, restart markers among them.
+        /// The compressed data, including restart markers.
         var data: Range<Int>
-        /// The MCUs between two restart markers; 0 where there are none.
+        /// The number of MCUs between two restart markers; 0 if there are none.
         let restartInterval: Int
     }
 
     /// The marker of the frame header: C0 for baseline, C1 for extended sequential, C2 for progressive.
     var process: UInt8 = 0
-    /// The segment of the frame header, its marker included.
+    /// The segment of the frame header, including its marker.
     var frameHeader = 0..<0
     var width = 0
     var height = 0
     var components: [Component] = []
     var scans: [Scan] = []
-    /// Behind the marker that ends the JPEG; where there is none, behind the last byte.
+    /// The offset after the marker that ends the JPEG, or after the last byte if there is none.
     var end = 0
 
     var isProgressive: Bool { process == JPEGMarker.progressiveFrame }
 
-    /// The largest sampling factors, which say how many pixels an MCU covers: 8 for each.
+    /// The largest sampling factors, which determine the pixels that an MCU covers: 8 for each.
     var maximumHorizontal: Int { components.reduce(1) { max($0, $1.horizontal) } }
     var maximumVertical: Int { components.reduce(1) { max($0, $1.vertical) } }
 
-    /// The height of an MCU in pixels, of a scan of all components.
+    /// The height in pixels of an MCU, in a scan of all components.
     var mcuHeight: Int { 8 * maximumVertical }
 
-    /// The subsampling, if it is stated as encoders do: chroma with the factors 1, and luma with those of an MCU.
+    /// The subsampling, if it is stated as encoders do: factors of 1 for chroma, and those of an MCU for luma.
     var subsampling: ChromaSubsampling? {
         guard components.count == 3 else { return components.count == 1 ? .gray : nil }
         let luma = (width: components[0].horizontal, height: components[0].vertical)
@@ -47,7 +47,7 @@ struct JPEGStructure: Sendable, Equatable {
         return ChromaSubsampling.allCases.first { $0 != .gray && $0.pixelsPerChromaSample == luma }
     }
 
-    /// The blocks of 8x8 samples of a component that a scan codes: of whole MCUs where it codes others as well.
+    /// Returns the number of 8x8 blocks of a component in a scan, in whole MCUs if the scan codes other components too.
     func blockCount(of component: Component, isAlone: Bool) -> Int {
         if isAlone {
             let columns = Self.ceiling(width * component.horizontal, by: 8 * maximumHorizontal)
@@ -79,7 +79,7 @@ enum JPEGMarker {
     static let restarts: ClosedRange<UInt8> = 0xD0...0xD7
     static let applications: ClosedRange<UInt8> = 0xE0...0xEF
 
-    /// What a marker asks for that is not decoded here; nil for all others.
+    /// Returns the unsupported feature that a marker requires; nil for all other markers.
     static func unsupportedFeature(_ marker: UInt8) -> String? {
         switch marker {
         case 0xC3: "lossless coding"

@@ -1,7 +1,7 @@
-/// Which tables a JPEG has defined so far.
+/// The tables that a JPEG has defined so far.
 struct JPEGTables: Sendable {
     private var quantization: UInt8 = 0
-    /// The length of each Huffman table's shortest code, 1 to 16; 0 where there is no such table.
+    /// The length of each Huffman table's shortest code, 1 to 16; 0 if the table is not defined.
     private var shortestDC: SIMD4<UInt8> = .zero
     private var shortestAC: SIMD4<UInt8> = .zero
 
@@ -9,10 +9,10 @@ struct JPEGTables: Sendable {
         id < 8 && quantization & 1 << UInt8(truncatingIfNeeded: id) != 0
     }
 
-    /// The length of a table's shortest code in bits; nil where the table is not defined.
+    /// Returns the length in bits of the shortest code of a DC table; nil if the table is not defined.
     func shortestCode(dc id: Int) -> Int? { Self.shortest(id, in: shortestDC) }
 
-    /// The same of a table for AC coefficients.
+    /// Returns the length in bits of the shortest code of an AC table; nil if the table is not defined.
     func shortestCode(ac id: Int) -> Int? { Self.shortest(id, in: shortestAC) }
 
     private static func shortest(_ id: Int, in lengths: SIMD4<UInt8>) -> Int? {
@@ -20,10 +20,11 @@ struct JPEGTables: Sendable {
         return Int(lengths[id])
     }
 
-    /// The length of the shortest code in each of the standard's typical Huffman tables (ITU-T T.81, K.3), for luma and chroma.
+    /// The length of the shortest code in the standard's typical Huffman tables (ITU-T T.81, K.3), for luma and for
+    /// chroma.
     static let shortestStandardCode = 2
 
-    /// Takes the tables of a DQT segment, which may have none; false if it is not one.
+    /// Parses the tables of a DQT segment, which may be empty; returns false if it is invalid.
     mutating func takeQuantization(_ bytes: Span<UInt8>, _ content: Range<Int>) -> Bool {
         var index = content.lowerBound
         while index < content.upperBound {
@@ -35,7 +36,7 @@ struct JPEGTables: Sendable {
         return index == content.upperBound
     }
 
-    /// Takes the tables of a DHT segment, which may have none; false if it is not one, or a table has more codes than it can.
+    /// Parses the tables of a DHT segment, which may be empty; returns false if it or one of its tables is invalid.
     mutating func takeHuffman(_ bytes: Span<UInt8>, _ content: Range<Int>) -> Bool {
         var index = content.lowerBound
         while index < content.upperBound {
@@ -46,7 +47,7 @@ struct JPEGTables: Sendable {
             for length in 1...16 {
                 let count = Int(bytes[index + length])
                 codes += count
-                // What the codes of a length take of all words of 16 bits.
+                // The share of all 16-bit words that the codes of this length take.
                 space += count << (16 - length)
                 if count > 0, shortest == 0 { shortest = UInt8(truncatingIfNeeded: length) }
             }

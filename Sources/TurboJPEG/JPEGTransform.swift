@@ -1,33 +1,33 @@
 internal import CTurboJPEG
 
-/// A turn or mirroring of a JPEG without decoding it, and so without loss (`tjTransform`).
+/// A lossless rotation or reflection of a JPEG, without decoding it (`tjTransform`).
 ///
 /// The blocks change places and keep their coefficients.
 public enum JPEGTransform: Sendable, Hashable, CaseIterable {
-    /// The picture as it is, written anew.
+    /// The image unchanged, written again.
     case none
-    /// Left and right change places.
+    /// Left and right exchanged.
     case flipHorizontal
-    /// Top and bottom change places.
+    /// Top and bottom exchanged.
     case flipVertical
-    /// Mirrored at the diagonal from the top left: rows become columns.
+    /// Reflected along the diagonal from the top left: rows become columns.
     case transpose
-    /// Mirrored at the diagonal from the top right.
+    /// Reflected along the diagonal from the top right.
     case transverse
-    /// Turned clockwise by 90 degrees.
+    /// Rotated clockwise by 90 degrees.
     case rotate90
-    /// Turned by 180 degrees.
+    /// Rotated by 180 degrees.
     case rotate180
-    /// Turned clockwise by 270 degrees.
+    /// Rotated clockwise by 270 degrees.
     case rotate270
 
-    /// What becomes of blocks at the right and lower edge that the picture fills in part, and that cannot be moved.
+    /// The treatment of blocks at the right and bottom edges that the image fills only partly and that cannot move.
     public enum Edges: Sendable, Hashable, CaseIterable {
-        /// They are an error (`TJXOPT_PERFECT`).
+        /// Partial blocks are an error (`TJXOPT_PERFECT`).
         case perfect
-        /// They are cut off, so that the picture becomes smaller (`TJXOPT_TRIM`).
+        /// Partial blocks are cut off, which makes the image smaller (`TJXOPT_TRIM`).
         case trim
-        /// They stay at their place, unturned: what the library does unless told otherwise.
+        /// Partial blocks stay in place, untransformed: the library's default.
         case keep
 
         fileprivate var options: Int32 {
@@ -39,17 +39,17 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The transformed JPEG, with all markers of the one given.
+    /// Returns the transformed JPEG, with all markers of the original.
     ///
-    /// An orientation that an EXIF marker states is kept as well, and so is wrong afterwards for those who heed it.
+    /// The orientation in an EXIF marker is kept as well, and is therefore wrong afterwards for viewers that honor it.
     ///
     /// - Parameters:
     ///   - jpeg: A JPEG.
-    ///   - edges: What becomes of partial blocks; `keep` by default.
-    ///   - limits: What the JPEG may be. The library needs up to twelve bytes a pixel.
+    ///   - edges: The treatment of partial blocks; `keep` by default.
+    ///   - limits: The limits that the JPEG must meet. The library needs up to twelve bytes per pixel.
     /// - Returns: The new JPEG.
-    /// - Throws: `transformFailed` where the library refuses, as it does with `perfect` and partial blocks; `unsupported`
-    ///   where a `4:1:1` picture should swap its sides; for what is wrong with the JPEG, what `JPEGDecoder.decode` throws.
+    /// - Throws: `transformFailed` if the library refuses, as it does for `perfect` and partial blocks; `unsupported`
+    ///   if the sides of a `4:1:1` image would be swapped; and the errors of `JPEGDecoder.decode` for an invalid JPEG.
     public func apply(
         to jpeg: Span<UInt8>,
         edges: Edges = .keep,
@@ -69,7 +69,7 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
         unsafe transform.options = edges.options
         var output: UnsafeMutablePointer<UInt8>?
         var byteCount: UInt = 0
-        // The library allocates, and may do so before it fails.
+        // The library allocates the output, possibly even if it then fails.
         defer { unsafe tjFree(output) }
         let status = unsafe jpeg.withUnsafeBufferPointer { bytes in
             unsafe tjTransform(
@@ -93,7 +93,7 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
         return unsafe Array(UnsafeBufferPointer(start: output, count: Int(byteCount)))
     }
 
-    /// Whether width and height change places.
+    /// Whether width and height are exchanged.
     public var swapsSides: Bool {
         switch self {
         case .transpose, .transverse, .rotate90, .rotate270: true
@@ -101,7 +101,7 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The library's number for it.
+    /// The library's constant for this transform.
     private var operation: Int32 {
         let operation =
             switch self {

@@ -1,4 +1,4 @@
-/// Reads a portable graymap or pixmap front to back, and trusts nothing.
+/// Reads a portable graymap or pixmap from front to back, without trusting its content.
 ///
 /// The bytes are passed to each call, because a stored `Span` needs language features that are still experimental.
 struct PPMReader {
@@ -12,7 +12,7 @@ struct PPMReader {
     private var maximum = 255
     private var position = 2
 
-    /// Reads the head, and checks that there are bytes enough for the samples it promises.
+    /// Reads the header, and checks that there are enough bytes for the samples that it states.
     init(head bytes: Span<UInt8>) throws(TurboJPEGError) {
         guard bytes.count >= 2, bytes[0] == UInt8(ascii: "P") else {
             throw TurboJPEGError(.invalidPPM, "These bytes do not begin as a portable pixmap does, with P and a digit.")
@@ -31,18 +31,19 @@ struct PPMReader {
         width = try number(bytes, "width", in: 1...PixelLayout.maximumDimension)
         height = try number(bytes, "height", in: 1...PixelLayout.maximumDimension)
         maximum = try number(bytes, "largest value", in: 1...65_535)
-        // One white space, no more, parts the head from binary samples: the next byte may be a sample that looks like one.
+        // Exactly one white space separates the header from binary samples: the next byte may be a sample that looks
+        // like one.
         guard position < bytes.count else { throw .truncatedPPM(at: position) }
         guard isSpace(bytes[position]) else { throw .invalidPPM("a white space after the head", at: position) }
         if !isASCII { position += 1 }
 
         let samples = width * height * channels
-        // An ASCII sample takes a white space and a digit.
+        // An ASCII sample takes at least one white space and one digit.
         let needed = samples * (isASCII || maximum > 255 ? 2 : 1)
         guard bytes.count - position >= needed else { throw .truncatedPPM(at: bytes.count) }
     }
 
-    /// Reads the next row, as red, green, blue with 8 bits each, to memory for `3 * width` bytes.
+    /// Reads the next row as 8-bit red, green and blue into memory for `3 * width` bytes.
     @unsafe mutating func readRow(
         _ bytes: Span<UInt8>,
         into row: UnsafeMutablePointer<UInt8>

@@ -1,12 +1,12 @@
-/// One value for each plane of a picture, of which there are at most three, without an allocation.
+/// One value for each of an image's planes, of which there are at most three, without an allocation.
 ///
-/// `InlineArray` would do, but it needs a newer system than this package does on Apple's platforms.
+/// `InlineArray` would do, but it requires newer versions of Apple's platforms than this package does.
 struct PerPlane<Element> {
     private var first: Element
     private var second: Element
     private var third: Element
 
-    /// Three values; those past a format's planes are never looked at.
+    /// Creates the three values; those beyond a format's planes are never read.
     init(_ first: Element, _ second: Element, _ third: Element) {
         self.first = first
         self.second = second

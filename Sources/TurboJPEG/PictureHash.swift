@@ -2,21 +2,21 @@ internal import CJPEGStrips
 
 /// A keyed 64-bit hash of rows of bytes, in the manner of wyhash: each step multiplies 64 by 64 bits to 128.
 ///
-/// By chance two different pictures have the same hash once in about 2^64 divided by the number of steps: for a strip of
-/// 16 rows of 1920 pixels of four bytes once in 2^53. Nobody can look for such pictures without the key, but the function
-/// is no cryptographic one, and nothing is proven.
+/// By chance, two different images have the same hash about once in 2^64 divided by the number of steps: for a strip of
+/// 16 rows of 1920 pixels of four bytes, once in 2^53. Nobody can search for such images without the key, but the
+/// function is not cryptographic, and nothing is proven.
 package struct PictureHash {
-    /// What two hashes have to share to be comparable.
+    /// The secret that two hashes must share to be comparable.
     package struct Key: Sendable {
         fileprivate let words: (UInt64, UInt64, UInt64, UInt64)
 
-        /// A new key, unlike all others.
+        /// Creates a new random key.
         package init() {
             var random = SystemRandomNumberGenerator()
             words = (random.next(), random.next(), random.next(), random.next())
         }
 
-        /// A key of zeroes, for tests that state what is multiplied.
+        /// A key of zeros, for tests that state what is multiplied.
         static let zero = Key(words: (0, 0, 0, 0))
 
         private init(words: (UInt64, UInt64, UInt64, UInt64)) {
@@ -31,11 +31,11 @@ package struct PictureHash {
 
     package init(key: Key) {
         self.key = key
-        // The lanes must differ, or exchanging their input would not show.
+        // The lanes must differ, or exchanging their input would not change the hash.
         lanes = (key.words.1, key.words.2, key.words.3, key.words.0)
     }
 
-    /// The hash of all that was added.
+    /// The hash of everything that was added.
     package var value: UInt64 {
         Self.mix(
             Self.mix(lanes.0, lanes.1 ^ key.words.0) ^ key.words.2,
@@ -50,10 +50,10 @@ package struct PictureHash {
 
     /// Adds a row.
     ///
-    /// Rows are only told apart from others of the same length: the caller adds what the lengths follow from.
+    /// Rows are distinguished only from others of the same length: the caller adds whatever determines the lengths.
     ///
-    /// What lies at the `distance` behind each byte is fetched ahead, as it is added soon: otherwise a third of the time goes by
-    /// waiting for memory.
+    /// The data `distance` bytes after each byte is prefetched, because it is added soon: otherwise, a third of the
+    /// time is spent waiting for memory.
     package mutating func add(_ row: Span<UInt8>, distance: Int = 0) {
         unsafe row.withUnsafeBytes { row in
             guard row.count >= Self.stripe else { return unsafe addShort(row) }
@@ -64,7 +64,7 @@ package struct PictureHash {
                 unsafe addStripe(of: row, at: offset)
                 offset += Self.stripe
             }
-            // The last stripe reaches to the end, over bytes that were added before where it must.
+            // The last stripe extends to the end, and overlaps bytes that were already added if necessary.
             unsafe addStripe(of: row, at: last)
         }
     }
@@ -96,7 +96,8 @@ package struct PictureHash {
     @inline(__always)
     private static func mix(_ first: UInt64, _ second: UInt64) -> UInt64 {
         let product = first.multipliedFullWidth(by: second)
-        // Not `high ^ low`: inverting a factor changes both in nearly the same way, and once in 2^27 the change cancels out.
+        // Not `high ^ low`: inverting a factor changes both in nearly the same way, and once in 2^27 the change cancels
+        // out.
         return product.high ^ (product.low << 32 | product.low >> 32)
     }
 }

@@ -1,8 +1,8 @@
 extension PixelBuffer {
-    /// Calls the body with the bytes of a plane, from its first sample to its last.
+    /// Calls a closure with the bytes of a plane, from its first sample to its last.
     ///
-    /// Padding between the rows is part of the span, and undefined; padding after the last row is not. `plane(_:)` tells
-    /// the distance between rows.
+    /// Padding between the rows is part of the span, and undefined; padding after the last row is not. `plane(_:)`
+    /// returns the distance between rows.
     ///
     /// - Precondition: `index` is in `0..<planeCount`.
     public func withPlane<Result: ~Copyable, Failure: Error>(
@@ -14,12 +14,12 @@ extension PixelBuffer {
         return try unsafe body(bytes.span)
     }
 
-    /// Calls the body with the bytes of a plane, from its first sample to its last, for changing them.
+    /// Calls a closure with the bytes of a plane, from its first sample to its last, which it may change.
     ///
-    /// Where the memory is shared or adopted, the visible samples are copied first; rows keep their distance.
+    /// If the memory is shared or adopted, the visible samples are copied first, with the same distance between rows.
     ///
     /// - Precondition: `index` is in `0..<planeCount`.
-    /// - Throws: `allocationFailed` where there is no memory for that copy.
+    /// - Throws: `allocationFailed` if there is no memory for that copy.
     public mutating func withMutablePlane<Result: ~Copyable>(
         _ index: Int,
         _ body: (inout MutableSpan<UInt8>) -> Result
@@ -31,7 +31,7 @@ extension PixelBuffer {
         return body(&span)
     }
 
-    /// Calls the body with the visible bytes of one row of a plane.
+    /// Calls a closure with the visible bytes of one row of a plane.
     ///
     /// - Precondition: `plane` is in `0..<planeCount`, and `row` in `0..<plane(plane).height`.
     public func withRow<Result: ~Copyable, Failure: Error>(
@@ -45,10 +45,10 @@ extension PixelBuffer {
         return try unsafe body(UnsafeBufferPointer(start: start, count: shape.visibleBytesPerRow).span)
     }
 
-    /// Calls the body with the visible bytes of one row of a plane, for changing them.
+    /// Calls a closure with the visible bytes of one row of a plane, which it may change.
     ///
     /// - Precondition: `plane` is in `0..<planeCount`, and `row` in `0..<plane(plane).height`.
-    /// - Throws: `allocationFailed` where shared memory had to be copied and there was none.
+    /// - Throws: `allocationFailed` if shared memory had to be copied and none was available.
     public mutating func withMutableRow<Result: ~Copyable>(
         _ row: Int,
         ofPlane plane: Int = 0,
@@ -62,21 +62,50 @@ extension PixelBuffer {
         return body(&span)
     }
 
-    /// Calls the body with pointers to the planes, which it may only read, and only while it runs.
+    /// Copies all visible samples to the caller's memory.
+    ///
+    /// - Parameter planes: The first sample and the bytes per row of each of the format's planes.
+    /// - Throws: `byteCountMismatch` if the number of planes is not the format's; `invalidStride` if a plane has no
+    ///   room for its rows.
+    @unsafe package func copySamples(
+        to planes: [(base: UnsafeMutablePointer<UInt8>, bytesPerRow: Int)]
+    ) throws(TurboJPEGError) {
+        guard unsafe planes.count == planeCount else {
+            throw TurboJPEGError(
+                .byteCountMismatch,
+                "\(format.name) has \(planeCount) planes, and \(unsafe planes.count) were given."
+            )
+        }
+        for index in 0..<planeCount {
+            let (shape, stride) = (plane(index), unsafe planes[index].bytesPerRow)
+            guard stride >= shape.visibleBytesPerRow else {
+                throw TurboJPEGError(
+                    .invalidStride,
+                    "A row of plane \(index) has \(shape.visibleBytesPerRow) bytes, and there is room for \(stride)."
+                )
+            }
+            for row in 0..<shape.height {
+                let source = unsafe storage.bases[index] + row * shape.bytesPerRow
+                unsafe (planes[index].base + row * stride).update(from: source, count: shape.visibleBytesPerRow)
+            }
+        }
+    }
+
+    /// Calls a closure with pointers to the planes, which are read-only and valid only while it runs.
     package func withUnsafePlanes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafePlanes) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try unsafe body(UnsafePlanes(self))
     }
 
-    /// Calls the body with pointers to the planes, which it may write, and only while it runs.
+    /// Calls a closure with pointers to the planes, which are writable and valid only while it runs.
     ///
     /// - Parameters:
-    ///   - preservingContents: False where the body writes every visible sample anyway: shared memory is then replaced
-    ///     and not copied.
-    ///   - body: Reads and writes.
-    /// - Returns: What the body returns.
-    /// - Throws: `allocationFailed`, and what the body throws.
+    ///   - preservingContents: Whether shared memory is copied. Pass false if the closure writes every visible sample:
+    ///     shared memory is then replaced without a copy.
+    ///   - body: The closure that reads and writes.
+    /// - Returns: The result of the closure.
+    /// - Throws: `allocationFailed`, and any error of the closure.
     package mutating func withUnsafeMutablePlanes<Result: ~Copyable>(
         preservingContents: Bool = true,
         _ body: (UnsafePlanes) throws(TurboJPEGError) -> Result

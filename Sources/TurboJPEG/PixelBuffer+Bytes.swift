@@ -1,16 +1,16 @@
 extension PixelBuffer {
-    /// A picture copied from raw bytes, such as a raw video frame.
+    /// Creates an image by copying raw bytes, such as a raw video frame.
     ///
     /// - Parameters:
-    ///   - bytes: The planes, one right after the other, each with all its rows; the last row may end with its last
-    ///     sample. No more bytes than that.
-    ///   - width: 1 to 65,500 pixels.
-    ///   - height: 1 to 65,500 pixels.
+    ///   - bytes: The planes, one directly after the other, each with all its rows; the last row may end with its last
+    ///     sample. No further bytes are allowed.
+    ///   - width: The width, 1 to 65,500 pixels.
+    ///   - height: The height, 1 to 65,500 pixels.
     ///   - format: The arrangement of the bytes.
-    ///   - bytesPerRow: The distance between rows of the first plane in `bytes`; nil where there is no padding. Chroma
-    ///     follows as in `init(width:height:format:bytesPerRow:zeroFilled:)`.
-    /// - Throws: `invalidSize`, `invalidStride`, `allocationFailed`; `byteCountMismatch` where the bytes are too few or
-    ///   too many.
+    ///   - bytesPerRow: The distance between rows of the first plane in `bytes`; nil if there is no padding. The
+    ///     distance for chroma follows as in `init(width:height:format:bytesPerRow:zeroFilled:)`.
+    /// - Throws: `invalidSize`, `invalidStride`, `allocationFailed`; `byteCountMismatch` if there are too few or too
+    ///   many bytes.
     public init(
         copying bytes: Span<UInt8>,
         width: Int,
@@ -49,7 +49,7 @@ extension PixelBuffer {
         }
     }
 
-    /// The bytes of all visible samples, without any padding: what `copyPacked(into:)` writes.
+    /// The number of bytes of all visible samples, without padding: what `copyPacked(into:)` writes.
     public var packedByteCount: Int {
         var count = 0
         for index in 0..<planeCount {
@@ -59,9 +59,9 @@ extension PixelBuffer {
         return count
     }
 
-    /// Appends the visible samples, row after row and plane after plane, without any padding.
+    /// Appends the visible samples, row by row and plane by plane, without padding.
     ///
-    /// - Throws: `bufferTooSmall` where the output has room for fewer than `packedByteCount` bytes; it is left as it was.
+    /// - Throws: `bufferTooSmall` if the output has room for fewer than `packedByteCount` bytes; it is then unchanged.
     public func copyPacked(into output: inout OutputSpan<UInt8>) throws(TurboJPEGError) {
         guard output.freeCapacity >= packedByteCount else {
             throw TurboJPEGError(
@@ -83,7 +83,7 @@ extension PixelBuffer {
         }
     }
 
-    /// The bytes of all planes with their padding; sizes and strides were checked, so nothing overflows.
+    /// Returns the size of all planes in bytes, with padding; sizes and strides were checked, so nothing overflows.
     private static func byteCount(height: Int, format: PixelFormat, strides: PerPlane<Int>) -> Int {
         var count = 0
         for plane in 0..<format.planeCount {

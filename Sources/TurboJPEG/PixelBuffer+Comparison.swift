@@ -1,7 +1,7 @@
 extension PixelBuffer {
-    /// Whether the other picture has the same size, format, and visible bytes.
+    /// Returns whether the other image has the same size, format and visible bytes.
     ///
-    /// Padding is not looked at; alpha and unused bytes of pixels are.
+    /// Padding is not compared; alpha and unused bytes of pixels are.
     public func hasSamePixels(as other: PixelBuffer) -> Bool {
         guard width == other.width, height == other.height, format == other.format else { return false }
         return unsafe withUnsafePlanes { mine in
@@ -18,13 +18,14 @@ extension PixelBuffer {
         }
     }
 
-    /// How close the other picture comes, as peak signal-to-noise ratio in decibels: higher is closer.
+    /// Returns how close the other image is, as peak signal-to-noise ratio in decibels: higher is closer.
     ///
-    /// Infinity where both are equal. About 40 dB is hard to tell from equal, below 30 dB is plain to see.
+    /// The result is infinity if both are equal. At about 40 dB, images are hard to tell apart; below 30 dB, the
+    /// difference is obvious.
     ///
-    /// Formats may differ. Two planar pictures are compared sample by sample in all their planes; otherwise red, green and
-    /// blue are compared, alpha and unused bytes are not, gray counts as three equal channels, and planar pictures are
-    /// converted with each chroma sample spread over its four pixels.
+    /// The formats may differ. Two planar images are compared sample by sample in all their planes. Otherwise red,
+    /// green and blue are compared: alpha and unused bytes are ignored, gray counts as three equal channels, and planar
+    /// images are converted with each chroma sample spread over its four pixels.
     ///
     /// - Throws: `sizeMismatch`.
     public func peakSignalToNoiseRatio(against other: PixelBuffer) throws(TurboJPEGError) -> Double {

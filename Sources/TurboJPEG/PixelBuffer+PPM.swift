@@ -1,16 +1,18 @@
 extension PixelBuffer {
-    /// A picture read from a portable graymap or pixmap (P2, P3, P5, P6).
+    /// Creates an image from a portable graymap or pixmap (P2, P3, P5, P6).
     ///
-    /// Comments are skipped. Samples of any largest value from 1 to 65,535 are scaled to 8 bits. Bytes after the picture are
-    /// ignored: a file may hold several. Memory is asked for only when there are bytes enough for all samples.
+    /// Comments are skipped. Samples with any maximum value from 1 to 65,535 are scaled to 8 bits. Bytes after the
+    /// image are ignored, because a file may hold several. Memory is allocated only if there are enough bytes for all
+    /// samples.
     ///
     /// - Parameters:
-    ///   - bytes: The whole file.
-    ///   - format: Any format; planar ones are converted as JFIF defines it, chroma by the average of four pixels.
+    ///   - bytes: The complete file.
+    ///   - format: Any format; for planar ones, the image is converted as defined by JFIF, with chroma averaged over
+    ///     four pixels.
     /// - Throws: `invalidPPM`, `truncatedPPM`, `unsupportedPPM`, `allocationFailed`.
     public init(ppm bytes: Span<UInt8>, as format: PixelFormat = .rgb) throws(TurboJPEGError) {
         var reader = try PPMReader(head: bytes)
-        // Chroma needs two rows at a time, so a planar picture is made from a packed one.
+        // Chroma needs two rows at a time, so a planar image is created from a packed one.
         var picture = try PixelBuffer(
             width: reader.width,
             height: reader.height,
@@ -36,9 +38,10 @@ extension PixelBuffer {
         }
     }
 
-    /// The picture as a binary portable pixmap (P6), or a graymap (P5) where the format is `gray`.
+    /// Returns the image as a binary portable pixmap (P6), or as a graymap (P5) if the format is `gray`.
     ///
-    /// Alpha is left out. Planar pictures are converted as JFIF defines it, each chroma sample spread over its four pixels.
+    /// Alpha is omitted. Planar images are converted as defined by JFIF, with each chroma sample spread over its four
+    /// pixels.
     public func ppm() -> [UInt8] {
         var file = Array("\(format == .gray ? "P5" : "P6")\n\(width) \(height)\n255\n".utf8)
         let rowBytes = format == .gray ? width : 3 * width

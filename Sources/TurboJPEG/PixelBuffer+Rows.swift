@@ -1,7 +1,7 @@
 extension PixelBuffer {
-    /// Some rows of the picture, as a picture over the same memory.
+    /// Returns some rows of the image, as an image over the same memory.
     ///
-    /// The rows of planar pictures begin with an even one, and are even in number unless they reach to the end.
+    /// For planar images, the range must begin with an even row, and have an even count unless it reaches the end.
     func rows(_ rows: Range<Int>) throws(TurboJPEGError) -> PixelBuffer {
         let storage = storage
         var planes: [(base: UnsafePointer<UInt8>, bytesPerRow: Int)] = unsafe []
@@ -18,11 +18,11 @@ extension PixelBuffer {
         ) { withExtendedLifetime(storage) {} }
     }
 
-    /// Adds every so many of the visible rows to a hash.
+    /// Adds one visible row in every `step` to a hash.
     func add(to hash: inout PictureHash, every step: Int = 1) {
         for index in 0..<planeCount {
             let height = format.planeHeight(index, height: height)
-            // Whole steps, two pages at least.
+            // A multiple of the step, at least two pages.
             let rowDistance = max(1, step * plane(index).bytesPerRow)
             let distance = (8_192 + rowDistance - 1) / rowDistance * rowDistance
             for row in stride(from: 0, to: height, by: step) {

@@ -1,8 +1,8 @@
-/// A picture in memory: width, height, format, and one to three planes of bytes.
+/// An image in memory: width, height, format, and one to three planes of bytes.
 ///
-/// It is a value. Copies share their memory until one of them is changed, which copies the visible bytes first. The
-/// memory begins at a multiple of 64 bytes, and so does each plane; by default each row as well, so rows can be longer than
-/// their pixels: ask `plane(_:)` for the distance. Adopted memory (`package` initialiser) keeps its own shape.
+/// A pixel buffer is a value. Copies share their memory until one of them is changed, which copies the visible bytes
+/// first. The memory and each plane begin at a multiple of 64 bytes. By default, so does each row, so rows can be
+/// longer than their pixels: `plane(_:)` returns the distance. Adopted memory (`package` initializer) keeps its layout.
 public struct PixelBuffer: Sendable {
     /// The arrangement of the bytes.
     public let format: PixelFormat
@@ -12,15 +12,15 @@ public struct PixelBuffer: Sendable {
     public private(set) var height: Int
     private(set) var storage: PixelStorage
 
-    /// A picture of new memory, whose content is undefined unless `zeroFilled`.
+    /// Creates an image in new memory; the content is undefined unless `zeroFilled` is true.
     ///
     /// - Parameters:
-    ///   - width: 1 to 65,500 pixels.
-    ///   - height: 1 to 65,500 pixels.
+    ///   - width: The width, 1 to 65,500 pixels.
+    ///   - height: The height, 1 to 65,500 pixels.
     ///   - format: The arrangement of the bytes.
-    ///   - bytesPerRow: The distance between rows of the first plane; nil is a row's bytes rounded up to 64. The chroma
-    ///     planes of `i420` take half of it, rounded up, and that of `nv12` the next even number.
-    ///   - zeroFilled: Whether all bytes are set to 0, padding included.
+    ///   - bytesPerRow: The distance between rows of the first plane; nil rounds the bytes of a row up to a multiple of
+    ///     64. The chroma planes of `i420` use half of it, rounded up, and that of `nv12` the next even number.
+    ///   - zeroFilled: Whether all bytes are set to 0, including padding.
     /// - Throws: `invalidSize`, `invalidStride`, `allocationFailed`.
     public init(
         width: Int,
@@ -44,19 +44,19 @@ public struct PixelBuffer: Sendable {
         self.storage = storage
     }
 
-    /// A picture over memory of somebody else, without a copy.
+    /// Creates an image over existing memory, without a copy.
     ///
-    /// The memory is never written: changing the picture copies it first. `release` is called once, when the last copy of
-    /// this value goes, on whatever thread that is. Where the initialiser throws it is not called.
+    /// The memory is never written: changing the image copies it first. `release` is called once, on an arbitrary
+    /// thread, when the last copy of this value is destroyed. It is not called if the initializer throws.
     ///
     /// - Parameters:
     ///   - planes: The first sample and the bytes per row of each of the format's planes.
-    ///   - width: 1 to 65,500 pixels.
-    ///   - height: 1 to 65,500 pixels.
+    ///   - width: The width, 1 to 65,500 pixels.
+    ///   - height: The height, 1 to 65,500 pixels.
     ///   - format: The arrangement of the bytes.
-    ///   - release: Gives the memory back.
-    /// - Throws: `invalidSize`, `invalidStride`, `overlappingPlanes`; `byteCountMismatch` if there are fewer planes than the
-    ///   format has, or more.
+    ///   - release: A closure that releases the memory.
+    /// - Throws: `invalidSize`, `invalidStride`, `overlappingPlanes`; `byteCountMismatch` if the number of planes is
+    ///   not the format's.
     @unsafe package init(
         adopting planes: [(base: UnsafePointer<UInt8>, bytesPerRow: Int)],
         width: Int,
@@ -84,10 +84,10 @@ public struct PixelBuffer: Sendable {
         self.init(width: width, height: height, format: format, storage: storage)
     }
 
-    /// The number of planes, the same as the format's.
+    /// The number of planes, which is that of the format.
     public var planeCount: Int { format.planeCount }
 
-    /// The shape of a plane.
+    /// Returns the shape of a plane.
     ///
     /// - Precondition: `index` is in `0..<planeCount`.
     public func plane(_ index: Int) -> PixelPlane {
@@ -95,11 +95,11 @@ public struct PixelBuffer: Sendable {
         return unsafe UnsafePlanes(self)[index].shape
     }
 
-    /// The top left part of the picture, in the same memory.
+    /// Returns the top left part of the image, in the same memory.
     ///
-    /// O(1): nothing is copied. Rows keep their distance.
+    /// O(1): nothing is copied. The distance between rows stays the same.
     ///
-    /// - Throws: `invalidSize` where the part is empty or larger than the picture.
+    /// - Throws: `invalidSize` if the part is empty or larger than the image.
     public func cropped(toWidth newWidth: Int, height newHeight: Int) throws(TurboJPEGError) -> PixelBuffer {
         guard 1...width ~= newWidth, 1...height ~= newHeight else {
             throw TurboJPEGError(
@@ -113,14 +113,17 @@ public struct PixelBuffer: Sendable {
         return part
     }
 
-    /// Whether nothing else refers to the memory, which may be written then without a copy.
+    /// Returns whether both images are in the same memory.
+    package func sharesMemory(with other: borrowing PixelBuffer) -> Bool { storage === other.storage }
+
+    /// Whether nothing else refers to the memory, which can then be written without a copy.
     var isAlone: Bool {
         mutating get { isKnownUniquelyReferenced(&storage) && storage.isWritable }
     }
 
-    /// Makes the memory this value's own, with rows at the same distance.
+    /// Makes this value the only owner of its memory, with the same distance between rows.
     ///
-    /// Where new memory is needed, the visible samples are copied only with `preservingContents`.
+    /// If new memory is needed, the visible samples are copied only if `preservingContents` is true.
     mutating func makeUnique(preservingContents: Bool = true) throws(TurboJPEGError) {
         if isKnownUniquelyReferenced(&storage), storage.isWritable { return }
         let layout = try PixelLayout(width: width, height: height, format: format, strides: storage.strides)

@@ -1,19 +1,20 @@
-/// Recycles the memory of pictures that are no longer in use.
+/// A pool that reuses the memory of images that are no longer in use.
 ///
-/// A fresh page costs more to touch than to decode into: decoding 1080p into a new buffer takes 1.9 times as long. Memory
-/// comes back when the last `PixelBuffer` that shares it goes, on whatever thread that is, and is freed where the pool is
-/// gone by then. The content of a recycled buffer is that of an earlier picture.
+/// Touching a fresh page costs more than decoding into it: decoding 1080p into a new buffer takes 1.9 times as long.
+/// Memory returns to the pool, on an arbitrary thread, when the last `PixelBuffer` that shares it is destroyed; if the
+/// pool no longer exists, the memory is freed. The content of a reused buffer is that of an earlier image.
 public final class PixelBufferPool: Sendable {
     private let shelf: BlockShelf
 
-    /// A pool that keeps at most `maximumIdle` pictures' memory in waiting, by default 3.
+    /// Creates a pool that keeps the memory of at most `maximumIdle` unused images; 3 by default.
     ///
-    /// Where more come back, the one that has waited longest is freed, so that a change of size costs nothing for long.
+    /// If more return, the memory that has been idle longest is freed, so that after a change of size, memory of the
+    /// old size is soon gone.
     public init(maximumIdle: Int = 3) {
         shelf = BlockShelf(maximumIdle: maximumIdle)
     }
 
-    /// A pool that keeps at most so many pictures' memory in waiting, and at most so many bytes of it.
+    /// Creates a pool with limits on the number of idle images and on their total bytes.
     init(maximumIdle: Int, maximumIdleBytes: Int) {
         shelf = BlockShelf(maximumIdle: maximumIdle, maximumIdleBytes: maximumIdleBytes)
     }
@@ -22,7 +23,7 @@ public final class PixelBufferPool: Sendable {
         shelf.close()
     }
 
-    /// A picture whose content is undefined, in recycled memory where there is some of the same size.
+    /// Returns an image with undefined content, in reused memory if there is some of the same size.
     ///
     /// - Throws: `invalidSize`, `allocationFailed`.
     public func buffer(width: Int, height: Int, format: PixelFormat) throws(TurboJPEGError) -> PixelBuffer {
@@ -31,12 +32,12 @@ public final class PixelBufferPool: Sendable {
         return PixelBuffer(width: width, height: height, format: format, storage: storage)
     }
 
-    /// How many buffers were made of new memory.
+    /// The number of buffers created in new memory.
     package var allocatedCount: Int { shelf.counts.allocated }
 
-    /// How many buffers were made of memory that had come back.
+    /// The number of buffers created in reused memory.
     package var recycledCount: Int { shelf.counts.recycled }
 
-    /// How many blocks of memory wait for use.
+    /// The number of idle memory blocks.
     package var idleCount: Int { shelf.counts.idle }
 }

@@ -1,31 +1,31 @@
-/// How the bytes of a picture in memory are arranged.
+/// The arrangement of an image's bytes in memory.
 ///
-/// Packed formats keep all channels of a pixel together, in the order in which the name lists them, from the lowest to the
-/// highest address. Planar formats are full-range YCbCr as JFIF defines it, with chroma at half the size in both
+/// Packed formats store all channels of a pixel together, in the order in which the name lists them, from the lowest to
+/// the highest address. Planar formats are full-range YCbCr as defined by JFIF, with chroma at half the size in both
 /// directions; odd sizes round up.
 ///
 /// Decoding sets the fourth byte of every four-byte pixel to 255: alpha, and the unused byte of `bgrx` as well.
 /// Encoding ignores it.
 public enum PixelFormat: Sendable, Hashable, CaseIterable {
-    /// Blue, green, red, alpha; 4 bytes a pixel.
+    /// Blue, green, red, alpha; 4 bytes per pixel.
     case bgra
-    /// Red, green, blue, alpha; 4 bytes a pixel.
+    /// Red, green, blue, alpha; 4 bytes per pixel.
     case rgba
-    /// Alpha, red, green, blue; 4 bytes a pixel.
+    /// Alpha, red, green, blue; 4 bytes per pixel.
     case argb
-    /// Alpha, blue, green, red; 4 bytes a pixel.
+    /// Alpha, blue, green, red; 4 bytes per pixel.
     case abgr
-    /// Blue, green, red and an unused byte, which decoding sets to 255; 4 bytes a pixel.
+    /// Blue, green, red and an unused byte, which decoding sets to 255; 4 bytes per pixel.
     case bgrx
-    /// Red, green, blue; 3 bytes a pixel.
+    /// Red, green, blue; 3 bytes per pixel.
     case rgb
-    /// Blue, green, red; 3 bytes a pixel.
+    /// Blue, green, red; 3 bytes per pixel.
     case bgr
-    /// Luma alone; 1 byte a pixel.
+    /// Luma only; 1 byte per pixel.
     case gray
-    /// Three planes, Y, Cb and Cr, chroma at half the size.
+    /// Three planes, Y, Cb and Cr; chroma at half the size.
     case i420
-    /// Two planes, Y, and Cb and Cr in turns, chroma at half the size.
+    /// Two planes, Y and interleaved Cb and Cr; chroma at half the size.
     case nv12
 
     /// The name that the command line uses, such as `bgra` or `i420`.
@@ -44,13 +44,13 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The format of that name, in lower case, or nil where there is none.
+    /// Creates the format with a name in lower case; nil if there is none.
     public init?(name: String) {
         guard let format = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = format
     }
 
-    /// Whether luma and chroma lie in planes of their own.
+    /// Whether luma and chroma are in separate planes.
     public var isPlanar: Bool { planeCount > 1 }
 
     /// The number of planes: 1 for packed formats, 2 for `nv12`, 3 for `i420`.
@@ -62,7 +62,7 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The bytes of one sample of the first plane: those of a pixel in packed formats, 1 in planar ones.
+    /// The number of bytes of one sample of the first plane: a whole pixel in packed formats, 1 in planar ones.
     public var bytesPerPixel: Int {
         switch self {
         case .bgra, .rgba, .argb, .abgr, .bgrx: 4
@@ -71,22 +71,22 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The bytes of one sample of a plane; the chroma plane of `nv12` has pairs.
+    /// Returns the number of bytes of one sample of a plane; the chroma plane of `nv12` has pairs.
     func bytesPerSample(plane: Int) -> Int {
         self == .nv12 && plane == 1 ? 2 : bytesPerPixel
     }
 
-    /// The width of a plane in samples, for a picture of this width.
+    /// Returns the width of a plane in samples, for an image of this width.
     func planeWidth(_ plane: Int, width: Int) -> Int {
         plane == 0 ? width : (width + 1) / 2
     }
 
-    /// The height of a plane in rows, for a picture of this height.
+    /// Returns the height of a plane in rows, for an image of this height.
     func planeHeight(_ plane: Int, height: Int) -> Int {
         plane == 0 ? height : (height + 1) / 2
     }
 
-    /// Where red, green and blue lie in a packed pixel; the same byte three times for gray and for luma planes.
+    /// The offsets of red, green and blue in a packed pixel; all the same for gray and for luma planes.
     var channelOffsets: (red: Int, green: Int, blue: Int) {
         switch self {
         case .bgra, .bgrx, .bgr: (2, 1, 0)
@@ -97,7 +97,7 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Where the byte lies that is 255 in an opaque pixel, or nil where there is none.
+    /// The offset of the byte that is 255 in an opaque pixel; nil if there is none.
     var opaqueOffset: Int? {
         switch self {
         case .bgra, .rgba, .bgrx: 3

@@ -1,9 +1,9 @@
-/// Where the planes of a picture lie in one block of memory, with every size checked.
+/// The layout of an image's planes in one block of memory, with every size checked.
 struct PixelLayout: Sendable {
     /// The largest width and height that a JPEG decoder accepts (`JPEG_MAX_DIMENSION`).
     static let maximumDimension = 65_500
 
-    /// What the start of every plane, and by default of every row, is a multiple of.
+    /// The alignment of the start of every plane and, by default, of every row.
     static let alignment = 64
 
     let strides: PerPlane<Int>
@@ -11,20 +11,20 @@ struct PixelLayout: Sendable {
     /// The size of the block.
     let byteCount: Int
 
-    /// A layout with rows `bytesPerRow` apart, or aligned where nil.
+    /// Creates a layout with rows `bytesPerRow` apart, or aligned if nil.
     init(width: Int, height: Int, format: PixelFormat, bytesPerRow: Int?) throws(TurboJPEGError) {
         let strides = try Self.strides(width: width, height: height, format: format, bytesPerRow: bytesPerRow)
         try self.init(width: width, height: height, format: format, strides: strides)
     }
 
-    /// A layout with the given distance between the rows of each plane.
+    /// Creates a layout with the given distance between the rows of each plane.
     init(width: Int, height: Int, format: PixelFormat, strides: PerPlane<Int>) throws(TurboJPEGError) {
         try Self.check(width: width, height: height, format: format, strides: strides)
         var offsets = PerPlane(0, 0, 0)
         var end = 0
         for plane in 0..<format.planeCount {
-            // libturbojpeg reads and writes luma in whole chroma samples: an even number of rows keeps a picture of
-            // odd height from needing a detour.
+            // libturbojpeg reads and writes luma in whole chroma samples: an even number of rows avoids a detour for an
+            // image of odd height.
             let rows = format.planeHeight(plane, height: height)
             let capacity = format.isPlanar && plane == 0 ? (rows + 1) / 2 * 2 : rows
             guard
@@ -40,10 +40,10 @@ struct PixelLayout: Sendable {
         self.byteCount = end
     }
 
-    /// The distances between rows that one number stands for: aligned where nil, else that of the first plane.
+    /// Returns the distance between rows for each plane: aligned if nil, otherwise derived from the first plane's.
     ///
-    /// Chroma follows luma as in raw video: half of it, rounded up, for each plane of `i420`, and the next even number
-    /// for `nv12`.
+    /// Chroma follows luma as in raw video: half of it, rounded up, for each chroma plane of `i420`, and the next even
+    /// number for `nv12`.
     static func strides(
         width: Int,
         height: Int,
@@ -64,7 +64,7 @@ struct PixelLayout: Sendable {
         return format == .nv12 ? PerPlane(bytesPerRow, half * 2, 0) : PerPlane(bytesPerRow, half, half)
     }
 
-    /// Refuses a size that no JPEG can have.
+    /// Rejects a size that no JPEG can have.
     static func check(width: Int, height: Int) throws(TurboJPEGError) {
         guard 1...maximumDimension ~= width, 1...maximumDimension ~= height else {
             throw TurboJPEGError(
@@ -74,7 +74,7 @@ struct PixelLayout: Sendable {
         }
     }
 
-    /// Refuses a size that no JPEG can have, and rows that overlap.
+    /// Rejects a size that no JPEG can have, and rows that overlap.
     static func check(width: Int, height: Int, format: PixelFormat, strides: PerPlane<Int>) throws(TurboJPEGError) {
         try check(width: width, height: height)
         for plane in 0..<format.planeCount {
@@ -87,9 +87,9 @@ struct PixelLayout: Sendable {
 }
 
 extension PixelLayout {
-    /// Refuses planes that share samples; sizes and strides have been checked.
+    /// Rejects planes that share samples; sizes and strides have been checked.
     ///
-    /// Planes may lie in turns if their rows have one stride, such as two kinds of chroma side by side.
+    /// The rows of two planes may alternate if they have the same stride, such as two kinds of chroma side by side.
     static func checkApart(
         _ places: [UInt],
         width: Int,
@@ -124,19 +124,19 @@ extension PixelLayout {
     }
 }
 
-/// The product, or nil where it does not fit.
+/// Returns the product, or nil on overflow.
 private func checkedProduct(_ first: Int, _ second: Int) -> Int? {
     let (product, overflow) = first.multipliedReportingOverflow(by: second)
     return overflow ? nil : product
 }
 
-/// The sum, or nil where it does not fit.
+/// Returns the sum, or nil on overflow.
 private func checkedSum(_ first: Int, _ second: Int) -> Int? {
     let (sum, overflow) = first.addingReportingOverflow(second)
     return overflow ? nil : sum
 }
 
-/// The next multiple, or nil where it does not fit.
+/// Returns the next multiple, or nil on overflow.
 private func roundedUp(_ value: Int, to multiple: Int) -> Int? {
     checkedSum(value, multiple - 1).map { $0 / multiple * multiple }
 }

@@ -1,22 +1,22 @@
 /// The memory behind one or more `PixelBuffer` values.
 ///
-/// Sendable: everything stored is constant, and the bytes are written only through a `PixelBuffer` that alone refers to
-/// this object.
+/// Sendable: everything stored is constant, and the bytes are written only through a `PixelBuffer` that is the only
+/// reference to this object.
 @safe final class PixelStorage: @unchecked Sendable {
     @unsafe private enum Origin {
         case own(MemoryBlock)
         case foreign(release: @Sendable () -> Void)
     }
 
-    /// Where each plane begins.
+    /// The start of each plane.
     let bases: PerPlane<UnsafeMutablePointer<UInt8>>
     /// The distance between the rows of each plane.
     let strides: PerPlane<Int>
-    /// Where the memory goes afterwards, and where a copy takes its own from.
+    /// The shelf that the memory returns to, and that provides the memory of a copy.
     let shelf: BlockShelf?
     private let origin: Origin
 
-    /// Memory of our own, not zero-filled.
+    /// Allocates memory, which is not zero-filled.
     init(layout: PixelLayout, shelf: BlockShelf?) throws(TurboJPEGError) {
         let block: MemoryBlock?
         if let shelf {
@@ -39,7 +39,7 @@
         unsafe origin = unsafe .own(block)
     }
 
-    /// Memory of somebody else, which is only read; `release` is called once, at the end.
+    /// Adopts memory of the caller, which is only read; `release` is called once, at the end.
     @unsafe init(
         adopting bases: PerPlane<UnsafeMutablePointer<UInt8>>,
         strides: PerPlane<Int>,

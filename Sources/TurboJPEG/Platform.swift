@@ -6,14 +6,14 @@
     internal import Darwin
 #endif
 
-/// From this size on a block is mapped by itself.
+/// Blocks of at least this size get a mapping of their own.
 ///
-/// A heap keeps what was freed, and glibc's comes to keep blocks of several megabytes: a sender whose picture changes its
-/// size would then hold the memory of both.
+/// A heap keeps what was freed, and glibc's eventually keeps blocks of several megabytes: a sender whose image size
+/// changes would then hold the memory of both sizes.
 private let mappedByteCount = 1 << 20
 
 #if GUARDED_PIXELS
-    /// For fuzzing: every block ends at a page that nobody may touch, since code that is not instrumented writes there too.
+    /// For fuzzing: every block ends at an inaccessible page, because code without instrumentation writes there too.
     private let guardedPage = Int(sysconf(Int32(_SC_PAGESIZE)))
 
     private func guardedSize(_ byteCount: Int) -> Int {
@@ -34,9 +34,9 @@ private let mappedByteCount = 1 << 20
         unsafe munmap(UnsafeMutableRawPointer(bitPattern: start), guardedSize(byteCount) + guardedPage)
     }
 #else
-    /// A block of memory that is not zero-filled by hand, or nil where the system has none.
+    /// Returns a block of memory that is not explicitly zero-filled; nil if the system has none.
     ///
-    /// `UnsafeMutableRawPointer.allocate` traps instead, and a peer's picture must not be able to cause that.
+    /// `UnsafeMutableRawPointer.allocate` traps instead, and a peer's image must not be able to cause that.
     @unsafe func allocateMemory(byteCount: Int, alignment: Int) -> UnsafeMutableRawPointer? {
         guard byteCount < mappedByteCount else {
             let flags = MAP_PRIVATE | Int32(MAP_ANONYMOUS)
@@ -48,7 +48,7 @@ private let mappedByteCount = 1 << 20
         return unsafe memory
     }
 
-    /// Gives back a block of `allocateMemory`, of the size that was asked for.
+    /// Frees a block of `allocateMemory`, given the size that was requested.
     @unsafe func freeMemory(_ memory: UnsafeMutableRawPointer, byteCount: Int) {
         if byteCount < mappedByteCount {
             unsafe free(memory)
@@ -59,21 +59,21 @@ private let mappedByteCount = 1 << 20
 
 #endif
 
-/// Whether two runs of bytes are the same.
+/// Returns whether two byte sequences are equal.
 @unsafe func equalBytes(_ first: UnsafePointer<UInt8>, _ second: UnsafePointer<UInt8>, count: Int) -> Bool {
     unsafe memcmp(first, second, count) == 0
 }
 
-/// The place of the first marker at or behind `start` that ends a scan's compressed data; the count where there is none.
+/// Returns the index of the first marker at or after `start` that ends a scan's data; the count if there is none.
 ///
-/// Restart markers belong to the data, as does `FF 00`, which stands for a byte FF.
+/// Restart markers are part of the data, and so is `FF 00`, which represents a byte FF.
 @unsafe func endOfScanData(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
     guard let base = bytes.baseAddress else { return 0 }
     var index = start
     while index < bytes.count {
         guard let found = unsafe memchr(base + index, 0xFF, bytes.count - index) else { break }
         index = unsafe UnsafeRawPointer(base).distance(to: found)
-        // Any number of FF may stand before a marker's second byte.
+        // Any number of FF bytes may precede a marker's second byte.
         var next = index + 1
         while next < bytes.count, unsafe bytes[next] == 0xFF { next += 1 }
         guard next < bytes.count else { break }
@@ -84,12 +84,12 @@ private let mappedByteCount = 1 << 20
     return bytes.count
 }
 
-/// Ten times the decimal logarithm.
+/// Returns ten times the decimal logarithm.
 func decibels(_ ratio: Double) -> Double {
     10 * log10(ratio)
 }
 
-/// The place of the next FF in a part of some bytes.
+/// Returns the index of the next FF byte in a range.
 @unsafe func nextMarkedByte(_ bytes: UnsafeBufferPointer<UInt8>, in range: Range<Int>) -> Int? {
     guard let base = bytes.baseAddress, !range.isEmpty,
         let found = unsafe memchr(base + range.lowerBound, 0xFF, range.count)

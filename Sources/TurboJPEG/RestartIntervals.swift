@@ -1,18 +1,18 @@
-/// A JPEG whose restart intervals end with rows of MCUs: strips that can be decoded by themselves.
+/// A JPEG whose restart intervals end with rows of MCUs: its strips can be decoded independently.
 struct RestartIntervals: Sendable {
-    /// More before the data than this is not repeated for each strip.
+    /// A longer header is not repeated for each strip.
     private static let maximumHeaderBytes = 8_192
 
     let structure: JPEGStructure
     let subsampling: ChromaSubsampling
     let layout: StripLayout
-    /// The data of each strip, without the marker behind it.
+    /// The data of each strip, without the marker after it.
     let data: [Range<Int>]
 
-    /// Where the strips are; nil where a JPEG is not made of at least two, or not in the simplest way there is.
+    /// Finds the strips; nil if a JPEG does not have at least two, or not in the simplest form.
     ///
-    /// That way is one baseline scan, with each restart marker in its place. Whatever else can be decoded is no less right, but
-    /// is decoded as a whole.
+    /// That form is one baseline scan, with each restart marker in its place. Any other JPEG that can be decoded is
+    /// just as valid, but is decoded as a whole.
     init?(_ structure: JPEGStructure, of jpeg: Span<UInt8>) {
         guard !structure.isProgressive, let subsampling = structure.subsampling,
             structure.scans.count == 1, let scan = structure.scans.first,
@@ -26,7 +26,7 @@ struct RestartIntervals: Sendable {
         self.data = data
     }
 
-    /// The runs of bytes between restart markers; nil unless these are all there, in their order.
+    /// Returns the byte ranges between restart markers; nil unless all markers are present, in order.
     private static func split(_ jpeg: Span<UInt8>, _ data: Range<Int>, count: Int) -> [Range<Int>]? {
         var intervals: [Range<Int>] = []
         intervals.reserveCapacity(count)
@@ -49,7 +49,7 @@ struct RestartIntervals: Sendable {
         return isWhole && intervals.count == count ? intervals : nil
     }
 
-    /// What follows the data, up to the marker that ends the JPEG.
+    /// The bytes after the data, up to the marker that ends the JPEG.
     var ending: Range<Int> {
         let start = data[data.count - 1].upperBound
         return start..<max(start, structure.end)

@@ -1,13 +1,13 @@
 internal import CTurboJPEG
 
-/// A fraction by which the library can scale while it decodes, for less than decoding the whole costs.
+/// A fraction by which the library can scale an image while decoding, at less cost than decoding at full size.
 public struct ScalingFactor: Sendable, Hashable {
-    /// The upper part of the fraction, which has no common divisor with the lower one.
+    /// The numerator of the fraction, which is in lowest terms.
     public let numerator: Int
-    /// The lower part of the fraction.
+    /// The denominator of the fraction.
     public let denominator: Int
 
-    /// All that the library offers, from the largest to the smallest (`tjGetScalingFactors`).
+    /// All factors that the library supports, from the largest to the smallest (`tjGetScalingFactors`).
     public static let allSupported: [ScalingFactor] = {
         var count: Int32 = 0
         guard let factors = unsafe tjGetScalingFactors(&count), count > 0 else { return [.full] }
@@ -16,7 +16,7 @@ public struct ScalingFactor: Sendable, Hashable {
         }
     }()
 
-    /// The size that the JPEG has.
+    /// The full size of the JPEG.
     public static let full = ScalingFactor(1, 1)
     /// Half the width and height.
     public static let half = ScalingFactor(1, 2)
@@ -30,16 +30,16 @@ public struct ScalingFactor: Sendable, Hashable {
         self.denominator = denominator
     }
 
-    /// The factor equal to a fraction, or nil where the library has none.
+    /// Creates the factor equal to a fraction; nil if the library does not support it.
     public init?(numerator: Int, denominator: Int) {
-        // Bounded, so that the products below cannot overflow; the library's own numbers end at 16.
+        // Bounded, so that the products below cannot overflow; the library's own numbers are at most 16.
         guard 1...1_000_000 ~= numerator, 1...1_000_000 ~= denominator else { return nil }
         let factor = Self.allSupported.first { $0.numerator * denominator == numerator * $0.denominator }
         guard let factor else { return nil }
         self = factor
     }
 
-    /// The factor written as a fraction such as `1/2`, or as `1` or `2`, or nil where the library has none.
+    /// Creates the factor from a text such as `1/2`, `1` or `2`; nil if the library does not support it.
     public init?(parsing text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let numerator = Int(parts[0]) else { return nil }
@@ -51,10 +51,10 @@ public struct ScalingFactor: Sendable, Hashable {
         self.init(numerator: numerator, denominator: denominator)
     }
 
-    /// The size of a picture after scaling, rounded up (`TJSCALED`).
+    /// Returns the size of an image after scaling, rounded up (`TJSCALED`).
     ///
-    /// - Returns: The size, each side of which is 0 or less where the one given is, and at most that of the largest integer
-    ///   where the product would not fit.
+    /// - Returns: The size. A side that is 0 or less is returned unchanged, and a side that would overflow becomes the
+    ///   largest integer.
     public func scaled(width: Int, height: Int) -> (width: Int, height: Int) {
         (scaled(width), scaled(height))
     }

@@ -4,9 +4,9 @@ struct StandingFrame: Sendable {
     let format: PixelFormat
     let intervals: RestartIntervals
     private(set) var canvases: [StripCanvas] = []
-    /// The canvas that was handed out last.
+    /// The index of the canvas that was returned last.
     private(set) var current = 0
-    /// Memory for chroma that is resampled; it goes when the size changes.
+    /// Memory for resampled chroma; discarded when the size changes.
     private(set) var scratch: PixelBufferPool
 
     init(_ intervals: RestartIntervals, of jpeg: Span<UInt8>, as format: PixelFormat) {
@@ -24,17 +24,17 @@ struct StandingFrame: Sendable {
         (canvases, current, scratch) = (frame.canvases, frame.current, frame.scratch)
     }
 
-    /// The picture that was handed out last.
+    /// The image that was returned last.
     var picture: PixelBuffer? {
         canvases.indices.contains(current) ? canvases[current].picture : nil
     }
 
-    /// Whether a JPEG is the very one that was decoded last.
+    /// Returns whether a JPEG is identical to the one that was decoded last.
     func isSame(_ other: Span<UInt8>) -> Bool {
         jpeg.count == other.count && hasSame(0..<other.count, as: 0..<other.count, of: other)
     }
 
-    /// Takes the place of this frame, and tells which strips have other data than they had here.
+    /// Replaces this frame, and returns which strips have different data.
     mutating func advance(to next: RestartIntervals, of other: Span<UInt8>) -> [Bool] {
         let (old, new) = (intervals, next)
         let (oldHeader, newHeader) = (0..<old.data[0].lowerBound, 0..<new.data[0].lowerBound)
@@ -42,7 +42,7 @@ struct StandingFrame: Sendable {
         var changed = [Bool](repeating: true, count: new.layout.count)
         if isComparable {
             for index in changed.indices { changed[index] = !hasSame(old.data[index], as: new.data[index], of: other) }
-            // What follows the last strip decides with it whether the JPEG is right.
+            // The bytes after the last strip, together with it, decide whether the JPEG is valid.
             if !hasSame(old.ending, as: new.ending, of: other) { changed[changed.count - 1] = true }
         }
         var frame = StandingFrame(following: self, next, of: other)
@@ -64,9 +64,9 @@ struct StandingFrame: Sendable {
         }
     }
 
-    /// Makes a canvas the current one that nobody looks at: the one with the least to do, or a new one.
+    /// Makes an unused canvas the current one: the one with the least to decode, or a new one.
     ///
-    /// Whoever holds a picture that was handed out before never sees it change.
+    /// An image that was returned before never changes for its holder.
     mutating func takeCanvas(from pool: PixelBufferPool) throws(TurboJPEGError) {
         var best: Int?
         for index in canvases.indices where canvases[index].picture.isAlone {
@@ -90,7 +90,7 @@ struct StandingFrame: Sendable {
         current = canvases.count - 1
     }
 
-    /// The strips of the current canvas that have to be decoded, with those between two of them where that costs nothing.
+    /// Returns the strips of the current canvas to decode, including those between two of them if that costs nothing.
     func wantedRuns() -> [Range<Int>] {
         var runs: [Range<Int>] = []
         for index in canvases[current].isStale.indices where canvases[current].isStale[index] {
@@ -103,14 +103,14 @@ struct StandingFrame: Sendable {
         return runs
     }
 
-    /// Notes that the current canvas is up to date.
+    /// Marks the current canvas as up to date.
     mutating func settle() {
         canvases[current].isStale = [Bool](repeating: false, count: intervals.layout.count)
     }
 }
 
 extension [UInt8] {
-    /// The bytes of a span.
+    /// Creates an array with the bytes of a span.
     fileprivate init(copying bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
     }

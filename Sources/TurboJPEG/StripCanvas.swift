@@ -1,14 +1,14 @@
-/// A picture that stays from one frame to the next, and the strips of it that are out of date.
+/// An image that persists from one frame to the next, and the strips of it that are out of date.
 struct StripCanvas: Sendable {
     var picture: PixelBuffer
     var isStale: [Bool]
 
-    /// A canvas of which nothing has been decoded.
+    /// Creates a canvas of which nothing has been decoded.
     init(_ picture: PixelBuffer, strips: Int) {
         self.picture = picture
         isStale = [Bool](repeating: true, count: strips)
     }
 
-    /// How many strips are out of date.
+    /// The number of strips that are out of date.
     var staleCount: Int { isStale.count { $0 } }
 }

@@ -1,8 +1,9 @@
 internal import CJPEGStrips
 
-/// Compresses strips of an image on one thread, one after the other from top to bottom, through one open JPEG.
+/// Compresses strips of an image on one thread, from top to bottom, through one open JPEG.
 ///
-/// Setting up a JPEG is most of what a call of the library costs besides compressing; here it is done once for many strips.
+/// Besides compression, most of the cost of a library call is setting up a JPEG; here that happens once for many
+/// strips.
 @safe struct StripCompressor: ~Copyable {
     private let options: StripOptions
     private let layout: StripLayout
@@ -11,7 +12,7 @@ internal import CJPEGStrips
     private var memory: MemoryBlock?
     private var encoder: OpaquePointer?
 
-    /// A compressor that opens a JPEG when it is given a strip; a strip and a header have `capacity` bytes at most.
+    /// Creates a compressor that opens a JPEG when it gets a strip; a strip and a header take at most `capacity` bytes.
     init(_ options: StripOptions, _ layout: StripLayout, capacity: Int, shelf: BlockShelf) {
         self.options = options
         self.layout = layout
@@ -29,10 +30,11 @@ internal import CJPEGStrips
     /// Whether a strip was compressed whose last bytes are still to come.
     private(set) var isOpen = false
 
-    /// Whether strips of so many rows can follow others: one that ends within an MCU needs a JPEG that ends there too.
+    /// Returns whether a strip with this many rows can follow others: one that ends within an MCU needs its own JPEG.
     private func canFollow(rows: Int) -> Bool { rows.isMultiple(of: options.subsampling.mcuHeight) }
 
-    /// Compresses the rows of a strip, and hands out the last bytes of the strip before, and then all but the last bytes of this one.
+    /// Compresses the rows of a strip; provides the last bytes of the previous strip, then all but the last bytes of
+    /// this one.
     mutating func compress(
         _ part: PixelBuffer,
         takeTail: (UnsafeBufferPointer<UInt8>) -> Void,
@@ -55,7 +57,7 @@ internal import CJPEGStrips
         isOpen = true
     }
 
-    /// Ends the JPEG, so that the last strip is complete.
+    /// Ends the JPEG, which completes the last strip.
     mutating func finish(_ takeTail: (UnsafeBufferPointer<UInt8>) -> Void) throws(TurboJPEGError) {
         guard isOpen, let encoder = unsafe encoder else { return }
         var tail = unsafe jpeg_strips_bytes()
@@ -68,7 +70,7 @@ internal import CJPEGStrips
         isOpen = false
     }
 
-    /// The open JPEG, or a new one.
+    /// Returns the open JPEG, or a new one.
     private mutating func open(height: Int) throws(TurboJPEGError) -> OpaquePointer {
         if let encoder = unsafe encoder { return unsafe encoder }
         guard let memory = unsafe memory ?? shelf.take(byteCount: capacity) else {

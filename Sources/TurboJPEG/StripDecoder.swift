@@ -1,58 +1,61 @@
 internal import Locking
 
-/// Decompresses JPEGs that follow one another, and again only what has changed.
+/// Decompresses a sequence of JPEGs, and only the parts that have changed.
 ///
-/// Where restart markers cut a JPEG into strips, those with the same bytes as in the JPEG before are not decoded again, and the
-/// others on several cores. The pixels and the errors are those of a `JPEGDecoder`, which sees to all other JPEGs.
+/// If restart markers divide a JPEG into strips, those with the same bytes as in the previous JPEG are not decoded
+/// again, and the others are decoded on several cores. The pixels and the errors are those of a `JPEGDecoder`, which
+/// decodes all other JPEGs.
 ///
 ///     let strips = StripDecoder()
 ///     let (picture, changes) = try strips.decode(jpeg.span, as: .bgra)
 ///
-/// It keeps the latest JPEG and its picture, and a second picture if the one before is still held when the next one comes, as a
-/// picture that was handed out does not change. If a JPEG that is not `4:2:0` is decoded to planes, it also keeps at most
-/// 4 bytes a pixel for its chroma. All of it goes with ``forget()`` and when the size or format changes. One decoder is for the JPEGs of one sender; where several threads decode at once, one of
-/// them does it in strips.
+/// The decoder keeps the latest JPEG and its image. An image that was returned does not change, so the decoder keeps a
+/// second image if the previous one is still in use when the next JPEG arrives. If a JPEG that is not `4:2:0` is
+/// decoded to planes, it also keeps at most 4 bytes per pixel for the chroma. ``forget()`` releases all of it, and so
+/// does a change of size or format.
+///
+/// Use one decoder for the JPEGs of one sender. If several threads decode at once, one of them decodes in strips.
 public final class StripDecoder: Sendable {
-    /// Decodes what is no strip, and says how.
+    /// The decoder for JPEGs without strips, with the options for all of them.
     public let decoder: JPEGDecoder
 
     private let threads: Int
     private let place = Locked(Place())
 
-    /// Where the latest frame waits for the next one; it is away while that is decoded.
+    /// Holds the latest frame until the next one arrives; the frame is absent while the next one is decoded.
     private struct Place {
         var frame: StandingFrame?
         var isInUse = false
-        /// Whether a JPEG was decoded as a whole meanwhile: the next one follows that, and not the frame.
+        /// Whether a JPEG was decoded as a whole meanwhile: the next one follows that one, and not the frame.
         var wasPassed = false
-        /// Whether the frame is to be given up when it comes back.
+        /// Whether to discard the frame when it comes back.
         var isForgotten = false
     }
 
-    /// A decoder that has seen no JPEG.
+    /// Creates a decoder that has not seen a JPEG.
     ///
     /// - Parameters:
-    ///   - decoder: How JPEGs are decoded, what they may be, and where memory comes from.
-    ///   - maximumThreads: How many threads work on a picture at most, the caller's among them; nil, the default, for one on
-    ///     each core.
+    ///   - decoder: The decoder that provides the options, the limits and the memory.
+    ///   - maximumThreads: The maximum number of threads for an image, including the caller's; nil, the default, allows
+    ///     one per core.
     public init(decoder: JPEGDecoder = JPEGDecoder(), maximumThreads: Int? = nil) {
         self.decoder = decoder
         threads = max(1, maximumThreads ?? Cores.count)
     }
 
-    /// Decodes to a picture of the decoder's pool.
+    /// Decodes to an image in memory of the decoder's pool.
     ///
     /// - Parameters:
     ///   - jpeg: The JPEG; zero bytes after its end are ignored.
     ///   - format: The arrangement of the bytes.
-    /// - Returns: The picture, and which rows may differ from those of the picture before; all of them where that one had
-    ///   another size or format, could not be decoded, or was not cut into strips.
-    /// - Throws: What `JPEGDecoder.decode(_:as:scale:)` does, for the same JPEGs.
+    /// - Returns: The image, and the rows that may differ from those of the previous image: all of them if that one had
+    ///   another size or format, could not be decoded, or was not divided into strips.
+    /// - Throws: The errors of `JPEGDecoder.decode(_:as:scale:)`, for the same JPEGs.
     public func decode(
         _ jpeg: Span<UInt8>,
         as format: PixelFormat
     ) throws(TurboJPEGError) -> (picture: PixelBuffer, changes: StripChanges) {
-        // Nothing else may hold the frame from here on: its canvases would look as if somebody used them.
+        // Nothing else may hold the frame from here on, or its canvases would appear to be in use.
         var frame: StandingFrame?
         var wasPassed = false
         let isFree =
@@ -68,7 +71,7 @@ public final class StripDecoder: Sendable {
                 return true
             }
         guard isFree else { return try decodeWhole(jpeg, as: format) }
-        // Whatever goes wrong, the next JPEG is decoded as a whole.
+        // After any error, the next JPEG is decoded as a whole.
         defer {
             place.withLock { place in
                 if place.isForgotten { frame = nil }
@@ -86,15 +89,15 @@ public final class StripDecoder: Sendable {
                 return wasPassed ? (result.picture, result.changes.ofAllRows(result.picture.height)) : result
             }
         } catch {
-            // What is wrong with the JPEG is said of it as a whole.
+            // Decoding the whole JPEG reports the error.
         }
         frame = nil
         return try decodeWhole(jpeg, as: format)
     }
 
-    /// Gives up what was kept, and its memory; what is being decoded is given up when that is done.
+    /// Releases everything that was kept, and its memory; a frame being decoded is released when that is done.
     public func forget() {
-        // Released behind the lock.
+        // Released outside the lock.
         _ = place.withLock { place in
             place.isForgotten = place.isInUse
             return place.frame.take()
@@ -109,7 +112,7 @@ public final class StripDecoder: Sendable {
         return (picture, StripChanges(rows: [0..<picture.height], stripCount: 1, codedCount: 1))
     }
 
-    /// Decodes the strips that have changed; nil where there are none.
+    /// Decodes the strips that have changed; returns nil if there are none.
     private func decodeStrips(
         _ jpeg: Span<UInt8>,
         as format: PixelFormat,
@@ -119,7 +122,7 @@ public final class StripDecoder: Sendable {
         guard let intervals = RestartIntervals(structure, of: jpeg) else { return nil }
         let layout = intervals.layout
         var changed = [Bool](repeating: true, count: layout.count)
-        // Whoever holds on to a frame here would make its canvases look shared.
+        // Another reference to the frame here would make its canvases appear shared.
         var frame: StandingFrame
         if var kept = standing.take() {
             changed = kept.advance(to: intervals, of: jpeg)
@@ -129,7 +132,7 @@ public final class StripDecoder: Sendable {
         }
         try frame.takeCanvas(from: decoder.pool)
         guard let canvas = frame.picture else { return nil }
-        // Samples in planes are not upsampled.
+        // Planar samples are not upsampled.
         let looksOverEdges =
             structure.maximumVertical > 1 && !decoder.fastUpsampling && !format.isPlanar && format != .gray
         let plan = StripPlan(
@@ -152,7 +155,7 @@ public final class StripDecoder: Sendable {
         return (canvas, StripChanges(rows: rows, stripCount: layout.count, codedCount: coded))
     }
 
-    /// Decodes what a plan says to a canvas that nobody else looks at.
+    /// Decodes what a plan specifies into a canvas that nothing else uses.
     private func run(
         _ plan: StripPlan,
         _ intervals: RestartIntervals,

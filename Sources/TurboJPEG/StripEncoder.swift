@@ -1,42 +1,42 @@
 internal import Locking
 
-/// Compresses pictures that follow one another, and again only what has changed.
+/// Compresses a sequence of images, and only the parts that have changed.
 ///
-/// A picture is cut into strips, which are compressed on several cores, and kept. The strips are put together
-/// under restart markers to one baseline JPEG, whose pixels are those of a JPEG that was compressed as a whole. Of the next
-/// picture only the strips with other pixels are compressed.
+/// An image is divided into strips, which are compressed on several cores, and kept. The strips are joined with restart
+/// markers into one baseline JPEG, with the same pixels as a JPEG that was compressed as a whole. Of the next image,
+/// only the strips with changed pixels are compressed.
 ///
 ///     let strips = StripEncoder()
 ///     let jpeg = try strips.encode(picture, with: JPEGEncoder(quality: 90)).jpeg
 ///
-/// It keeps the compressed strips and a hash of each, not the pixels, and for each thread the memory that one strip can
-/// take. What was kept is given up by ``forget()``, and when size, format or options change. One picture is compressed at a
-/// time; a second caller waits.
+/// The encoder keeps the compressed strips and a hash of each, not the pixels, and for each thread the maximum memory
+/// that one strip can take. ``forget()`` discards what was kept, and so does a change of size, format or options. Only
+/// one image is compressed at a time; a second caller waits.
 public final class StripEncoder: Sendable {
     private let height: StripHeight
     private let threads: Int
     private let key = PictureHash.Key()
     private let session = Locked(StripSession())
 
-    /// An encoder that has seen no picture.
+    /// Creates an encoder that has not seen an image.
     ///
     /// - Parameters:
-    ///   - height: How high the strips are; by default as low as can be.
-    ///   - maximumThreads: How many threads work on a picture at most, the caller's among them; nil, the default, for one on
-    ///     each core.
+    ///   - height: The height of the strips; by default as low as possible.
+    ///   - maximumThreads: The maximum number of threads for an image, including the caller's; nil, the default, allows
+    ///     one per core.
     public init(height: StripHeight = .automatic, maximumThreads: Int? = nil) {
         self.height = height
         threads = max(1, maximumThreads ?? Cores.count)
     }
 
-    /// Appends the JPEG of a picture to an output of the caller's.
+    /// Appends the JPEG of an image to an output.
     ///
     /// - Parameters:
-    ///   - image: The picture.
+    ///   - image: The image.
     ///   - encoder: The options.
-    ///   - output: Where the JPEG goes; its free capacity has to be `maximumByteCount` of the encoder.
-    /// - Returns: Which rows may differ from those of the picture before; all of the first one.
-    /// - Throws: What `JPEGEncoder.encode(_:into:)` does. What was kept is given up then.
+    ///   - output: The output for the JPEG; its free capacity must be at least `maximumByteCount` of the encoder.
+    /// - Returns: The rows that may differ from those of the previous image; all rows of the first one.
+    /// - Throws: The errors of `JPEGEncoder.encode(_:into:)`. Any error except `outputTooSmall` discards what was kept.
     @discardableResult
     public func encode(
         _ image: PixelBuffer,
@@ -66,9 +66,9 @@ public final class StripEncoder: Sendable {
         }
     }
 
-    /// The JPEG of a picture, and which of its rows may differ from those of the picture before.
+    /// Returns the JPEG of an image, and the rows that may differ from those of the previous image.
     ///
-    /// - Throws: What `JPEGEncoder.encode(_:)` does. What was kept is given up then.
+    /// - Throws: The errors of `JPEGEncoder.encode(_:)`. What was kept is then discarded.
     public func encode(
         _ image: PixelBuffer,
         with encoder: JPEGEncoder
@@ -84,12 +84,12 @@ public final class StripEncoder: Sendable {
         }
     }
 
-    /// Gives up what was kept: the next picture is compressed as a whole.
+    /// Discards what was kept: the next image is compressed as a whole.
     public func forget() {
         session.withLock { $0 = StripSession() }
     }
 
-    /// Compresses what has changed.
+    /// Compresses the parts that have changed.
     private func update(
         _ session: inout StripSession,
         _ image: PixelBuffer,
@@ -105,7 +105,7 @@ public final class StripEncoder: Sendable {
 }
 
 extension TurboJPEGError {
-    /// An output without room for a picture's JPEG.
+    /// Returns the error for an output without enough room for the JPEG of an image.
     static func outputTooSmall(_ image: PixelBuffer, needed: Int, available: Int) -> Self {
         Self(
             .outputTooSmall,

@@ -1,7 +1,7 @@
-/// How high the strips are that a picture is cut into.
+/// The height of the strips that an image is divided into.
 public enum StripHeight: Sendable, Hashable {
-    /// One row of MCUs: what has changed is enclosed closely, and no strip costs anything of its own.
+    /// One row of MCUs: changes are enclosed closely, and a strip has no cost of its own.
     case automatic
-    /// So many rows of MCUs, one at least; fewer where a strip would have more than 65,535 MCUs.
+    /// This many rows of MCUs, at least one; fewer if a strip would have more than 65,535 MCUs.
     case mcuRows(Int)
 }

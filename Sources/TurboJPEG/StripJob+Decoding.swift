@@ -1,9 +1,9 @@
 internal import CJPEGStrips
 
 extension StripJob {
-    /// Decodes the wanted rows to a canvas whose other rows others may write meanwhile.
+    /// Decodes the wanted rows into a canvas whose other rows other threads may write meanwhile.
     ///
-    /// Nothing is copied: the library reads the strips where they are in the JPEG, and writes the rows to their places.
+    /// Nothing is copied: the library reads the strips in place from the JPEG, and writes the rows to their places.
     @unsafe func decode(
         _ intervals: RestartIntervals,
         of jpeg: UnsafeBufferPointer<UInt8>,
@@ -36,7 +36,7 @@ extension StripJob {
         try unsafe decodePlanes(source, target, intervals, into: canvas, scratch: scratch)
     }
 
-    /// Decodes to luma and chroma, straight into the canvas if the JPEG's planes have its shape.
+    /// Decodes to luma and chroma, directly into the canvas if the JPEG's planes have its shape.
     @unsafe private func decodePlanes(
         _ source: jpeg_strips_source,
         _ target: jpeg_strips_target,

@@ -1,16 +1,16 @@
-/// Where a picture is cut into strips: whole rows of MCUs, all strips of the same height but the last one.
+/// The division of an image into strips: whole rows of MCUs, with all strips except the last of the same height.
 struct StripLayout: Sendable, Hashable {
-    /// The height of the picture in pixels.
+    /// The height of the image in pixels.
     let height: Int
     /// The height of a strip in pixels.
     let stripHeight: Int
-    /// The MCUs of a strip, which is what the JPEG states as its restart interval.
+    /// The number of MCUs in a strip, which the JPEG states as its restart interval.
     let interval: Int
 
-    /// How many strips there are.
+    /// The number of strips.
     var count: Int { (height + stripHeight - 1) / stripHeight }
 
-    /// A layout with at most so many rows of MCUs in a strip: fewer where 16 bits do not hold the number of its MCUs.
+    /// Creates a layout with at most `mcuRows` rows of MCUs in a strip; fewer if its MCU count exceeds 16 bits.
     init(width: Int, height: Int, subsampling: ChromaSubsampling, mcuRows: Int) {
         let columns = (width + subsampling.mcuWidth - 1) / subsampling.mcuWidth
         let rows = (height + subsampling.mcuHeight - 1) / subsampling.mcuHeight
@@ -20,10 +20,10 @@ struct StripLayout: Sendable, Hashable {
         interval = wanted * columns
     }
 
-    /// The layout of a JPEG with a restart interval; nil where its intervals do not end with rows of MCUs.
+    /// Creates the layout of a JPEG with a restart interval; nil if its intervals do not end with rows of MCUs.
     init?(_ structure: JPEGStructure, interval: Int) {
         let (mcuWidth, mcuHeight) = (8 * structure.maximumHorizontal, 8 * structure.maximumVertical)
-        // A component that is alone has MCUs of one block, whatever it says.
+        // A single component has MCUs of one block, whatever its sampling factors are.
         guard structure.components.count > 1 || (mcuWidth == 8 && mcuHeight == 8) else { return nil }
         let columns = (structure.width + mcuWidth - 1) / mcuWidth
         guard interval > 0, interval.isMultiple(of: columns) else { return nil }
@@ -32,7 +32,7 @@ struct StripLayout: Sendable, Hashable {
         self.interval = interval
     }
 
-    /// The rows of pixels of one strip, or of several that follow one another.
+    /// Returns the rows of pixels of consecutive strips.
     func rows(of strips: Range<Int>) -> Range<Int> {
         (strips.lowerBound * stripHeight)..<min(height, strips.upperBound * stripHeight)
     }

@@ -1,6 +1,6 @@
 internal import CJPEGStrips
 
-/// What the strips of an image have to share to be put together.
+/// The options that the strips of an image must share to be joined.
 struct StripOptions: Sendable, Hashable {
     let width: Int
     let height: Int
@@ -9,7 +9,7 @@ struct StripOptions: Sendable, Hashable {
     let subsampling: ChromaSubsampling
     let dct: DCTMethod
 
-    /// The options for an image.
+    /// Creates the options for an image.
     ///
     /// - Throws: `invalidSize`, `invalidQuality`.
     init(for image: PixelBuffer, _ encoder: JPEGEncoder) throws(TurboJPEGError) {
@@ -23,7 +23,7 @@ struct StripOptions: Sendable, Hashable {
         dct = encoder.dct
     }
 
-    /// The same for C, for strips of a layout.
+    /// Returns the same options for C, for strips of a layout.
     func options(of layout: StripLayout) -> jpeg_strips_options {
         let chroma = subsampling.pixelsPerChromaSample
         let hasChroma = subsampling != .gray
@@ -38,7 +38,7 @@ struct StripOptions: Sendable, Hashable {
         )
     }
 
-    /// All that stands before the compressed data of the image.
+    /// Returns everything before the compressed data of the image.
     func header(of layout: StripLayout) throws(TurboJPEGError) -> [UInt8] {
         var options = options(of: layout)
         var bytes = [UInt8](repeating: 0, count: 4096)
@@ -61,7 +61,7 @@ struct StripOptions: Sendable, Hashable {
         return bytes
     }
 
-    /// What to say if a strip cannot be compressed.
+    /// Returns the error for a strip that cannot be compressed.
     func error(_ message: StripMessage) -> TurboJPEGError {
         TurboJPEGError(
             .encodeFailed,

@@ -1,7 +1,7 @@
 internal import CJPEGStrips
 
 extension PixelFormat {
-    /// How the C functions for strips name the arrangement.
+    /// The name of the format in the C functions for strips.
     var stripFormat: jpeg_strips_format {
         switch self {
         case .bgra, .bgrx: JPEG_STRIPS_BGRA
@@ -18,9 +18,9 @@ extension PixelFormat {
 }
 
 extension UnsafePlanes {
-    /// The planes as the C functions for strips take them, beginning with a row, an even one if the format is planar.
+    /// Returns the planes for the C functions, starting at a row, which must be even if the format is planar.
     ///
-    /// The two kinds of chroma of `nv12` are one plane, given twice.
+    /// The interleaved chroma of `nv12` is one plane, given twice.
     func stripPixels(from row: Int) -> jpeg_strips_pixels {
         var pixels = jpeg_strips_pixels()
         let first = unsafe self[0]
@@ -33,16 +33,16 @@ extension UnsafePlanes {
     }
 }
 
-/// Room for the text of an error in C.
+/// A buffer for the text of an error in C.
 struct StripMessage {
     private var bytes = [CChar](repeating: 0, count: Int(JPEG_STRIPS_MESSAGE_LENGTH))
 
-    /// Calls the body with the memory.
+    /// Calls a closure with the memory.
     mutating func withBytes<Result>(_ body: (UnsafeMutablePointer<CChar>?) -> Result) -> Result {
         unsafe bytes.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress) }
     }
 
-    /// What was written.
+    /// The text that was written.
     var text: String {
         String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

@@ -1,23 +1,24 @@
-/// Which parts of a JPEG are decoded, and by how many threads.
+/// The parts of a JPEG to decode, and the number of threads for them.
 ///
-/// Where upsampling looks over the edge of a strip, the row beside it depends on the strip as well, and needs the strip beside it
-/// to be right. A part is decoded together with one row of MCUs below it, which also gives the first row of pixels there. The
-/// part above a seam between two threads gives the first row of the other part, so that no row of pixels is written twice.
+/// If upsampling reads past the edge of a strip, the row beside it depends on the strip as well, and needs both strips
+/// to be correct. A part is decoded together with one row of MCUs below it, which also yields the first row of pixels
+/// there. The part above a seam between two threads yields the first row of the other part, so that no row of pixels is
+/// written twice.
 struct StripPlan {
-    /// The rows of MCUs that a thread has at least, for its seam not to show.
+    /// The minimum number of MCU rows per thread at which the cost of its seam is negligible.
     private static let rowsPerThread = 16
 
     private(set) var jobs: [StripJob] = []
-    /// How many threads are worth their seams.
+    /// The number of threads that are worth their seams.
     let threads: Int
 
-    /// A plan for some strips, in ascending order.
+    /// Creates a plan for some strips, in ascending order.
     ///
     /// - Parameters:
-    ///   - runs: The strips that are wanted.
-    ///   - intervals: Where the strips are.
-    ///   - threads: How many work on them at most.
-    ///   - looksOverEdges: Whether upsampling takes the row of chroma beside a strip.
+    ///   - runs: The strips to decode.
+    ///   - intervals: The positions of the strips.
+    ///   - threads: The maximum number of threads.
+    ///   - looksOverEdges: Whether upsampling uses the row of chroma beside a strip.
     init(for runs: [Range<Int>], of intervals: RestartIntervals, threads: Int, looksOverEdges: Bool) {
         let layout = intervals.layout
         let mcuRows = layout.stripHeight / intervals.structure.mcuHeight
@@ -43,15 +44,15 @@ struct StripPlan {
         }
     }
 
-    /// How many threads some rows of MCUs are divided among.
+    /// Returns the number of threads that some rows of MCUs are divided among.
     ///
-    /// One row of MCUs is decoded twice at each seam: a thread has so many that it does not show, but that two threads share what one
-    /// would be busy with for a while.
+    /// One row of MCUs is decoded twice at each seam. A thread gets enough rows to make that negligible, except that
+    /// two threads share work that would keep one busy for a while.
     static func threads(for mcuRows: Int, maximum: Int) -> Int {
         min(maximum, mcuRows < rowsPerThread ? 1 : max(2, mcuRows / rowsPerThread))
     }
 
-    /// How many strips are decoded, those that are decoded in part or twice among them.
+    /// Returns the number of strips that are decoded, including those decoded in part or twice.
     func codedCount(of layout: StripLayout) -> Int {
         jobs.reduce(0) { count, job in
             let isFollowed = job.looksOverEdges && job.strips.upperBound < layout.count
@@ -64,9 +65,9 @@ struct StripPlan {
 struct StripJob: Sendable {
     /// The strips, with the one above them if it is needed.
     let strips: Range<Int>
-    /// The rows of the picture that are wanted of them.
+    /// The rows of the image that are wanted from them.
     let rows: Range<Int>
-    /// Whether what follows the strips is looked at to upsample their last row.
+    /// Whether the data after the strips is read to upsample their last row.
     let looksOverEdges: Bool
     var failure: TurboJPEGError?
 
@@ -78,10 +79,10 @@ struct StripJob: Sendable {
 }
 
 extension RestartIntervals {
-    /// How many bytes of compressed data take as long to decode as their pixels do otherwise: measured.
+    /// The number of pixels that take as long to decode as one byte of compressed data: measured.
     private static let pixelsPerByte = 8
 
-    /// Strips in parts that take about as long as each other, one at least.
+    /// Returns the strips in parts that take about the same time to decode; at least one part.
     fileprivate func divide(_ run: Range<Int>, into wanted: Int) -> [Range<Int>] {
         guard wanted > 1 else { return [run] }
         let total = run.reduce(0) { $0 + effort(of: $1) }

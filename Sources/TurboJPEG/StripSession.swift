@@ -1,23 +1,23 @@
-/// The strips of the latest picture that a `StripEncoder` has seen.
+/// The strips of the latest image that a `StripEncoder` has compressed.
 struct StripSession: Sendable {
-    /// Room for a header in the memory of a strip, of which the library's own has 623 bytes.
+    /// The room for a header in the memory of a strip; the library's own header takes 623 bytes.
     private static let headerBytes = 1_024
 
     private var options: StripOptions?
     private var layout: StripLayout?
     private var strips: [EncodedStrip] = []
-    /// All that stands before the compressed data.
+    /// Everything before the compressed data.
     private var header: [UInt8] = []
 
-    /// The memory that strips are compressed into before they are kept.
+    /// The memory that strips are compressed into before they are stored.
     private let shelf = BlockShelf(maximumIdle: Cores.count)
 
-    /// The bytes of the JPEG: header, strips, a marker of two bytes behind each.
+    /// The size of the JPEG in bytes: header, strips, and a marker of two bytes after each strip.
     var byteCount: Int {
         strips.reduce(header.count) { $0 + $1.bytes.count + 2 }
     }
 
-    /// Sees to it that there is a strip for each part of a picture; those of another kind of picture are given up.
+    /// Prepares a strip for each part of an image; strips with other options are discarded.
     private mutating func prepare(
         for wanted: StripOptions,
         _ height: StripHeight
@@ -44,7 +44,7 @@ struct StripSession: Sendable {
         return layout
     }
 
-    /// Compresses the strips whose pixels differ from those that were compressed before.
+    /// Compresses the strips whose pixels have changed since they were last compressed.
     mutating func update(
         _ image: PixelBuffer,
         _ encoder: JPEGEncoder,
@@ -71,7 +71,7 @@ struct StripSession: Sendable {
         return StripChanges(rows: rows, stripCount: strips.count, codedCount: changed)
     }
 
-    /// Hands out the bytes of the JPEG, from the first to the last.
+    /// Provides the bytes of the JPEG, from first to last.
     func write(_ body: ([UInt8]) -> Void) {
         body(header)
         for index in strips.indices {
@@ -83,7 +83,7 @@ struct StripSession: Sendable {
 }
 
 extension SharedItems<EncodedStrip> {
-    /// Compresses those of the strips that this thread takes and that have changed.
+    /// Compresses the strips that this thread takes and that have changed.
     fileprivate func compress(
         _ image: PixelBuffer,
         key: PictureHash.Key,
@@ -105,7 +105,7 @@ extension SharedItems<EncodedStrip> {
                 }
                 latest = index
             } catch {
-                // What one strip lacks the others need not be compressed for.
+                // If one strip fails, the others need not be compressed.
                 return withItem(index) { $0.fail(error) }
             }
         }

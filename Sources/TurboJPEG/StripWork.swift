@@ -1,18 +1,18 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Work on the parts of a picture, on the cores there are.
+/// Work on the parts of an image, divided among the available cores.
 enum StripWork {
-    /// Calls the body for each item, on at most so many threads, the caller's among them, and returns when all are done.
+    /// Calls a closure for each item on at most `threads` threads, including the caller's; returns when all are done.
     static func forEach<Item: Sendable>(_ items: inout [Item], threads: Int, _ body: @Sendable (inout Item) -> Void) {
         share(&items, threads: threads) { items in
             while let index = items.next() { items.withItem(index, body) }
         }
     }
 
-    /// Calls the body once on each of at most so many threads, the caller's among them, and returns when all are done.
+    /// Calls a closure once on each of at most `threads` threads, including the caller's; returns when all are done.
     ///
-    /// Each thread takes the next item that nobody has taken, so that one that comes late holds nobody up.
+    /// Each thread takes the next free item, so that one that starts late delays nobody.
     static func share<Item: Sendable>(
         _ items: inout [Item],
         threads: Int,
@@ -27,9 +27,9 @@ enum StripWork {
     }
 }
 
-/// Items that several threads divide among themselves, for as long as the call that shares them.
+/// Items that several threads divide among themselves, for the duration of the call that shares them.
 ///
-/// Sendable: nobody else has the item whose number a thread has taken.
+/// Sendable: only the thread that has taken an item's index accesses the item.
 @safe final class SharedItems<Item: Sendable>: @unchecked Sendable {
     private let items: UnsafeMutableBufferPointer<Item>
     private let taken = Atomic(0)
@@ -38,13 +38,13 @@ enum StripWork {
         unsafe self.items = unsafe items
     }
 
-    /// The number of an item that nobody has taken, in ascending order; nil if there are no more.
+    /// Returns the index of an item that nobody has taken, in ascending order; nil if there are no more.
     func next() -> Int? {
         let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
         return unsafe index < items.count ? index : nil
     }
 
-    /// Calls the body with an item that this thread has taken.
+    /// Calls a closure with an item that this thread has taken.
     func withItem<Result>(_ index: Int, _ body: (inout Item) -> Result) -> Result {
         unsafe body(&items[index])
     }

@@ -1,31 +1,31 @@
-/// Why pixels could not be made, read, compressed or decompressed.
+/// An error from creating, reading, compressing or decompressing pixels.
 ///
-/// `code` is stable and meant for programs; `message` is a sentence for a person. `libraryMessage` is libturbojpeg's own
-/// text (`tjGetErrorStr2`) where the library was the one to refuse.
+/// `code` is stable and meant for programs; `message` is a sentence for a person. `libraryMessage` is libturbojpeg's
+/// own text (`tjGetErrorStr2`) if the library reported the error.
 public struct TurboJPEGError: Error, Sendable, Hashable {
-    /// What kind of failure this is.
+    /// The kind of failure.
     ///
-    /// A structure and not an enumeration, so that later versions can add codes without breaking a `switch`.
+    /// A structure instead of an enumeration, so that later versions can add codes without breaking a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The stable spelling, such as `jpeg.truncated`.
+        /// The stable text, such as `jpeg.truncated`.
         public let name: String
 
-        /// The stable spelling, the same as `name`.
+        /// The stable text, the same as `name`.
         public var description: String { name }
     }
 
-    /// What kind of failure this is.
+    /// The kind of failure.
     public let code: Code
 
     /// What happened, where, and what to do about it.
     public let message: String
 
-    /// The text of libturbojpeg, or nil where the library was not asked or had nothing to say.
+    /// The text of libturbojpeg; nil if the library was not called or provided none.
     public let libraryMessage: String?
 
-    /// Whether the library called this a warning: the data are corrupt, and pixels may have been written nevertheless.
+    /// Whether the library considered this a warning: the data is corrupt, but pixels may have been written.
     ///
-    /// False for everything that the library could not go on after, and for errors of this module.
+    /// The value is false for all failures that stopped the library, and for errors of this module.
     public let isWarning: Bool
 
     package init(_ code: Code, _ message: String, libraryMessage: String? = nil, isWarning: Bool = false) {
@@ -48,60 +48,60 @@ extension TurboJPEGError: CustomStringConvertible {
 }
 
 extension TurboJPEGError.Code {
-    /// A width or height outside 1 to 65,500, or a picture whose bytes cannot be counted.
+    /// A width or height is outside 1 to 65,500, or an image has too many bytes to count.
     public static let invalidSize = Self(name: "pixels.invalidSize")
-    /// Bytes per row that are fewer than a row's pixels need, or more than the library can count.
+    /// The bytes per row are fewer than a row's pixels need, or more than the library can count.
     public static let invalidStride = Self(name: "pixels.invalidStride")
-    /// Planes that share samples.
+    /// Planes share samples.
     public static let overlappingPlanes = Self(name: "pixels.overlappingPlanes")
-    /// The system gave no memory for the pixels.
+    /// The system provided no memory for the pixels.
     public static let allocationFailed = Self(name: "pixels.allocationFailed")
-    /// A buffer that is too small for the picture that should go into it.
+    /// A buffer is too small for the image.
     public static let bufferTooSmall = Self(name: "pixels.bufferTooSmall")
-    /// A count of bytes that does not agree with the stated size and format.
+    /// The number of bytes does not match the stated size and format.
     public static let byteCountMismatch = Self(name: "pixels.byteCountMismatch")
-    /// Two pictures that must have the same size and do not.
+    /// Two images that must have the same size do not.
     public static let sizeMismatch = Self(name: "pixels.sizeMismatch")
 
-    /// A JPEG quality outside 1 to 100.
+    /// A JPEG quality is outside 1 to 100.
     public static let invalidQuality = Self(name: "encode.invalidQuality")
-    /// An output that has less room than the encoder must be given.
+    /// An output has less room than the encoder requires.
     public static let outputTooSmall = Self(name: "encode.outputTooSmall")
-    /// The library could not compress the picture.
+    /// The library could not compress the image.
     public static let encodeFailed = Self(name: "encode.failed")
 
-    /// Bytes that do not begin as a JPEG does.
+    /// The bytes do not begin like a JPEG.
     public static let notJPEG = Self(name: "jpeg.notJPEG")
-    /// A JPEG without a picture: tables only, or an end right after the start.
+    /// A JPEG has no image: only tables, or an end directly after the start.
     public static let noPicture = Self(name: "jpeg.noPicture")
-    /// A JPEG that ends before its picture does.
+    /// A JPEG ends before its image does.
     public static let truncated = Self(name: "jpeg.truncated")
-    /// A JPEG whose compressed data are damaged (the library's warnings).
+    /// The compressed data of a JPEG is damaged (the library's warnings).
     public static let corrupt = Self(name: "jpeg.corrupt")
-    /// A JPEG whose markers or segments break the format's rules.
+    /// The markers or segments of a JPEG violate the format.
     public static let malformed = Self(name: "jpeg.malformed")
-    /// A JPEG that uses a quantization or Huffman table that it does not define.
+    /// A JPEG uses a quantization or Huffman table that it does not define.
     public static let missingTable = Self(name: "jpeg.missingTable")
-    /// A progressive JPEG with more scans than the limit.
+    /// A progressive JPEG has more scans than the limit.
     public static let tooManyScans = Self(name: "jpeg.tooManyScans")
-    /// Something other than padding behind a JPEG's end.
+    /// Data other than padding follows the end of a JPEG.
     public static let trailingData = Self(name: "jpeg.trailingData")
-    /// A JPEG that the library cannot decompress.
+    /// The library cannot decompress a JPEG.
     public static let decodeFailed = Self(name: "jpeg.decodeFailed")
-    /// A picture larger than the limits that the decoder was given.
+    /// An image is larger than the decoder's limits.
     public static let tooLarge = Self(name: "jpeg.tooLarge")
-    /// A kind of JPEG that is not decoded here: progressive unless allowed, arithmetic, lossless, CMYK and others.
+    /// A kind of JPEG is not supported: progressive unless allowed, arithmetic, lossless, CMYK and others.
     public static let unsupported = Self(name: "jpeg.unsupported")
-    /// A lossless transform that the library refused, such as a perfect one of a picture with partial blocks.
+    /// The library rejected a lossless transform, such as a perfect one of an image with partial blocks.
     public static let transformFailed = Self(name: "jpeg.transformFailed")
 
-    /// A portable pixmap that breaks its format's rules.
+    /// A portable pixmap violates its format.
     public static let invalidPPM = Self(name: "ppm.invalid")
-    /// A portable pixmap that ends before its picture does.
+    /// A portable pixmap ends before its image does.
     public static let truncatedPPM = Self(name: "ppm.truncated")
-    /// A portable anymap of a kind that is not read here (P1, P4, P7).
+    /// A portable anymap is of an unsupported kind (P1, P4, P7).
     public static let unsupportedPPM = Self(name: "ppm.unsupported")
 
-    /// libturbojpeg gave no handle, which happens when memory is exhausted.
+    /// libturbojpeg provided no handle, which happens if memory is exhausted.
     public static let codecUnavailable = Self(name: "codec.unavailable")
 }

@@ -1,9 +1,9 @@
-/// Rows as red, green and blue, whatever the format: for pixmaps and comparisons, where speed is no concern.
+/// Rows as red, green and blue, regardless of the format: for pixmaps and comparisons, where speed does not matter.
 ///
-/// The conversion is JFIF's full-range one in 16-bit fixed point, with libjpeg's constants and rounding, so that the
-/// results equal libjpeg's own without fancy upsampling.
+/// The conversion is JFIF's full-range one in 16-bit fixed point, with libjpeg's constants and rounding, so the results
+/// equal libjpeg's own without fancy upsampling.
 extension UnsafePlanes {
-    /// Writes a row's pixels as red, green, blue to memory for `3 * width` bytes.
+    /// Converts a row's pixels to red, green and blue in memory for `3 * width` bytes.
     func readRGB(row: Int, into target: UnsafeMutablePointer<UInt8>) {
         let source = unsafe self[0].row(row)
         let width = unsafe width
@@ -32,7 +32,7 @@ extension UnsafePlanes {
         }
     }
 
-    /// Sets a row's pixels from red, green, blue; in planar formats the luma alone.
+    /// Sets a row's pixels from red, green and blue; in planar formats, only the luma.
     func writeRGB(row: Int, from source: UnsafePointer<UInt8>) {
         let target = unsafe self[0].row(row)
         let step = unsafe format.bytesPerPixel
@@ -51,7 +51,7 @@ extension UnsafePlanes {
         }
     }
 
-    /// Sets a row of chroma from the two rows of red, green, blue that it covers, by the average of each four pixels.
+    /// Sets a row of chroma from the two rows of red, green and blue that it covers, averaging each four pixels.
     func writeChroma(row: Int, from upper: UnsafePointer<UInt8>, _ lower: UnsafePointer<UInt8>) {
         let chroma = unsafe chroma(row: row)
         let width = unsafe width
@@ -63,7 +63,7 @@ extension UnsafePlanes {
                     + Int32(lower[left + channel]) + Int32(lower[right + channel])
             }
             let (red, green, blue) = (sum(0), sum(1), sum(2))
-            // Four pixels at once: two bits more to shift away, and the middle of the range is 4 x 128.
+            // Four pixels at once: two more bits to shift out, and the middle of the range is 4 x 128.
             let middle: Int32 = (512 << 16) + (1 << 17) - 1
             let blueness = (-11_059 * red - 21_709 * green + 32_768 * blue + middle) >> 18
             let redness = (32_768 * red - 27_439 * green - 5_329 * blue + middle) >> 18
@@ -72,7 +72,7 @@ extension UnsafePlanes {
         }
     }
 
-    /// Fills a picture of the same size, in any format, from this one, in any other.
+    /// Fills an image of the same size, in any format, from this one.
     func convert(into target: UnsafePlanes) {
         let rowBytes = unsafe 3 * width
         let height = unsafe height
@@ -91,7 +91,7 @@ extension UnsafePlanes {
     }
 }
 
-/// The luma of a pixel.
+/// Returns the luma of a pixel.
 private func luma(_ pixel: (red: UInt8, green: UInt8, blue: UInt8)) -> UInt8 {
     let sum = 19_595 * Int32(pixel.red) + 38_470 * Int32(pixel.green) + 7_471 * Int32(pixel.blue)
     return UInt8(clamping: (sum + 32_768) >> 16)

@@ -1,4 +1,4 @@
-/// Bringing a JPEG's planes into the shape of a planar picture.
+/// Converts a JPEG's planes to the shape of a planar image.
 extension UnsafePlanes {
     /// Copies the visible part of a luma plane that is at least as large.
     func copyLuma(from source: UnsafePlane) {
@@ -7,7 +7,7 @@ extension UnsafePlanes {
         }
     }
 
-    /// Takes all colour away.
+    /// Removes all color.
     func clearChroma() {
         for plane in 1..<(unsafe format.planeCount) {
             for y in 0..<(unsafe self[plane].shape.height) {
@@ -16,7 +16,7 @@ extension UnsafePlanes {
         }
     }
 
-    /// Puts chroma of the right size in turns.
+    /// Interleaves chroma that already has the right size.
     private func interleaveChroma(_ blue: UnsafePlane, _ red: UnsafePlane) {
         let shape = unsafe self[1].shape
         for y in 0..<shape.height {
@@ -31,7 +31,7 @@ extension UnsafePlanes {
     /// Sets the chroma from planes with another subsampling: finer ones are averaged, coarser ones repeated.
     func resampleChroma(blue: UnsafePlane, red: UnsafePlane, from subsampling: ChromaSubsampling) {
         guard subsampling != .yuv420 else {
-            // Only a format that keeps both kinds in turns asks for this.
+            // Only a format with interleaved chroma needs this.
             return unsafe interleaveChroma(blue, red)
         }
         let shape = unsafe self[1].shape
@@ -64,14 +64,14 @@ extension UnsafePlanes {
     }
 }
 
-/// How the columns of one chroma plane become those of another.
+/// The conversion of the columns of one chroma plane to those of another.
 private enum ChromaColumns {
     case averaged, same, repeated
 }
 
 /// Sets a row of chroma from two rows, which may be the same one.
 ///
-/// The even case of each loop comes without a branch inside, for the compiler to use vector instructions.
+/// The even case of each loop has no branch inside, so that the compiler can use vector instructions.
 @unsafe private func resampleRow(
     _ upper: UnsafeMutablePointer<UInt8>,
     _ lower: UnsafeMutablePointer<UInt8>,

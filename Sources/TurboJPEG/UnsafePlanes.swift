@@ -1,26 +1,26 @@
-/// One plane as code that works with pointers sees it.
+/// A plane for code that works with pointers.
 ///
-/// From `withUnsafePlanes` it is only to be read, from `withUnsafeMutablePlanes` also written; it is valid inside the
-/// closure alone.
+/// A plane from `withUnsafePlanes` is read-only; one from `withUnsafeMutablePlanes` is also writable. It is valid only
+/// inside the closure.
 @unsafe package struct UnsafePlane {
     /// The first sample.
     package let base: UnsafeMutablePointer<UInt8>
-    /// The shape.
+    /// The shape of the plane.
     package let shape: PixelPlane
 
-    /// The first sample of a row.
+    /// Returns the first sample of a row.
     func row(_ row: Int) -> UnsafeMutablePointer<UInt8> {
         unsafe base + row * shape.bytesPerRow
     }
 }
 
-/// The planes of a picture as code that works with pointers sees them.
+/// The planes of an image for code that works with pointers.
 @unsafe package struct UnsafePlanes {
     /// The arrangement of the bytes.
     package let format: PixelFormat
-    /// The width of the picture in pixels.
+    /// The width of the image in pixels.
     package private(set) var width: Int
-    /// The height of the picture in pixels.
+    /// The height of the image in pixels.
     package private(set) var height: Int
     private let storage: PixelStorage
 
@@ -31,7 +31,7 @@
         unsafe storage = buffer.storage
     }
 
-    /// One of the format's planes.
+    /// Returns one of the format's planes.
     package subscript(_ plane: Int) -> UnsafePlane {
         let shape = unsafe PixelPlane(
             width: format.planeWidth(plane, width: width),
@@ -42,7 +42,7 @@
         return unsafe UnsafePlane(base: storage.bases[plane], shape: shape)
     }
 
-    /// The top left part of the picture.
+    /// Returns the top left part of the image.
     func cropped(toWidth width: Int, height: Int) -> UnsafePlanes {
         var part = unsafe self
         unsafe part.width = width
@@ -50,7 +50,7 @@
         return unsafe part
     }
 
-    /// The chroma samples of a row of a planar picture, and the distance from one to the next.
+    /// Returns the chroma samples of a row of a planar image, and the distance from one to the next.
     func chroma(row: Int) -> UnsafeChromaRow {
         let first = unsafe self[1].row(row)
         return unsafe format == .nv12
@@ -58,7 +58,7 @@
             : UnsafeChromaRow(blue: first, red: self[2].row(row), step: 1)
     }
 
-    /// Copies all visible samples of a picture of the same size and format.
+    /// Copies all visible samples of an image of the same size and format.
     func copySamples(from other: UnsafePlanes) {
         for plane in 0..<(unsafe format.planeCount) {
             let (source, target) = unsafe (other[plane], self[plane])
@@ -69,7 +69,7 @@
     }
 }
 
-/// A row of chroma, whether its two kinds lie apart or in turns.
+/// A row of chroma, separate or interleaved.
 @unsafe struct UnsafeChromaRow {
     let blue: UnsafeMutablePointer<UInt8>
     let red: UnsafeMutablePointer<UInt8>

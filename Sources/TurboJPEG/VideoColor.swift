@@ -1,9 +1,9 @@
-/// What the samples of planar video mean: their range, and the matrix that makes red, green and blue of them.
+/// The meaning of planar video samples: their range, and the matrix that converts them to red, green and blue.
 ///
-/// Planar formats of `PixelBuffer` are what a JPEG holds, ``jpeg``: full range and the matrix of BT.601. Video is mostly of
-/// limited range, and of BT.709 from 720 rows on. Samples that are taken for others come out pale, dark or off in hue.
+/// Planar formats of `PixelBuffer` have the meaning that a JPEG has, ``jpeg``: full range and the matrix of BT.601.
+/// Most video uses limited range, and BT.709 from 720 rows up. Misinterpreted samples look pale, dark or off in hue.
 public struct VideoColor: Sendable, Hashable {
-    /// How samples stand for black, white and no color.
+    /// The sample values that represent black, white and no color.
     public enum Range: String, Sendable, Hashable, CaseIterable {
         /// Luma from 0 to 255, chroma around 128 from 0 to 255 (`pc`, JFIF).
         case full
@@ -26,15 +26,15 @@ public struct VideoColor: Sendable, Hashable {
         fileprivate var blue: Double { self == .bt601 ? 0.114 : 0.0722 }
     }
 
-    /// How samples stand for black, white and no color.
+    /// The sample values that represent black, white and no color.
     public var range: Range
     /// The weights of red, green and blue in luma.
     public var matrix: Matrix
 
-    /// What a JPEG holds: full range, BT.601.
+    /// The meaning in a JPEG: full range, BT.601.
     public static let jpeg = VideoColor(range: .full, matrix: .bt601)
 
-    /// A meaning of samples.
+    /// Creates a meaning of samples.
     public init(range: Range, matrix: Matrix) {
         self.range = range
         self.matrix = matrix
@@ -51,7 +51,7 @@ struct VideoColorConversion {
     private let fromBlue: Int32
     private let fromRed: Int32
     private let lumaOffset: Int32
-    /// New chroma is that of both, around 128.
+    /// The new chroma is computed from both, around 128.
     private let blue: (fromBlue: Int32, fromRed: Int32)
     private let red: (fromBlue: Int32, fromRed: Int32)
 
@@ -64,7 +64,7 @@ struct VideoColorConversion {
         let greenOfBlue = -blueOfBlue * old.blue / green
         let greenOfRed = -redOfRed * old.red / green
         let newGreen = 1 - new.red - new.blue
-        // Of the new luma.
+        // The new luma, as multiples of Cb and Cr.
         let lumaOfBlue = newGreen * greenOfBlue + new.blue * blueOfBlue
         let lumaOfRed = new.red * redOfRed + newGreen * greenOfRed
 
@@ -81,7 +81,7 @@ struct VideoColorConversion {
         red = (fixed(-lumaOfBlue / byRed * scale), fixed((redOfRed - lumaOfRed) / byRed * scale))
     }
 
-    /// Converts the planes of a picture to those of another one of the same size and format.
+    /// Converts the planes of an image to those of another one of the same size and format.
     @unsafe func convert(_ source: UnsafePlanes, into target: UnsafePlanes) {
         for row in unsafe 0..<source.height { unsafe convertLuma(row, source, target) }
         for row in unsafe 0..<source[1].shape.height { unsafe convertChroma(row, source, target) }
@@ -114,15 +114,15 @@ struct VideoColorConversion {
 }
 
 extension PixelBuffer {
-    /// The picture with samples of another meaning, in the same format.
+    /// Returns the image with samples of another meaning, in the same format.
     ///
-    /// Formats with one plane come back as they are: they are red, green and blue, or gray of full range.
+    /// Images with one plane are returned unchanged: they are red, green and blue, or full-range gray.
     ///
     /// - Parameters:
-    ///   - source: What the samples mean.
-    ///   - target: What they are to mean.
-    ///   - pool: Where the memory of the result comes from.
-    /// - Returns: The converted picture; this one, without a copy, if there is nothing to convert.
+    ///   - source: The current meaning of the samples.
+    ///   - target: The new meaning of the samples.
+    ///   - pool: The pool that provides the memory of the result.
+    /// - Returns: The converted image; this one, without a copy, if there is nothing to convert.
     /// - Throws: `allocationFailed`.
     public func converted(
         from source: VideoColor,
@@ -138,7 +138,7 @@ extension PixelBuffer {
         return result
     }
 
-    /// The picture in memory of a pool.
+    /// Returns the image in memory of a pool.
     ///
     /// - Throws: `allocationFailed`.
     package func copied(pool: PixelBufferPool) throws(TurboJPEGError) -> PixelBuffer {

@@ -11,6 +11,11 @@ public typealias OSType = UInt32
 public typealias OSStatus = Int32
 public let noErr: OSStatus = 0
 
+/// What the other stubs ask of a dictionary.
+public protocol StandInDictionary: AnyObject {
+    func standInNumber(_ key: CFString) -> Int?
+}
+
 public final class CFNotificationCenter {}
 
 public struct CFNotificationName: Hashable, Sendable, RawRepresentable {

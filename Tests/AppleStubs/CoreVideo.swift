@@ -25,6 +25,9 @@ open class CVBuffer {
         for plane in planes { plane.memory.deallocate() }
     }
 
+    /// Whether it comes from a source that draws into it when nobody has it locked.
+    var isOfSource = true
+
     /// What is attached to it.
     public var attachments: [CFString: CFTypeRef] = [:]
 
@@ -42,7 +45,7 @@ open class CVBuffer {
 
     /// What is not locked is somebody else's: the next picture lies there at once.
     func unlock() {
-        if lockCount.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+        if lockCount.subtract(1, ordering: .acquiringAndReleasing).newValue == 0, isOfSource {
             for plane in planes { plane.memory.initializeMemory(as: UInt8.self, repeating: 0xEE) }
         }
     }
@@ -96,12 +99,91 @@ public func CVPixelBufferGetBytesPerRowOfPlane(_ buffer: CVPixelBuffer, _ plane:
     buffer.planes[plane].bytesPerRow
 }
 
-public typealias CVAttachmentMode = UInt32
+public enum CVAttachmentMode: UInt32, Sendable {
+    case shouldNotPropagate, shouldPropagate
+}
+
 public var kCVImageBufferYCbCrMatrixKey: CFString { "CVImageBufferYCbCrMatrix" }
+public var kCVImageBufferYCbCrMatrix_ITU_R_601_4: CFString { "ITU_R_601_4" }
 public var kCVImageBufferYCbCrMatrix_ITU_R_709_2: CFString { "ITU_R_709_2" }
+public var kCVImageBufferColorPrimariesKey: CFString { "CVImageBufferColorPrimaries" }
+public var kCVImageBufferColorPrimaries_ITU_R_709_2: CFString { "ITU_R_709_2" }
+public var kCVImageBufferTransferFunctionKey: CFString { "CVImageBufferTransferFunction" }
+public var kCVImageBufferTransferFunction_sRGB: CFString { "IEC_sRGB" }
 
 public func CVBufferCopyAttachment(
     _ buffer: CVBuffer,
     _ key: CFString,
     _ mode: UnsafeMutablePointer<CVAttachmentMode>?
 ) -> CFTypeRef? { buffer.attachments[key] }
+
+public func CVBufferSetAttachment(
+    _ buffer: CVBuffer,
+    _ key: CFString,
+    _ value: CFTypeRef,
+    _ attachmentMode: CVAttachmentMode
+) {
+    buffer.attachments[key] = value
+}
+
+public func CVBufferRemoveAttachment(_ buffer: CVBuffer, _ key: CFString) {
+    buffer.attachments[key] = nil
+}
+
+public var kCVPixelBufferPixelFormatTypeKey: CFString { "PixelFormatType" }
+public var kCVPixelBufferWidthKey: CFString { "Width" }
+public var kCVPixelBufferHeightKey: CFString { "Height" }
+public var kCVPixelBufferIOSurfacePropertiesKey: CFString { "IOSurfaceProperties" }
+
+/// A pool that gives out the buffers again that nobody holds any more, as they are.
+open class CVPixelBufferPool {
+    let format: OSType
+    let width: Int
+    let height: Int
+    private var buffers: [CVPixelBuffer] = []
+
+    /// How many buffers all pools have made.
+    public nonisolated(unsafe) static var standInCount = 0
+
+    init(format: OSType, width: Int, height: Int) {
+        (self.format, self.width, self.height) = (format, width, height)
+    }
+
+    func next() -> CVPixelBuffer {
+        for index in buffers.indices where isKnownUniquelyReferenced(&buffers[index]) { return buffers[index] }
+        // Rows are longer than they need to be, in each plane by another amount.
+        let isBGRA = format == kCVPixelFormatType_32BGRA
+        let (luma, chroma) = (isBGRA ? 4 * width + 64 : width + 32, (width + 1) / 2 * 2 + 16)
+        var planes = [(Array(repeating: UInt8(0), count: luma * height), luma)]
+        if !isBGRA { planes.append((Array(repeating: 0, count: chroma * ((height + 1) / 2)), chroma)) }
+        let buffer = CVPixelBuffer(standIn: format, width: width, height: height, planes: planes)
+        buffer.isOfSource = false
+        buffers.append(buffer)
+        Self.standInCount += 1
+        return buffer
+    }
+}
+
+public func CVPixelBufferPoolCreate(
+    _ allocator: CFAllocator?,
+    _ poolAttributes: CFDictionary?,
+    _ pixelBufferAttributes: CFDictionary?,
+    _ poolOut: UnsafeMutablePointer<CVPixelBufferPool?>
+) -> CVReturn {
+    guard let attributes = pixelBufferAttributes as? any StandInDictionary,
+        let format = attributes.standInNumber(kCVPixelBufferPixelFormatTypeKey),
+        let width = attributes.standInNumber(kCVPixelBufferWidthKey),
+        let height = attributes.standInNumber(kCVPixelBufferHeightKey)
+    else { return -6_661 }
+    poolOut.pointee = CVPixelBufferPool(format: OSType(format), width: width, height: height)
+    return kCVReturnSuccess
+}
+
+public func CVPixelBufferPoolCreatePixelBuffer(
+    _ allocator: CFAllocator?,
+    _ pixelBufferPool: CVPixelBufferPool,
+    _ pixelBufferOut: UnsafeMutablePointer<CVPixelBuffer?>
+) -> CVReturn {
+    pixelBufferOut.pointee = pixelBufferPool.next()
+    return kCVReturnSuccess
+}

@@ -16,6 +16,17 @@ public final class NSString {
 open class NSNumber: NSObject {
     public let uint32Value: UInt32
     public init(value: UInt32) { uint32Value = value }
+    public init(value: Int) { uint32Value = UInt32(value) }
+}
+
+open class NSDictionary: NSObject, ExpressibleByDictionaryLiteral, StandInDictionary {
+    private let entries: [(Any, Any)]
+    public override init() { entries = [] }
+    public required init(dictionaryLiteral elements: (Any, Any)...) { entries = elements }
+    public func standInNumber(_ key: CFString) -> Int? {
+        let value = entries.first { $0.0 as? String == key }?.1
+        return (value as? NSNumber).map { Int($0.uint32Value) }
+    }
 }
 
 open class Bundle: NSObject {

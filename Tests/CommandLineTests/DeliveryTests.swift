@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import Testing
 
 /// `framesocket send` and `replay` end with 0 only if a receiver has accepted every frame.
@@ -34,10 +35,11 @@ import Testing
     }
 
     /// Takes all 64 places of a receiver.
-    private func takeAllPlaces() async throws -> [RawSocket] {
-        let peers = try (0..<64).map { _ in try RawSocket.connected(to: place.socket) }
+    private func takeAllPlaces() async throws -> [PeerSocket] {
+        var peers: [PeerSocket] = []
+        for _ in 0..<64 { peers.append(try await .connectedWhenListening(at: place.socket)) }
         // One more is turned away, as soon as all others have been accepted.
-        let last = try RawSocket.connected(to: place.socket)
+        let last = try await PeerSocket.connectedWhenListening(at: place.socket)
         #expect(try await last.readSome(upTo: 1).isEmpty)
         return peers
     }
@@ -56,7 +58,7 @@ import Testing
     @Test(arguments: Source.allCases)
     func `a server that has a place in time gets every frame`(source: Source) async throws {
         let arguments = try await arguments(for: source, wait: "60")
-        let busy = try RawSocket.bound(to: place.socket, backlog: 64)
+        let busy = try PeerSocket.listening(at: place.socket, backlog: 64)
         let sender = try place.framesocket(arguments)
         for _ in 0..<3 { try await busy.accepted().close() }
         busy.close()
@@ -70,13 +72,11 @@ import Testing
     @Test(arguments: Source.allCases)
     func `a server that closes every connection at once is a failure`(source: Source) async throws {
         let arguments = try await arguments(for: source, wait: "0.3")
-        let server = try RawSocket.bound(to: place.socket, backlog: 64)
+        let server = try PeerSocket.listening(at: place.socket, backlog: 64)
         let closing = Task { while !Task.isCancelled { try await server.accepted().close() } }
         let ending = try await place.framesocket(arguments).ended()
         #expect(ending.status == 69 && ending.errors.contains("before it read anything"), "\(ending)")
         closing.cancel()
-        // Lets the last accept return.
-        _ = try? RawSocket.connected(to: place.socket)
         _ = await closing.result
     }
 
@@ -102,7 +102,7 @@ import Testing
         let address = try #require(try Event(try await receiver.lines(1)[0]).text("path"))
         let port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) })
         // They show no token, and hold every place for as long as they may.
-        let idle = try (0..<64).map { _ in try RawSocket.connecting(toPort: port) }
+        let idle = try (0..<64).map { _ in try PeerSocket.connecting(toPort: port) }
         let ending = try await place.framesocket([
             "send", "tcp:\(port)", jpeg, "--token-file", token, "--wait", "60",
         ]).ended()

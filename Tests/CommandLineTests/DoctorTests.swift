@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import Testing
 
 #if canImport(Glibc)
@@ -168,7 +169,7 @@ import Testing
 
     @Test func `a server without a free place turns others away`() async throws {
         let receiver = try await place.receiver("--json")
-        let peers = try (0..<64).map { _ in try RawSocket.connected(to: place.socket) }
+        let peers = try (0..<64).map { _ in try PeerSocket.connected(to: place.socket) }
         let ending = try await place.framesocket(["doctor", place.socket, "--json"]).ended()
         let codes = try diagnosis(ending).findings.map(\.code)
         #expect(ending.status == 69 && codes.contains("server.turnsAway"), "\(ending)")

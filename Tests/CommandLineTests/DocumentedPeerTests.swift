@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import Testing
 
 /// The senders and receivers of docs/peers, against framesocket and each other.
@@ -36,12 +37,12 @@ import Testing
 
     /// Waits until somebody listens at the socket.
     private func listening() async throws {
-        try await eventually { (try? RawSocket.connected(to: place.socket)) != nil }
+        try await eventually { (try? PeerSocket.connected(to: place.socket)) != nil }
     }
 
     /// Paths of JPEGs of several kinds, one of them below the size that must be padded.
     private func files() throws -> [String] {
-        let small = try #require(FixtureStream(at: Places.fixture("streams/small-frames.http")).bodies.first)
+        let small = try #require(RecordedStream.smallFrames.bodies.first)
         try #require(small.count < 10_240)
         let names = ["420", "444", "gray", "422", "exif-6"].map { "jpeg/chelsea-\($0).jpg" }
         return try (names + ["jpeg/phone-563x1219.jpg"]).map(Places.fixture) + [place.file("small.jpg", small)]
@@ -84,17 +85,16 @@ import Testing
         #expect(ending.lines.allSatisfy { $0.contains(" orientation 6 ") })
     }
 
-    @Test(arguments: Language.allCases, try FixtureStream.names)
+    @Test(arguments: Language.allCases, RecordedStream.all)
     func `its receiver takes the streams of the fixtures for what they are`(
         language: Language,
-        name: String
+        stream: RecordedStream
     ) async throws {
-        let stream = try FixtureStream(at: Places.fixture("streams/\(name).http"))
         let receiver = try await start("receiver", language, [place.path("out")])
         let sending = try await place.peer("send_stream", stream.path, "--chunk", "random", "--seed", "11").ended()
         #expect(sending.status == 0, "\(sending)")
         let ending = await receiver.ended()
-        #expect(ending.status == (stream.error == nil ? 0 : 65), "\(ending)")
+        #expect(ending.status == (stream.cut == nil ? 0 : 65), "\(ending)")
         #expect(try place.contents(of: "out") == stream.bodies)
         #expect(ending.lines.count == stream.frames.count)
         for (line, frame) in zip(ending.lines, stream.frames) {
@@ -151,7 +151,7 @@ import Testing
     @Test(arguments: Language.allCases)
     func `its receiver replaces a dead socket, and leaves a live one alone`(language: Language) async throws {
         // A socket that was bound and closed leaves its file behind.
-        try RawSocket.bound(to: place.socket).close()
+        try PeerSocket.listening(at: place.socket).close()
         let first = try await start("receiver", language, [place.path("out")])
         try await listening()
         _ = await first.ended()

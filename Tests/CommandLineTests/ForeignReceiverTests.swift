@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import Testing
 
 /// `framesocket send` into receivers that nobody here wrote, and into one that breaks as the deployed ones do.
@@ -13,7 +14,7 @@ import Testing
 
     /// The paths of files with the first bodies of the stream of small frames, all under 10,240 bytes.
     private func smallFiles(_ count: Int) throws -> [String] {
-        let bodies = try FixtureStream(at: Places.fixture("streams/small-frames.http")).bodies.prefix(count)
+        let bodies = RecordedStream.smallFrames.bodies.prefix(count)
         try #require(bodies.allSatisfy { $0.count < 10_240 })
         return try bodies.enumerated().map { try place.file("small-\($0).jpg", $1) }
     }

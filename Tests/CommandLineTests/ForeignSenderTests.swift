@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import Testing
 
 /// Senders that nobody here wrote, or that write as the deployed ones do, into `framesocket receive`.
@@ -67,12 +68,11 @@ import Testing
         #expect(try place.contents(of: "out") == Array(repeating: sent, count: 25).flatMap(\.self))
     }
 
-    @Test(arguments: try FixtureStream.names, ["all", "random", "1"])
+    @Test(arguments: RecordedStream.all, ["all", "random", "1"])
     func `the streams of the fixtures come out as they must, however they are cut`(
-        name: String,
+        stream: RecordedStream,
         chunk: String
     ) async throws {
-        let stream = try FixtureStream(at: Places.fixture("streams/\(name).http"))
         let receiver = try await place.receiver("--decode", "--json", "--output", place.path("out"))
         let sender = try place.peer("send_stream", stream.path, "--chunk", chunk, "--seed", "7")
         let sending = await sender.ended()
@@ -81,21 +81,21 @@ import Testing
         receiver.send(.interrupt)
         let ending = await receiver.ended()
         let events = try ending.events
-        let ends = stream.error == nil ? ["closed"] : ["error", "closed"]
+        let ends = stream.cut == nil ? ["closed"] : ["error", "closed"]
         #expect(events.map(\.name) == ["listening", "connected"] + stream.frames.map { _ in "frame" } + ends)
         for (index, (event, frame)) in zip(try ending.events("frame"), stream.frames).enumerated() {
             let values: [String: Int] = [
                 "index": index, "width": frame.width, "height": frame.height, "orientation": frame.orientation,
-                "rotation": frame.rotation, "bytes": frame.contentLength, "jpegWidth": frame.jpegWidth,
+                "rotation": frame.rotation, "bytes": frame.body.count, "jpegWidth": frame.jpegWidth,
                 "jpegHeight": frame.jpegHeight,
             ]
             for (key, value) in values { #expect(event[key] == value, "\(key) of frame \(index)") }
         }
         #expect(try place.contents(of: "out") == stream.bodies)
-        if let fault = stream.error, let error = try ending.events("error").first {
+        if let cut = stream.cut, let error = try ending.events("error").first {
             let message = error.text("message") ?? ""
-            #expect(message.contains("\(fault.where).\(fault.code)"))
-            if let want = fault.want { #expect(message.contains("got \(fault.got), want \(want)")) }
+            #expect(message.contains(cut.part == .body ? "body.truncated" : "head.truncated"))
+            if let whole = cut.bodyCount { #expect(message.contains("got \(cut.count), want \(whole)")) }
         }
     }
 }

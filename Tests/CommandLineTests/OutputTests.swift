@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import Testing
 
 /// What `framesocket receive` writes to standard output in place of events: JPEGs or pixels.
@@ -24,10 +25,10 @@ import Testing
     }
 
     @Test func `JPEGs come one after another, without the padding of their bodies`() async throws {
-        let stream = Places.fixture("streams/zero-padded.http")
-        let jpegs = try await output(of: stream, frames: 3, "--mjpeg")
+        let stream = RecordedStream.zeroPadded
+        let jpegs = try await output(of: stream.path, frames: 3, "--mjpeg")
         let received = try place.file("received.mjpeg", jpegs)
-        let parts = try FixtureStream(at: stream).bodies
+        let parts = stream.bodies
         let unpadded = parts.map { body in Array(body[...(body.lastIndex { $0 != 0 } ?? 0)]) }
         #expect(jpegs == unpadded.flatMap(\.self))
         // Another program finds them all.
@@ -79,10 +80,10 @@ import Testing
     }
 
     @Test func `the head's size rules where the JPEG is a pixel larger`() async throws {
-        let stream = Places.fixture("streams/jitsi-562-on-563.http")
-        let pixels = try await output(of: stream, frames: 1, "--raw", "gray")
+        let stream = RecordedStream.jitsi562On563
+        let pixels = try await output(of: stream.path, frames: 1, "--raw", "gray")
         let whole = try await place.djpeg(
-            place.file("whole.jpg", FixtureStream(at: stream).bodies[0]),
+            place.file("whole.jpg", stream.bodies[0]),
             "-grayscale"
         )
         #expect(pixels == whole.pieces(of: 563).prefix(1218).flatMap { $0.prefix(562) })

@@ -116,6 +116,42 @@ struct PreviewBrowserTests {
         #expect(ending.status == 0, "\(ending)")
     }
 
+    private static func chooses(_ value: String) -> String {
+        """
+        (() => {
+          const senders = document.getElementById("senders");
+          if (![...senders.options].some((option) => option.value === "\(value)")) return false;
+          senders.value = "\(value)";
+          senders.dispatchEvent(new Event("change"));
+          return true;
+        })()
+        """
+    }
+
+    @Test func `of several senders one is chosen from a list, and when it goes the latest is shown again`() async throws
+    {
+        let site = try await PreviewSite(place)
+        let first = try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")
+        try await site.state { $0.frames == 1 }
+        let list = "document.getElementById('choice')"
+        let browser = try site.browser([
+            Self.shows(451, 300), "\(list).hidden",
+            Self.shows(563, 1219), "!\(list).hidden", "document.getElementById('senders').value === ''",
+            "document.getElementById('senders').options.length === 3",
+            Self.fact("senders", "sender 1, process [0-9]+, 451 × 300"),
+            Self.chooses("1"), Self.shows(451, 300), "location.search === '?sender=1'", Self.fact("size", "451 × 300"),
+            "document.getElementById('save').href.endsWith('/snapshot.jpg?sender=1')",
+            Self.shows(563, 1219), "location.search === ''", "document.getElementById('senders').value === ''",
+            "\(list).hidden",
+        ])
+        try await browser.lines(2)
+        try site.sender(showing: "cat $X/jpeg/phone-563x1219.jpg")
+        try await browser.lines(12)
+        first.kill()
+        let ending = await browser.ended()
+        #expect(ending.status == 0, "\(ending)")
+    }
+
     @Test func `who finds no place is told so, and sees the picture when there is one`() async throws {
         let site = try await PreviewSite(place, "--viewers", "1")
         try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")

@@ -55,6 +55,20 @@ struct PreviewRequestTests {
         #expect(!request.isForThisHost(named: ["studio"]))
     }
 
+    @Test(arguments: ["/state", "/snapshot.jpg", "/stream"])
+    func `a sender that is not there, or is no number, cannot be chosen`(path: String) {
+        let routes = PreviewRoutes(
+            stage: PreviewStage(maximumViewers: 1),
+            endpoint: .path("/run/s"),
+            names: [],
+            user: nil
+        )
+        for (sender, status) in [("1", 404), ("0", 400), ("-1", 400), ("", 400), ("1x", 400), ("\u{0661}", 400)] {
+            let request = HTTPRequest(method: "GET", path: path, host: "localhost", site: nil, sender: sender)
+            #expect(routes.answer(request).status == UInt32(status), "\(sender)")
+        }
+    }
+
     private func answer(_ method: String, _ path: String, site: String? = nil) -> HTTPResponse {
         let stage = PreviewStage(maximumViewers: 1)
         let routes = PreviewRoutes(stage: stage, endpoint: .path("/run/s"), names: [], user: nil)

@@ -44,6 +44,44 @@ import Testing
         #expect(try await site.get("/snapshot.jpg")["status"] == 404)
     }
 
+    @Test func `of several senders the one that is named is seen, and without a name the latest`() async throws {
+        let site = try await PreviewSite(place)
+        let first = try site.sender(showing: "cat \(jpeg)")
+        try await site.state { $0.frames == 1 }
+        let phone = Places.fixture("jpeg/phone-563x1219.jpg")
+        try site.sender(showing: "cat \(phone)")
+        let latest = try await site.state { $0.connection == 2 && $0.width == 563 }
+        #expect(latest.choices.map(\.connection) == [1, 2] && latest.choices.map(\.width) == [451, 563])
+        #expect(Set(latest.choices.map(\.pid)).count == 2)
+
+        #expect(try await site.state(of: 1).width == 451)
+        #expect(try await site.state(of: 2).width == 563)
+        #expect(try await site.get("/snapshot.jpg?sender=1").text("sha256") == digest(jpeg))
+        #expect(try await site.get("/snapshot.jpg?sender=2").text("sha256") == digest(phone))
+        #expect(try await site.get("/snapshot.jpg").text("sha256") == digest(phone))
+        // Its only picture, twice as of every still screen, and the end when its sender goes; the latest goes on.
+        let viewer = try await site.viewer("--path", "/stream?number=7&sender=1")
+        let other = try await site.viewer()
+        try await viewer.lines(3)
+        try await other.lines(3)
+        first.kill()
+        let ending = await viewer.ended()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try ending.events.last?.name == "end")
+        #expect(try await ending.events("part").map { $0.text("sha256") } == [digest(jpeg), digest(jpeg)])
+        try await site.state { $0.senders == 1 && $0.viewers == 1 }
+        other.kill()
+        #expect(try await other.ended().events("part").map { $0.text("sha256") } == [digest(phone), digest(phone)])
+
+        for path in ["/state", "/snapshot.jpg", "/stream"] {
+            #expect(try await site.get(path + "?sender=1")["status"] == 404)
+            #expect(try await site.get(path + "?sender=99999999999999999999")["status"] == 400)
+            #expect(try await site.get(path + "?sender=first")["status"] == 400)
+            #expect(try await site.get(path + "?sender=")["status"] == 400)
+        }
+        #expect(try await site.get("/?sender=1")["status"] == 200)
+    }
+
     @Test func `every picture of a slow sender is in the stream, and the last one of a still screen twice`()
         async throws
     {

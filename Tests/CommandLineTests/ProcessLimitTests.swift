@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import FrameSocketTesting
     import Testing
 
     /// A system that gives too little: a sentence at the start, and no trap, no hang and no spinning.
@@ -40,7 +41,7 @@
             let receiver = try place.shell("ulimit -n 30; exec $F receive $S --json")
             _ = try await receiver.lines(1)
             // More senders than descriptors: those that find no place are turned away, or wait.
-            let peers = try (0..<40).map { _ in try RawSocket.connected(to: place.socket) }
+            let peers = try (0..<40).map { _ in try PeerSocket.connected(to: place.socket) }
             for peer in peers { peer.close() }
             let sender = try place.shell("ulimit -n 30; $F send $S $X/jpeg/chelsea-420.jpg --wait 60")
             #expect(await sender.ended().status == 0)

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// `framesocket record`: what ffprobe, ffmpeg, mpv and Pillow find in the file, whatever became of its writer.
@@ -170,7 +171,7 @@ import Testing
 
     @Test func `padding is not recorded, and a body that is no JPEG is left out`() async throws {
         let recorder = try await recorder("--once")
-        let stream = try FixtureStream(at: Places.fixture("streams/zero-padded.http"))
+        let stream = RecordedStream.zeroPadded
         _ = try place.file("stream", stream.bytes + message(Array("no picture".utf8)))
         try place.peer("send_stream", place.path("stream"))
         let ending = await recorder.ended()

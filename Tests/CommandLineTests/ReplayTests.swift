@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 @testable import FrameSocketTool
@@ -84,7 +85,7 @@ import Testing
     }
 
     @Test func `orientations and bodies are those that came`() async throws {
-        let stream = try FixtureStream(at: Places.fixture("streams/orientations.http"))
+        let stream = RecordedStream.orientations
         _ = try await record { try await place.peer("send_stream", stream.path).ended() }
         let (frames, ending) = try await replay(place.path("r.mkv"), "--speed", "0")
         #expect(ending.status == 0, "\(ending)")
@@ -167,16 +168,15 @@ import Testing
         return records
     }
 
-    @Test(arguments: try FixtureStream.names)
-    func `a wire log holds every byte that was read, right or wrong`(name: String) async throws {
-        let stream = try FixtureStream(at: Places.fixture("streams/\(name).http"))
+    @Test(arguments: RecordedStream.all)
+    func `a wire log holds every byte that was read, right or wrong`(stream: RecordedStream) async throws {
         let (records, events) = try await log(stream.path)
         let read = records.flatMap(\.bytes)
-        if stream.error == nil {
+        if stream.cut == nil {
             #expect(read == stream.bytes)
         } else {
             // What follows the fault need not be read.
-            #expect(stream.bytes.starts(with: read) && read.count >= min(stream.bytes.count, stream.error?.got ?? 0))
+            #expect(stream.bytes.starts(with: read) && read.count >= min(stream.bytes.count, stream.cut?.count ?? 0))
         }
         #expect(records.first?.kind == .opened && records.last?.kind == .closed)
         #expect(records.allSatisfy { $0.connection == 1 })

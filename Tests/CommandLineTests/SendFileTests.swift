@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import Testing
 
 /// What `framesocket send` makes of picture files, and what it writes to the wire.
@@ -153,9 +154,9 @@ import Testing
     }
 
     @Test func `a short body is padded with zeros, and is not where that is forbidden`() async throws {
-        let small = try FixtureStream(at: Places.fixture("streams/small-frames.http")).bodies[0]
+        let small = RecordedStream.smallFrames.bodies[0]
         try #require(small.count < 10_240)
-        let size = try FixtureStream(at: Places.fixture("streams/small-frames.http")).frames[0]
+        let size = RecordedStream.smallFrames.frames[0]
         let file = try place.file("small.jpg", small)
         let head = { (body: [UInt8]) in message(body, width: size.jpegWidth, height: size.jpegHeight) }
         #expect(try await bytes(file, "--plain", "--passthrough") == head(small.padded))

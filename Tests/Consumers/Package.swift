@@ -19,6 +19,10 @@ let package = Package(
         .executableTarget(name: "CodecOnly", dependencies: [product("TurboJPEG")]),
         .executableTarget(name: "Everything", dependencies: [product("FrameSocket")]),
         .executableTarget(name: "AppleOnly", dependencies: [product("FrameSocketApple")]),
+        .executableTarget(
+            name: "WithScriptedPeer",
+            dependencies: [product("FrameSocketTesting"), product("FrameTransport")]
+        ),
         .executableTarget(name: "Audio", dependencies: [product("FrameSocketAudio"), product("FrameSocket")]),
     ]
 )

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// What an uploader says of a frame that is not sent now, and how it counts what becomes of it.
@@ -31,7 +32,7 @@ import Testing
         #expect(try await visit.frame()?.body == body(0, count: 12_000))
         try await uploader.settle()
 
-        var next: RawSocket?
+        var next: PeerSocket?
         switch obstacle {
         case .nobodyConnected:
             unsafe unlink(receiver.directory.socket)
@@ -51,14 +52,14 @@ import Testing
             #expect(uploader.offer(seed, timestamp: start + UInt64(seed) * 1_000_000) == .deferred(obstacle.cause))
         }
         switch obstacle {
-        case .nobodyConnected: next = try RawSocket.bound(to: receiver.directory.socket)
+        case .nobodyConnected: next = try PeerSocket.listening(at: receiver.directory.socket)
         case .pause: try await visit.ask(.resume)
         case .nothingWanted: try await visit.ask(.helloForPictures)
         case .pacing: break
         }
         if let next {
             let socket = try #require(try await soon { try await next.accepted() })
-            visit = RawReceiver.Visit(socket: socket, reader: WireReader(socket))
+            visit = RawReceiver.Visit(socket: socket, reader: PeerMessageReader(socket))
         }
         // Of those that were deferred, only the newest.
         #expect(try await visit.frame()?.body == body(3, count: 12_000))

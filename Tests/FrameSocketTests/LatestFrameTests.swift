@@ -1,4 +1,5 @@
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// A receiver that wants frames has the latest one, however silent the source is and whatever happened before.
@@ -17,9 +18,9 @@ import Testing
         let uploader = SampleUploader(connection: directory.connection(), configuration: .init(pacing: pacing))
         uploader.offer(1)
         uploader.offer(2, timestamp: nil)
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let socket = try await listener.accepted()
-        let reader = WireReader(socket)
+        let reader = PeerMessageReader(socket)
         let frame = try await soon { try await reader.nextFrame() }
         #expect(frame??.body == body(2, count: 12_000))
     }
@@ -147,12 +148,12 @@ import Testing
             try await receiver.uploader.settle()
             try await visit.ask(request)
             let again = try #require(try await visit.frame())
-            #expect(again.head == first.head && again.body == first.body)
+            #expect(again.header == first.header && again.body == first.body)
         }
         visit.socket.close()
         let next = try await receiver.accept()
         let again = try #require(try await next.frame())
-        #expect(again.head == first.head && again.body == first.body)
+        #expect(again.header == first.header && again.body == first.body)
         // A new frame has the next number: nothing is missing.
         receiver.uploader.offer(2)
         #expect(try await next.frame()?.sequence == 1)

@@ -156,6 +156,28 @@ import Testing
         }
     }
 
+    @Test(arguments: UInt64(480)..<500) func `samples are copied into memory of other strides`(seed: UInt64) throws {
+        var image = try Case(seed)
+        let format = image.picture.format
+        let padding = (0..<3).map { _ in Int.random(in: 0...70, using: &image.random) }
+        // Memory that ends with the last sample, and a second look at what was written there.
+        var places: [(base: UnsafeMutablePointer<UInt8>, bytesPerRow: Int)] = unsafe []
+        let target = try unsafe GuardedPicture.make(
+            width: image.picture.width,
+            height: image.picture.height,
+            format: format,
+            padding: padding
+        ) { row, y, _ in
+            guard y == 0, let base = row.baseAddress else { return }
+            unsafe places.append((base, row.count + padding[places.count % padding.count]))
+        }
+        try unsafe image.picture.copySamples(to: places)
+        #expect(target.hasSamePixels(as: image.picture), "\(image.name)")
+        #expect(throws: TurboJPEGError.self) { try unsafe image.picture.copySamples(to: places + places) }
+        unsafe places[0].bytesPerRow = image.picture.plane(0).visibleBytesPerRow - 1
+        #expect(throws: TurboJPEGError.self) { try unsafe image.picture.copySamples(to: places) }
+    }
+
     /// A scale of any kind.
     static func scale(_ image: inout Case) -> OutputScale {
         let box = (image.side(upTo: 2_000), image.side(upTo: 300))

@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import Testing
 
 @testable import FrameSocket
@@ -56,6 +57,24 @@ import Testing
         receiver.uploader.send(try testPicture(200, 120))
         #expect(try await visit.frame()?.width == 200)
         #expect(receiver.uploader.connection.isOpen)
+    }
+
+    @Test(arguments: [false, true])
+    func `a preference for which there is no memory is refused by a status`(isCopied: Bool) async throws {
+        let image = try testPicture(320, 200, as: .bgra)
+        let need = FrameEncoder().memoryNeed(isCopied ? .scaled(image) : .pixels(image), .up, .init(quality: 10))
+        let receiver = try RawReceiver(.init(quality: 10, maximumMemory: need.total))
+        for number in UInt64(1)...2 {
+            // A second receiver is told as well.
+            let visit = try await receiver.accept()
+            try await visit.ask(.helloForPictures, .prefer(ControlPreferences(quality: 100)), .ping(number))
+            _ = try await soon { try await visit.reader.next { $0.pong == number } }
+            if isCopied { receiver.uploader.send(copying: image) } else { receiver.uploader.send(image) }
+            let status = try await soon { try await visit.reader.next { $0.field("Refused-Preferences") != nil } }
+            #expect(try #require(status ?? nil).field("Refused-Preferences") == "1")
+            visit.socket.close()
+        }
+        #expect(receiver.uploader.statistics.drops[.overMemoryBudget] == nil)
     }
 
     /// An image that no JPEG can hold in the preferred size, or only just.

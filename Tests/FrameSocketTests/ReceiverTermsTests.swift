@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// What a receiver prefers, wants and pauses lasts as long as its connection, and is kept for an uploader that comes later.
@@ -83,13 +84,13 @@ import Testing
     /// A connection whose receiver has stated its terms before there is an uploader.
     private func connection(
         after requests: [ControlRequest]
-    ) async throws -> (TemporaryDirectory, RawSocket, SocketConnection, RawReceiver.Visit) {
+    ) async throws -> (TemporaryDirectory, PeerSocket, SocketConnection, RawReceiver.Visit) {
         let directory = try TemporaryDirectory()
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection()
         try await connection.open(within: nil)
         let socket = try await listener.accepted()
-        let visit = RawReceiver.Visit(socket: socket, reader: WireReader(socket))
+        let visit = RawReceiver.Visit(socket: socket, reader: PeerMessageReader(socket))
         try await socket.write((requests + [.ping(1)]).flatMap { $0.encoded() })
         _ = try await soon { try await visit.reader.messages(beforePong: 1) }
         return (directory, listener, connection, visit)

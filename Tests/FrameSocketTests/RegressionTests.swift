@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// What the code that this protocol comes from gets wrong: one test for each of its faults, a to i.
@@ -15,8 +16,8 @@ import Testing
     /// A connection that is open, and its peer.
     private func pair(
         _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
-    ) async throws -> (SocketConnection, server: RawSocket, peer: RawSocket) {
-        let server = try RawSocket.bound(to: directory.socket)
+    ) async throws -> (SocketConnection, server: PeerSocket, peer: PeerSocket) {
+        let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection(change)
         try await connection.open(within: nil)
         return (connection, server, try await server.accepted())
@@ -47,7 +48,7 @@ import Testing
         async throws
     {
         let server = try directory.server()
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         var random = SplitMix(state: 3)
         let bodies = (0..<1000).map { body($0, count: Int.random(in: 200...9000, using: &random)) }
@@ -110,7 +111,7 @@ import Testing
         #expect(try await receiving.value == sent.value)
 
         let elsewhere = try TemporaryDirectory()
-        let listener = try RawSocket.bound(to: elsewhere.socket)
+        let listener = try PeerSocket.listening(at: elsewhere.socket)
         let other = elsewhere.connection { $0.reopens = false }
         try await other.open(within: nil)
         let peer = try await listener.accepted()
@@ -161,7 +162,7 @@ import Testing
         await stopped.thread.settle()
         stopped.close()
         #expect(try await stopped.closed() == .closedLocally(.stoppedByUser))
-        let listener = try RawSocket.bound(to: elsewhere.socket)
+        let listener = try PeerSocket.listening(at: elsewhere.socket)
         // One that begins later and tries as often comes through many times before this says that the first did not.
         for _ in 0..<5 {
             let other = elsewhere.connection { $0.reopens = false }
@@ -175,7 +176,7 @@ import Testing
     @Test func `f: a body is read in place, and a claim beyond the limit gets no memory`() async throws {
         let pool = BytePool(maximumIdleBytes: 64 << 20)
         let server = try directory.server { $0.pool = pool }
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         let sent = body(1, count: 8 << 20)
         let sending = Task {
@@ -209,10 +210,10 @@ import Testing
         async throws
     {
         let server = try directory.server { $0.limits.linger = .milliseconds(20) }
-        let first = try RawSocket.connected(to: directory.socket)
+        let first = try PeerSocket.connected(to: directory.socket)
         var connections = server.connections.makeAsyncIterator()
         let firstConnection = try #require(try await connections.next())
-        let second = try RawSocket.connected(to: directory.socket)
+        let second = try PeerSocket.connected(to: directory.socket)
         let secondConnection = try #require(try await connections.next())
         for (client, connection) in [(first, firstConnection), (second, secondConnection)] {
             try await client.write(message(body(1, count: 300)))
@@ -231,7 +232,7 @@ import Testing
 
     @Test func `h: an undecodable JPEG is an error and never a picture`() async throws {
         let server = try directory.server()
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         let good = try JPEGEncoder().encode(testPicture(40, 30))
         let undecodable = [Array(good.prefix(good.count / 2)), body(1, count: 500), [0xFF, 0xD8, 0xFF, 0xD9], [0]]

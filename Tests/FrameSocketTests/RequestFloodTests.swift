@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// Receivers that ask without end: their own uploader obeys, and others do not notice.

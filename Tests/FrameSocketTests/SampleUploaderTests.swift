@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 @testable import TurboJPEG
@@ -27,8 +28,8 @@ import Testing
     private func rawPair(
         _ configuration: SampleUploader.Configuration = .init(),
         _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
-    ) async throws -> (SampleUploader, server: RawSocket, peer: RawSocket) {
-        let server = try RawSocket.bound(to: directory.socket)
+    ) async throws -> (SampleUploader, server: PeerSocket, peer: PeerSocket) {
+        let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection(change)
         try await connection.open(within: nil)
         let uploader = SampleUploader(connection: connection, configuration: configuration)
@@ -139,7 +140,7 @@ import Testing
     @Test func `an uploader opens its connection, and goes on after a drop`() async throws {
         let uploader = SampleUploader(connection: directory.connection())
         for round in 0..<3 {
-            let server = try RawSocket.bound(to: directory.socket)
+            let server = try PeerSocket.listening(at: directory.socket)
             let peer = try await server.accepted()
             #expect(await eventually { uploader.connection.isOpen })
             #expect(uploader.send(jpeg: FrameBytes(body(round, count: 20_000)), bufferSize: Self.size) == .taken)

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// Streams as deployed peers write them, through a socket, against what must come out.
@@ -10,16 +11,11 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func `the streams are there`() {
-        #expect(Fixtures.streams.count == 11)
-    }
-
-    @Test(arguments: Fixtures.streams, [nil, 1, 2, 3] as [UInt64?])
-    func `every stream, whole and in random pieces`(name: String, seed: UInt64?) async throws {
-        let (bytes, expected) = try Fixtures.stream(name)
-        #expect(bytes.count == expected.bytes)
+    @Test(arguments: RecordedStream.all, [nil, 1, 2, 3] as [UInt64?])
+    func `every stream, whole and in random pieces`(stream: RecordedStream, seed: UInt64?) async throws {
+        let bytes = stream.bytes
         let server = try directory.server()
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         async let sending: Void = {
             guard let seed else {
@@ -45,29 +41,28 @@ import Testing
         }
         try await sending
 
-        #expect(frames.count == expected.frames.count, "seed \(seed ?? 0)")
-        for (frame, expected) in zip(frames, expected.frames) {
+        #expect(frames.count == stream.frames.count, "seed \(seed ?? 0)")
+        for (frame, expected) in zip(frames, stream.frames) {
             #expect(frame.bufferSize == BufferSize(width: expected.width, height: expected.height))
-            #expect(frame.orientation.rawValue == expected.orientation)
+            #expect(Int(frame.orientation.rawValue) == expected.orientation)
             #expect(frame.orientation.deployedRotation == expected.rotation)
-            let body = bytes[expected.bodyOffset..<expected.bodyOffset + expected.contentLength]
-            #expect(Data(frame.jpeg.array()) == Data(body))
+            #expect(Data(frame.jpeg.array()) == Data(bytes[expected.body]))
             let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
             #expect((header.width, header.height) == (expected.jpegWidth, expected.jpegHeight))
             let picture = try FrameDecoder().decode(frame, as: .i420)
             #expect((picture.width, picture.height) == (expected.width, expected.height))
         }
-        expect(failure, expected.error)
+        expect(failure, stream.cut)
         #expect(connection.closeReason == failure.map { .failed($0) } ?? .closedByPeer(.stoppedByUser))
     }
 
     /// Expects the error that a stream ends with, or none.
-    private func expect(_ failure: TransportError?, _ expected: Fixtures.Stream.Failure?) {
-        guard let expected else { return #expect(failure == nil) }
+    private func expect(_ failure: TransportError?, _ cut: RecordedStream.Cut?) {
+        guard let cut else { return #expect(failure == nil) }
         let wire = failure?.wireError
         #expect(failure?.code == .malformedMessage)
-        #expect(wire?.code.rawValue == "\(expected.where).\(expected.code)")
-        #expect(wire?.description.contains("got \(expected.got)") == true)
-        if let want = expected.want { #expect(wire?.description.contains("want \(want)") == true) }
+        #expect(wire?.code == (cut.part == .body ? .bodyTruncated : .headTruncated))
+        #expect(wire?.description.contains("got \(cut.count)") == true)
+        if let whole = cut.bodyCount { #expect(wire?.description.contains("want \(whole)") == true) }
     }
 }

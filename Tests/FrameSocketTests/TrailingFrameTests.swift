@@ -1,4 +1,5 @@
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// The last frame of a burst is sent when its time comes, whatever the pacing left out before it.

@@ -1,4 +1,5 @@
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// Frames whose JPEG is wrong: each costs itself, and many in a row the connection that sends them, and nobody else's.
@@ -13,12 +14,12 @@ import Testing
     private func pair(
         in directory: TemporaryDirectory,
         _ change: (inout FrameServer.Configuration) -> Void = { _ in }
-    ) async throws -> (FrameServer, innocent: (RawSocket, FrameConnection), other: (RawSocket, FrameConnection)) {
+    ) async throws -> (FrameServer, innocent: (PeerSocket, FrameConnection), other: (PeerSocket, FrameConnection)) {
         let server = try directory.server { change(&$0) }
         var connections = server.connections.makeAsyncIterator()
-        let innocent = try RawSocket.connected(to: directory.socket)
+        let innocent = try PeerSocket.connected(to: directory.socket)
         let innocentConnection = try #require(try await connections.next())
-        let other = try RawSocket.connected(to: directory.socket)
+        let other = try PeerSocket.connected(to: directory.socket)
         let otherConnection = try #require(try await connections.next())
         return (server, (innocent, innocentConnection), (other, otherConnection))
     }

@@ -1,4 +1,5 @@
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// What an uploader's methods promise to those who call them: order, cancellation, and that nobody waits for himself.
@@ -16,8 +17,8 @@ import Testing
     /// An uploader to a peer that reads nothing, and that.
     private func pair(
         _ configuration: SampleUploader.Configuration = .init()
-    ) async throws -> (SampleUploader, server: RawSocket, peer: RawSocket) {
-        let server = try RawSocket.bound(to: directory.socket)
+    ) async throws -> (SampleUploader, server: PeerSocket, peer: PeerSocket) {
+        let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.reopens = false }
         try await connection.open(within: nil)
         let uploader = SampleUploader(connection: connection, configuration: configuration)

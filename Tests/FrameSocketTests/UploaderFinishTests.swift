@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// Finishing completes what was offered before it, and nothing else.

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// The uploader holds no lock while other code runs, or while it looks at every byte of a frame.

@@ -87,6 +87,13 @@ import Testing
             var frame = UploadFrame(.pixels(image), offeredAt: rig.now)
             rig.machine.makePlan(for: &frame)
             #expect(frame.plan?.settings.quality == quality)
+            // The receiver hears of it once, however many frames follow.
+            let isRefused = quality == own.quality
+            #expect(rig.machine.takeEffects().refusesPreferencesOf == (isRefused ? rig.machine.terms.connection : nil))
+            frame.plan = nil
+            rig.machine.lastPlan = nil
+            rig.machine.makePlan(for: &frame)
+            #expect(rig.machine.takeEffects().refusesPreferencesOf == nil)
         }
     }
 

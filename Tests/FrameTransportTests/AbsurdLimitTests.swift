@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -56,7 +57,7 @@ import Testing
                 _ = try await connection.closed()
             }
         }
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         // It may be turned away.
         try? await client.write(message(body(1, count: 3000)) + message(body(2, count: 3000)))
         client.finishWriting()

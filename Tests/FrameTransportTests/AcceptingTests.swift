@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import FrameSocketTesting
     import FrameWire
     import Testing
 
@@ -40,12 +41,12 @@
         ) async throws {
             let directory = try TemporaryDirectory()
             let server = try directory.server { $0.limits.connections = limit }
-            let clients = try (0..<limit).map { _ in try RawSocket.connected(to: directory.socket) }
+            let clients = try (0..<limit).map { _ in try PeerSocket.connected(to: directory.socket) }
             var taking = server.connections.makeAsyncIterator()
             var connections: [FrameConnection] = []
             for _ in 0..<limit { connections.append(try #require(try await taking.next())) }
             for _ in 0..<3 {
-                let oneMore = try RawSocket.connected(to: directory.socket)
+                let oneMore = try PeerSocket.connected(to: directory.socket)
                 #expect(try await oneMore.read(1).isEmpty)
             }
             #expect(server.refusedConnections == 3)
@@ -58,7 +59,7 @@
             clients[0].close()
             #expect(try await connections[0].closed() == .closedByPeer(.stoppedByUser))
             await IOThread.shared.settle()
-            let next = try RawSocket.connected(to: directory.socket)
+            let next = try PeerSocket.connected(to: directory.socket)
             #expect(try await taking.next()?.id == limit + 1)
             _ = next
         }
@@ -71,7 +72,7 @@
                     $0.limits.firstAcceptPause = .seconds(1 << 20)
                     $0.limits.longestAcceptPause = .seconds(1 << 20)
                 }
-                let clients = try (0..<20).map { _ in try RawSocket.unconnected() }
+                let clients = try (0..<20).map { _ in try PeerSocket.unconnected() }
                 await IOThread.shared.settle()
                 let before = SyscallHooks.accepts
                 try await withoutDescriptors {
@@ -95,7 +96,7 @@
                     $0.limits.firstAcceptPause = .milliseconds(1)
                     $0.limits.longestAcceptPause = .milliseconds(4)
                 }
-                let clients = try (0..<20).map { _ in try RawSocket.unconnected() }
+                let clients = try (0..<20).map { _ in try PeerSocket.unconnected() }
                 try await withoutDescriptors {
                     let before = SyscallHooks.accepts
                     for client in clients {
@@ -119,7 +120,7 @@
         @Test(.besideBystander, arguments: [false, true])
         func `S24: a sender in the queue of a server that goes has lost its connection`(reopens: Bool) async throws {
             let directory = try TemporaryDirectory()
-            let server = try RawSocket.bound(to: directory.socket)
+            let server = try PeerSocket.listening(at: directory.socket)
             let connection = directory.connection { $0.reopens = reopens }
             var events = connection.events.makeAsyncIterator()
             try await connection.open(within: nil)

@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -24,7 +25,7 @@ import Testing
             $0.hello = hello
             $0.pool = pool
         }
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         let wantsFrames = hello?.wants.contains(.pictures) ?? true
         for seed in 0..<40 { try await sender.write(audio(seed, count: 200_000)) }
@@ -52,7 +53,7 @@ import Testing
         }
         var connections: [FrameConnection] = []
         for _ in 0..<4 {
-            let sender = try RawSocket.connected(to: directory.socket)
+            let sender = try PeerSocket.connected(to: directory.socket)
             connections.append(try #require(try await firstConnection(of: server)))
             let isWritten: Void? = try await soon {
                 for seed in 0..<64 { try await sender.write(audio(seed, count: 256 << 10)) }
@@ -85,7 +86,7 @@ import Testing
             $0.memory = MemoryBudget(bytes: 2 << 20)
             $0.limits.connections = 4
         }
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         for seed in 0..<10 { try await sender.write(audio(seed, count: 100_000)) }
         sender.finishWriting()
@@ -100,7 +101,7 @@ import Testing
     @Test(arguments: [1, 2, 10])
     func `a host that takes audio alone is not held up by frames`(frames: Int) async throws {
         let server = try directory.server { $0.hello = ControlHello(wants: .audio) }
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         // A sender may not have read the hello yet, or heed none.
         async let writing: Void = sender.write(
@@ -122,7 +123,7 @@ import Testing
 
     @Test func `a host that asked for audio alone is told of an end behind frames that nobody takes`() async throws {
         let server = try directory.server { $0.hello = ControlHello(wants: .audio) }
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         try await sender.write((0..<5).flatMap { message(body($0, count: 3000)) } + audio(1))
         sender.finishWriting()

@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -57,7 +58,7 @@ import Testing
     func `sending can be cancelled, and leaves no part of a frame among whole ones`(isCancelledFirst: Bool)
         async throws
     {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: nil)
         let host = try await listener.accepted()
@@ -67,7 +68,7 @@ import Testing
             try await sender.send(FrameMessage(large))
         }
         sender.close()
-        let messages = try await soon { try await WireReader(host).rest() }
+        let messages = try await soon { try await PeerMessageReader(host).rest() }
         // It went out to its end, or never began.
         let bodies = try #require(messages).map(\.body)
         #expect(bodies.isEmpty || bodies.count == 1 && bodies[0] == large)
@@ -76,7 +77,7 @@ import Testing
     }
 
     @Test func `a frame that waits behind audio is withdrawn when its sender is cancelled`() async throws {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: nil)
         let host = try await listener.accepted()
@@ -91,7 +92,7 @@ import Testing
         }
         // The place is free again.
         let next = Task { try await sender.send(FrameMessage(body(3, count: 20_000))) }
-        let frame = try await soon { try await WireReader(host).nextFrame() }
+        let frame = try await soon { try await PeerMessageReader(host).nextFrame() }
         #expect(frame??.body == body(3, count: 20_000))
         #expect(try await soon { try await next.value } != nil)
         sender.close()
@@ -100,7 +101,7 @@ import Testing
 
     @Test func `a cancelled consumer leaves what comes to the next one`() async throws {
         let server = try directory.server()
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         for round in 0..<20 {
             let consumer = Task {

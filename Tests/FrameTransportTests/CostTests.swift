@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -45,9 +46,9 @@ import Testing
         let server = try directory.server { $0.pool = pool }
         let head = String(decoding: message([]), as: UTF8.self)
         let claim = Array(head.replacing("Content-Length: 0", with: "Content-Length: 33554432").utf8)
-        var clients: [RawSocket] = []
+        var clients: [PeerSocket] = []
         for _ in 0..<64 {
-            let client = try RawSocket.connected(to: directory.socket)
+            let client = try PeerSocket.connected(to: directory.socket)
             try await client.write(claim + body(1, count: 1000))
             clients.append(client)
         }
@@ -118,7 +119,7 @@ import Testing
         @Test func `a peer that reads does not wake a thread that waits for nothing`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
-                let listener = try RawSocket.bound(to: directory.socket)
+                let listener = try PeerSocket.listening(at: directory.socket)
                 let connection = directory.connection { $0.padsShortBodies = false }
                 connection.open()
                 let peer = try await listener.accepted()

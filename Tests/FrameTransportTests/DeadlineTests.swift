@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import Testing
 
 @testable import FrameTransport
@@ -16,14 +17,14 @@ import Testing
     /// A server that waits as good as for ever but for what `change` says, one sender, and its connection.
     private func pair(
         _ change: (inout TransportLimits) -> Void
-    ) async throws -> (FrameServer, client: RawSocket, FrameConnection) {
+    ) async throws -> (FrameServer, client: PeerSocket, FrameConnection) {
         let server = try directory.server {
             $0.limits.firstFrame = nil
             $0.limits.head = Self.never
             $0.limits.body = Self.never
             change(&$0.limits)
         }
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         return (server, client, try #require(try await firstConnection(of: server)))
     }
 
@@ -117,7 +118,7 @@ import Testing
         await server.settle()
 
         // Another sender's time, which began later, passes first.
-        let other = try RawSocket.connected(to: directory.socket)
+        let other = try PeerSocket.connected(to: directory.socket)
         var connections = server.connections.makeAsyncIterator()
         let otherConnection = try #require(try await connections.next())
         try await other.write([UInt8(ascii: "H")])

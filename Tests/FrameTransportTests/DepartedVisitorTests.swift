@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
@@ -15,7 +16,7 @@ import Testing
     /// Connects, sends some frames, and leaves; waits until the server has noticed that.
     private func visit(_ server: FrameServer, _ ends: Ends, frames: Int, size: Int) async throws {
         let before = ends.count + server.refusedConnections
-        let visitor = try RawSocket.connected(to: directory.socket)
+        let visitor = try PeerSocket.connected(to: directory.socket)
         // One that is refused has left before this one does.
         for index in 0..<frames { try? await visitor.write(message(body(index, count: size))) }
         visitor.close()
@@ -27,7 +28,7 @@ import Testing
 
     /// Sends a frame on a new connection, and expects it on the only one that has not ended.
     private func expectService(by server: FrameServer, size: Int) async throws {
-        let innocent = try RawSocket.connected(to: directory.socket)
+        let innocent = try PeerSocket.connected(to: directory.socket)
         let isServed = try await soon {
             do {
                 try await innocent.write(message(body(99, count: size)))
@@ -58,7 +59,7 @@ import Testing
     @Test(arguments: [0, 1, 3])
     func `a sender that leaves is noticed although nobody consumes its frames`(frames: Int) async throws {
         let server = try directory.server()
-        let visitor = try RawSocket.connected(to: directory.socket)
+        let visitor = try PeerSocket.connected(to: directory.socket)
         for index in 0..<frames { try await visitor.write(message(body(index, count: 500))) }
         visitor.close()
         let connection = try #require(try await firstConnection(of: server))
@@ -84,7 +85,7 @@ import Testing
         let size = 200 << 10
         var connections: [FrameConnection] = []
         for round in 0..<4 {
-            let visitor = try RawSocket.connected(to: directory.socket)
+            let visitor = try PeerSocket.connected(to: directory.socket)
             let connection = try #require(try await firstConnection(of: server))
             connections.append(connection)
             let isWritten: Void? = try await soon { try await visitor.write(message(body(round, count: size))) }
@@ -121,7 +122,7 @@ import Testing
     @Test func `visitors that left before they were taken are bounded in number`() async throws {
         let ends = Ends()
         let server = try directory.server { $0.tap = ends }
-        for _ in 0..<10_000 { _ = try? RawSocket.connected(to: directory.socket) }
+        for _ in 0..<10_000 { _ = try await PeerSocket.connectedWhenListening(at: directory.socket) }
         // All of them are gone.
         #expect(await becomesTrue { ends.count + server.refusedConnections == 10_000 })
         server.close()
@@ -136,11 +137,13 @@ import Testing
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()
                 let path = directory.socket
-                func rush(_ count: Int) { for _ in 0..<count { _ = try? RawSocket.connected(to: path) } }
-                rush(1000)
+                func rush(_ count: Int) async throws {
+                    for _ in 0..<count { _ = try await PeerSocket.connectedWhenListening(at: path) }
+                }
+                try await rush(1000)
                 await server.settle()
                 let (descriptors, memory) = (try await descriptorsAtStart(), residentBytes())
-                rush(10_000)
+                try await rush(10_000)
                 await server.settle()
                 let innocent = directory.connection()
                 innocent.open()
@@ -164,7 +167,7 @@ import Testing
                 innocent.close()
                 _ = try await innocent.closed()
                 #expect(await becomesTrue { descriptorsAdded(to: descriptors).isEmpty })
-                rush(10_000)
+                try await rush(10_000)
                 await server.settle()
                 let growth = residentBytes() - memory
                 #expect(growth < 8 << 20, "\(growth) bytes more than after the first thousand")

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import FrameSocketTesting
     import FrameTransport
     import FrameWire
     import Testing
@@ -9,7 +10,7 @@
         @Test func `each of many attempts to connect gives its descriptor back`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
-                _ = try RawSocket.bound(to: directory.socket)
+                _ = try PeerSocket.listening(at: directory.socket)
                 let connection = directory.connection()
                 await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
                 let before = try await descriptorsAtStart()
@@ -49,7 +50,7 @@
         @Test func `one connection that reopens a thousand times uses one descriptor`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
-                let server = try RawSocket.bound(to: directory.socket)
+                let server = try PeerSocket.listening(at: directory.socket)
                 let connection = directory.connection { $0.retryInterval = .zero }
                 var events = connection.events.makeAsyncIterator()
                 connection.open()
@@ -128,7 +129,7 @@
                 configuration.thread = thread
                 let server = try FrameServer(at: inner + "/s", configuration: configuration)
                 let dead = directory.path + "/dead"
-                _ = try RawSocket.bound(to: dead)
+                _ = try PeerSocket.listening(at: dead)
                 let second = try FrameServer(at: dead, configuration: configuration)
                 let tokens = HandshakeTokens(shared: [1])
                 configuration.tokens = tokens
@@ -179,7 +180,7 @@
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()
-                let client = try RawSocket.connected(to: directory.socket)
+                let client = try PeerSocket.connected(to: directory.socket)
                 let connection = try #require(try await firstConnection(of: server))
                 var frames = connection.frames.makeAsyncIterator()
                 let before = try await descriptorsAtStart()

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import FrameSocketTesting
     import FrameTransport
     import FrameWire
     import Testing
@@ -60,27 +61,27 @@
             case .openDirectory: #expect(unsafe chmod(directory.path, 0o777) == 0)
             case .foreignDirectory: #expect(unsafe chown(directory.path, Self.stranger, Self.stranger) == 0)
             case .link:
-                let server = try RawSocket.bound(to: directory.path + "/target")
+                let server = try PeerSocket.listening(at: directory.path + "/target")
                 try files.createSymbolicLink(atPath: socket, withDestinationPath: directory.path + "/target")
                 return (socket, [server])
             case .danglingLink: try files.createSymbolicLink(atPath: socket, withDestinationPath: "nowhere")
             case .file: try Data("mine".utf8).write(to: URL(filePath: socket))
             case .folder: try files.createDirectory(atPath: socket, withIntermediateDirectories: false)
             case .pipe: #expect(unsafe mkfifo(socket, 0o600) == 0)
-            case .deadSocket: try RawSocket.bound(to: socket).close()
+            case .deadSocket: try PeerSocket.listening(at: socket).close()
             case .foreignSocket:
-                try RawSocket.bound(to: socket).close()
+                try PeerSocket.listening(at: socket).close()
                 #expect(unsafe lchown(socket, Self.stranger, Self.stranger) == 0)
             case .datagrams:
                 let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-                let holder = RawSocket(descriptor: descriptor)
+                let holder = PeerSocket(descriptor: descriptor)
                 try holder.bind(to: socket)
                 return (socket, [holder])
             case .server: return (socket, [try directory.server()])
-            case .silence: return (socket, [try RawSocket.bound(to: socket)])
+            case .silence: return (socket, [try PeerSocket.listening(at: socket)])
             case .queue:
-                let server = try RawSocket.bound(to: socket, backlog: 0)
-                return (socket, [server, try RawSocket.connected(to: socket)])
+                let server = try PeerSocket.listening(at: socket, backlog: 0)
+                return (socket, [server, try PeerSocket.connected(to: socket)])
             case .linkAsLock: try files.createSymbolicLink(atPath: socket + ".lock", withDestinationPath: "nowhere")
             case .longPath:
                 let deep = directory.path + String(repeating: "/" + String(repeating: "d", count: 60), count: 2)
@@ -233,7 +234,7 @@
                 let directory = try TemporaryDirectory()
                 let inner = directory.path + "/inner"
                 #expect(unsafe mkdir(inner, 0o700) == 0)
-                let server = try RawSocket.bound(to: inner + "/s")
+                let server = try PeerSocket.listening(at: inner + "/s")
                 #expect(unsafe chmod(inner + "/s", 0) == 0)
                 // Root may everything, so that this has to be somebody else.
                 if geteuid() == 0 {
@@ -276,21 +277,6 @@
                 #expect(diagnosis.findings.first { $0.code == .readOnlyDirectory }?.severity == .note)
                 withExtendedLifetime(server) {}
             }
-        }
-    }
-
-    extension RawSocket {
-        /// Binds to a path.
-        fileprivate func bind(to path: String) throws {
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-            let result = unsafe withUnsafePointer(to: &address) {
-                unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    unsafe Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-            guard result == 0 else { throw Failure(call: "bind", code: errno) }
         }
     }
 #endif

@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -26,7 +27,7 @@ import Testing
         async throws
     {
         let server = try directory.server()
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         // The consumer takes none before all is there, and the sender's next frame is under way.
         try await sender.write(bodies(20).flatMap { message($0) } + message(body(20, count: 1000)).prefix(cut))
@@ -42,7 +43,7 @@ import Testing
 
     @Test func `a sender that does not stop is cut off, and what it sent before is delivered`() async throws {
         let server = try directory.server { $0.limits.linger = .milliseconds(20) }
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         let writing = Task {
             for index in 0... { try await sender.write(message(body(index, count: 1000))) }
@@ -55,13 +56,13 @@ import Testing
         }
         #expect(count >= 10)
         #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
-        await #expect(throws: RawSocket.Failure.self) { try await writing.value }
+        await #expect(throws: PeerError.self) { try await writing.value }
         try await server.closed()
     }
 
     @Test func `a slow consumer has the time it takes`() async throws {
         let server = try directory.server { $0.limits.linger = .zero }
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         try await sender.write(bodies(20).flatMap { message($0) })
         server.drain()
@@ -74,7 +75,7 @@ import Testing
     @Test func `who has connected and was not accepted yet is heard`() async throws {
         let server = try directory.server()
         let sender = try await IOThread.shared.whileHeld {
-            let sender = try RawSocket.connected(to: directory.socket)
+            let sender = try PeerSocket.connected(to: directory.socket)
             try await sender.write(bodies(3).flatMap { message($0) })
             sender.finishWriting()
             server.drain()
@@ -88,7 +89,7 @@ import Testing
 
     @Test func `a stream that is no stream of frames is a failure still`() async throws {
         let server = try directory.server()
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         try await sender.write(bodies(2).flatMap { message($0) } + Array("nonsense\r\n\r\n".utf8))
         server.drain()
@@ -113,7 +114,7 @@ import Testing
 
     @Test func `closing ends a drain for which nobody cares`() async throws {
         let server = try directory.server()
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         try await sender.write(bodies(20).flatMap { message($0) })
         server.drain()
@@ -127,7 +128,7 @@ import Testing
 
     @Test func `a sender that has not shown its token has nothing to deliver`() async throws {
         let server = try directory.server { $0.tokens = HandshakeTokens(own: [1], expected: [2]) }
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         await IOThread.shared.settle()
         server.drain()
         #expect(try await sender.read(1) == [])
@@ -136,12 +137,12 @@ import Testing
     }
 }
 
-extension RawSocket {
+extension PeerSocket {
     /// Whether the other side takes nothing more.
     fileprivate var isCutOff: Bool {
         get throws {
             var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            guard unsafe poll(&state, 1, 0) >= 0 else { throw Failure(call: "poll", code: errno) }
+            guard unsafe poll(&state, 1, 0) >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
             // A pipe whose reader has gone is always ready; a write of nothing tells.
             return unsafe send(descriptor, [0], 0, Int32(MSG_NOSIGNAL)) < 0 && errno == EPIPE
         }

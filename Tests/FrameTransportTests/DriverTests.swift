@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameWire
 import Testing
 
@@ -37,8 +38,8 @@ import Testing
             $0.thread = thread
             $0.limits.linger = .milliseconds(20)
         }
-        let blocker = try RawSocket.connected(to: elsewhere.socket)
-        let client = try RawSocket.connected(to: directory.socket)
+        let blocker = try PeerSocket.connected(to: elsewhere.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         var frames = connection.frames.makeAsyncIterator()
 

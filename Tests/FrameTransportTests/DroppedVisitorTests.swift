@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -12,7 +13,7 @@ import Testing
 
     /// Connects, sends a frame, and leaves.
     private func visit(_ number: Int, size: Int = 500) async throws {
-        let visitor = try RawSocket.connected(to: directory.socket)
+        let visitor = try PeerSocket.connected(to: directory.socket)
         try await visitor.write(message(body(number, count: size)))
         visitor.close()
     }

@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
@@ -67,10 +68,10 @@ import Testing
         // So that the flood is read as fast as it comes, although nobody consumes it.
         let server = try directory.server { $0.delivery = .newest }
         let path = directory.socket
-        let innocent = try RawSocket.connected(to: path)
+        let innocent = try PeerSocket.connected(to: path)
         let connection = try #require(try await firstConnection(of: server))
         try await during { isOver in
-            guard let flooder = try? RawSocket.connected(to: path) else { return }
+            guard let flooder = try? PeerSocket.connected(to: path) else { return }
             while !isOver.isSet, flooder.sendOnce(flood.bytes) {}
         } _: {
             let received = try await soon {
@@ -89,7 +90,7 @@ import Testing
     @Test(arguments: requests)
     func `a receiver that floods its sender leaves the others their turns`(flood: Flood) async throws {
         let hostile = try TemporaryDirectory()
-        let listener = try RawSocket.bound(to: hostile.socket)
+        let listener = try PeerSocket.listening(at: hostile.socket)
         let flooded = hostile.connection { $0.reopens = false }
         try await flooded.open(within: nil)
         let host = try await listener.accepted()
@@ -122,9 +123,9 @@ import Testing
         let directory = try TemporaryDirectory()
         let arrivals = Arrivals()
         let server = try directory.server(delegate: arrivals) { $0.tap = arrivals }
-        let innocent = try RawSocket.connected(to: directory.socket)
+        let innocent = try PeerSocket.connected(to: directory.socket)
         await server.settle()
-        let flooder = try RawSocket.connected(to: directory.socket)
+        let flooder = try PeerSocket.connected(to: directory.socket)
         let large = message(body(1, count: 32 << 20))
         let isOver = Flag()
         defer { isOver.set() }
@@ -186,7 +187,7 @@ private final class Arrivals: FrameServerDelegate, WireTap {
     func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
 }
 
-extension RawSocket {
+extension PeerSocket {
     /// Writes what the socket takes in one call, on the caller's thread; returns false if the peer is gone.
     func sendOnce(_ bytes: [UInt8]) -> Bool {
         unsafe bytes.withUnsafeBytes { unsafe send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) } > 0

@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -6,13 +7,13 @@ import Testing
 @Suite struct FanOutTests {
     let directory: TemporaryDirectory
     let server: FrameServer
-    let sender: RawSocket
+    let sender: PeerSocket
     let connection: FrameConnection
 
     init() async throws {
         directory = try TemporaryDirectory()
         server = try directory.server()
-        sender = try RawSocket.connected(to: directory.socket)
+        sender = try PeerSocket.connected(to: directory.socket)
         connection = try #require(try await firstConnection(of: server))
     }
 

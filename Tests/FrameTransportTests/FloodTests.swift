@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import Synchronization
 import Testing
@@ -33,7 +34,7 @@ import Testing
 
     /// Sends frames to the server and receives them.
     private func expectService(by server: FrameServer) async throws {
-        let client = try RawSocket.connected(to: server.path)
+        let client = try PeerSocket.connected(to: server.path)
         for try await connection in server.connections where connection.closeReason == nil {
             var frames = connection.frames.makeAsyncIterator()
             for round in 0..<20 {
@@ -46,7 +47,7 @@ import Testing
 
     @Test func `a sender that goes on after the server has closed`() async throws {
         let server = try directory.server { $0.limits.linger = .seconds(600) }
-        let flooder = try RawSocket.connected(to: directory.socket)
+        let flooder = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         let bytes = body(1, count: 16)
         try await during {
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test func `a server that never stops to talk`() async throws {
-        let talker = try RawSocket.bound(to: directory.socket)
+        let talker = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection()
         try await connection.open(within: nil)
         let peer = try await talker.accepted()
@@ -79,12 +80,12 @@ import Testing
 
     @Test func `clients that connect without end`() async throws {
         let server = try directory.server { $0.limits.connections = 1 }
-        let held = try RawSocket.connected(to: directory.socket)
+        let held = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         var frames = connection.frames.makeAsyncIterator()
         let path = directory.socket
         try await during {
-            _ = try? RawSocket.connected(to: path)
+            _ = try? PeerSocket.connected(to: path)
         } _: {
             for round in 0..<20 {
                 try await held.write(message(body(round, count: 20_000)))
@@ -95,7 +96,7 @@ import Testing
 
     @Test func `a sender of frames without end`() async throws {
         let server = try directory.server { $0.delivery = .newest }
-        let flooder = try RawSocket.connected(to: directory.socket)
+        let flooder = try PeerSocket.connected(to: directory.socket)
         let first = try #require(try await firstConnection(of: server))
         let frame = message([1])
         let turn = Mutex(())
@@ -113,7 +114,7 @@ import Testing
 
     @Test func `a consumer that never leaves the connections' thread`() async throws {
         let server = try directory.server()
-        let flooder = try RawSocket.connected(to: directory.socket)
+        let flooder = try PeerSocket.connected(to: directory.socket)
         let first = try #require(try await firstConnection(of: server))
         let consumer = Task(executorPreference: first.thread) {
             for try await _ in first.frames {}

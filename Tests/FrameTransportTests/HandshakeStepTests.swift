@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -17,8 +18,8 @@ import Testing
     /// A sender, and a plain host that has read its token and not shown its own.
     private func handshaking(
         _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
-    ) async throws -> (sender: SocketConnection, listener: RawSocket, host: RawSocket) {
-        let listener = try RawSocket.bound(to: directory.socket)
+    ) async throws -> (sender: SocketConnection, listener: PeerSocket, host: PeerSocket) {
+        let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection {
             $0.tokens = tokens
             change(&$0)
@@ -35,7 +36,7 @@ import Testing
     func `requests behind a host's token are read, however they are cut`(chunk: Int) async throws {
         let (sender, listener, host) = try await handshaking()
         try await host.write(tokens.expected + hello + ControlRequest.ping(42).encoded(), chunk: chunk)
-        let reader = WireReader(host)
+        let reader = PeerMessageReader(host)
         let answers = try await soon { try await reader.next { $0.pong == 42 } }
         #expect(answers??.state == "live", "the host that said hello gets no answer")
         #expect(sender.hello == ControlHello(wants: [.pictures, .audio]))
@@ -59,7 +60,7 @@ import Testing
             $0.tokens = HandshakeTokens(own: tokens.expected, expected: tokens.own)
             $0.hello = ControlHello(wants: [.pictures, .audio])
         }
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let samples = AudioHead(contentLength: 4, kind: .app, sampleRate: 8000, channels: 1).encoded() + [1, 2, 3, 4]
         let status = SenderStatus(state: .stopped(.callEnded)).encoded()
         try await sender.write(
@@ -88,7 +89,7 @@ import Testing
     }
 
     /// Lets a host take one connection, go as far as `step`, and leave.
-    private func leave(at step: Step, _ listener: RawSocket) async throws {
+    private func leave(at step: Step, _ listener: PeerSocket) async throws {
         let host = try await listener.accepted()
         switch step {
         case .accepts: break
@@ -107,7 +108,7 @@ import Testing
 
     @Test(arguments: Step.allCases)
     func `a sender comes back after a host that leaves early`(step: Step) async throws {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection { $0.tokens = tokens }
         sender.open()
         let left: Void? = try await soon {
@@ -134,7 +135,7 @@ import Testing
     }
 
     @Test func `a sender that waits for a host is told that all have left in place of their token`() async throws {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection { $0.tokens = tokens }
         let hosts = Task { while true { try await leave(at: .readsToken, listener) } }
         defer { hosts.cancel() }
@@ -159,7 +160,7 @@ import Testing
             $0.limits.connections = 2
         }
         for _ in 0..<10 {
-            let sender = try RawSocket.connected(to: directory.socket)
+            let sender = try PeerSocket.connected(to: directory.socket)
             try await sender.write(Array(tokens.own.prefix(shown)))
             sender.close()
             await server.settle()

@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -45,7 +46,7 @@ import Testing
     ])
     func `a sender with a wrong token gets no answer and is never presented`(wrong: [UInt8]) async throws {
         let server = try makeServer()
-        let intruder = try RawSocket.connected(to: server.path)
+        let intruder = try PeerSocket.connected(to: server.path)
         try await intruder.write(wrong)
         #expect(try await intruder.read(1).isEmpty)
         #expect(await eventually { server.refusedConnections == 1 })
@@ -56,7 +57,7 @@ import Testing
     }
 
     @Test func `a server with a wrong token is not sent to`() async throws {
-        let foreign = try RawSocket.bound(to: directory.socket)
+        let foreign = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.tokens = tokens }
         let opening = Task { try await connection.open(within: .seconds(30)) }
         let accepted = try await foreign.accepted()
@@ -74,7 +75,7 @@ import Testing
     }
 
     @Test func `frames offered before both agree are dropped`() async throws {
-        let foreign = try RawSocket.bound(to: directory.socket)
+        let foreign = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.tokens = tokens }
         connection.open()
         let accepted = try await foreign.accepted()
@@ -92,7 +93,7 @@ import Testing
     @Test(arguments: [1, 5, .max])
     func `a token and the first frame may come in any pieces`(chunk: Int) async throws {
         let server = try makeServer()
-        let sender = try RawSocket.connected(to: server.path)
+        let sender = try PeerSocket.connected(to: server.path)
         try await sender.write(tokens.own + message(body(3, count: 300)), chunk: chunk)
         #expect(try await sender.read(tokens.expected.count) == tokens.expected)
         let received = try #require(try await firstConnection(of: server))
@@ -107,15 +108,15 @@ import Testing
             $0.limits.handshakes = 2
             $0.limits.handshake = .seconds(600)
         }
-        var idle: [RawSocket] = []
-        for _ in 0..<8 { idle.append(try RawSocket.connected(to: server.path)) }
+        var idle: [PeerSocket] = []
+        for _ in 0..<8 { idle.append(try PeerSocket.connected(to: server.path)) }
         #expect(await eventually { server.refusedConnections == 6 })
         var senders: [SocketConnection] = []
         for _ in 0..<4 {
             let sender = directory.connection { $0.tokens = tokens }
             try await sender.open(within: .seconds(30))
             senders.append(sender)
-            idle.append(try RawSocket.connected(to: server.path))
+            idle.append(try PeerSocket.connected(to: server.path))
         }
         #expect(senders.count(where: \.isOpen) == 4)
         // There is no place left, and none that could give way.
@@ -124,7 +125,7 @@ import Testing
 
     @Test func `whoever shows nothing is sent away at the deadline`() async throws {
         let server = try makeServer { $0.limits.handshake = .milliseconds(20) }
-        let silent = try RawSocket.connected(to: server.path)
+        let silent = try PeerSocket.connected(to: server.path)
         // The deadline may be over before this is written, and what was written is unread when the server closes.
         try? await silent.write(Array(tokens.own.dropLast()))
         #expect((try? await silent.read(1)) ?? [] == [])

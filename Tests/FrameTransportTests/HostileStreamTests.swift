@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -127,9 +128,9 @@ import Testing
         let directory = try TemporaryDirectory()
         let server = try directory.server()
         var connections = server.connections.makeAsyncIterator()
-        let innocent = try RawSocket.connected(to: directory.socket)
+        let innocent = try PeerSocket.connected(to: directory.socket)
         let innocentConnection = try #require(try await connections.next())
-        let attacker = try RawSocket.connected(to: directory.socket)
+        let attacker = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await connections.next())
 
         var received = innocentConnection.frames.makeAsyncIterator()
@@ -168,7 +169,7 @@ import Testing
         let stream =
             message(inner) + Array(lower.utf8) + message(body(2, count: 30) + [UInt8](repeating: 0, count: 200))
         for chunk in [1, 2, 3, 7, 64, .max] {
-            let client = try RawSocket.connected(to: directory.socket)
+            let client = try PeerSocket.connected(to: directory.socket)
             let connection = try #require(try await firstConnection(of: server))
             async let writing: Void = {
                 try await client.write(stream, chunk: chunk)
@@ -185,7 +186,7 @@ import Testing
     @Test func `W6: a body without bytes is a frame, and the connection goes on`() async throws {
         let directory = try TemporaryDirectory()
         let server = try directory.server()
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         try await client.write(message([]) + message([1]))
         var frames = connection.frames.makeAsyncIterator()

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import FrameSocketTesting
     import FrameTransport
     import Testing
 
@@ -12,7 +13,7 @@
         }
 
         /// The descriptor once more, as a service manager keeps its own while it passes one.
-        private func passed(_ socket: RawSocket, name: String? = nil) -> InheritedSocket {
+        private func passed(_ socket: PeerSocket, name: String? = nil) -> InheritedSocket {
             InheritedSocket(descriptor: dup(socket.descriptor), name: name)
         }
 
@@ -26,7 +27,7 @@
         }
 
         @Test func `frames come through it, and its file stays for the next server`() async throws {
-            let manager = try RawSocket.bound(to: directory.socket)
+            let manager = try PeerSocket.listening(at: directory.socket)
             for round in 0..<3 {
                 let server = try FrameServer(inheriting: passed(manager))
                 #expect(server.endpoint == .path(directory.socket))
@@ -46,22 +47,22 @@
                 try await server.closed()
                 #expect(directory.names == ["rtc_SSFD"])
                 // It listens still: who comes now waits for the next.
-                try RawSocket.connected(to: directory.socket).close()
+                try PeerSocket.connected(to: directory.socket).close()
             }
         }
 
         @Test func `who is not to be dealt with is turned away there too`() async throws {
-            let manager = try RawSocket.bound(to: directory.socket)
+            let manager = try PeerSocket.listening(at: directory.socket)
             var configuration = FrameServer.Configuration()
             configuration.peers = .users([65_534])
             let server = try FrameServer(inheriting: passed(manager), configuration: configuration)
-            let stranger = try RawSocket.connected(to: directory.socket)
+            let stranger = try PeerSocket.connected(to: directory.socket)
             #expect(await eventually { server.refusedConnections == 1 })
             _ = stranger
         }
 
         @Test func `a port of the loopback address needs tokens, as one of its own does`() async throws {
-            let manager = try RawSocket.boundToPort(backlog: 16)
+            let manager = try PeerSocket.listeningOnLoopback(backlog: 16)
             #expect(failure(of: passed(manager))?.code == .tokenRequired)
             var configuration = FrameServer.Configuration()
             configuration.tokens = HandshakeTokens(own: [1], expected: [2])
@@ -76,7 +77,7 @@
 
         @Test func `an abstract name is told with an @`() throws {
             let name = "fs-\(UUID().uuidString)"
-            let manager = try RawSocket.unconnected()
+            let manager = try PeerSocket.unconnected()
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
             unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: [0] + name.utf8) }
@@ -97,11 +98,11 @@
         @Test(arguments: Unfit.allCases) func `what no server can use is refused, with the reason`(kind: Unfit)
             async throws
         {
-            let manager = try RawSocket.bound(to: directory.socket, listening: kind != .idle)
-            let client = try kind == .idle ? .unconnected() : RawSocket.connected(to: directory.socket)
-            var holders: [RawSocket] = [manager]
+            let manager = try kind == .idle ? PeerSocket.bound(to: directory.socket) : .listening(at: directory.socket)
+            let client = try kind == .idle ? .unconnected() : PeerSocket.connected(to: directory.socket)
+            var holders: [PeerSocket] = [manager]
             func socket(_ type: __socket_type) -> Int32 {
-                holders.append(RawSocket(descriptor: Glibc.socket(AF_UNIX, Int32(type.rawValue), 0)))
+                holders.append(PeerSocket(descriptor: Glibc.socket(AF_UNIX, Int32(type.rawValue), 0)))
                 return dup(holders[holders.count - 1].descriptor)
             }
             let (descriptor, reason): (Int32, String) =
@@ -123,7 +124,7 @@
         }
 
         @Test func `a port that others can reach is refused`() throws {
-            let manager = try RawSocket.unconnected(AF_INET)
+            let manager = try PeerSocket.unconnected(isLocal: false)
             #expect(listen(manager.descriptor, 1) == 0)
             let error = failure(of: passed(manager))
             #expect(error?.code == .unfitSocket)

@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
@@ -18,7 +19,7 @@ import Testing
     )
     func reset(isWithinFrame: Bool) async throws {
         let server = try directory.server()
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         // What this side says and the peer leaves unread makes the peer's close a reset.
         connection.send(.ping(1))
@@ -164,7 +165,7 @@ import Testing
             let closer = Closer(moment)
             let server = try directory.server(delegate: closer)
             closer.server.withLock { $0 = server }
-            let client = try RawSocket.connected(to: directory.socket)
+            let client = try PeerSocket.connected(to: directory.socket)
             try? await client.write(message(body(1, count: 100)) + message(body(2, count: 100)))
             client.finishWriting()
             try await server.closed()
@@ -224,14 +225,14 @@ import Testing
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()
                 var connections = server.connections.makeAsyncIterator()
-                let innocent = try RawSocket.connected(to: directory.socket)
+                let innocent = try PeerSocket.connected(to: directory.socket)
                 let innocentConnection = try #require(try await connections.next())
                 var received = innocentConnection.frames.makeAsyncIterator()
                 let bytes = Array("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n".utf8)
                 var descriptors: [String: Int] = [:]
                 var memory = 0
                 for round in 0..<3000 {
-                    let attacker = try RawSocket.connected(to: directory.socket)
+                    let attacker = try PeerSocket.connected(to: directory.socket)
                     _ = unsafe bytes.withUnsafeBytes {
                         unsafe send(attacker.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                     }
@@ -256,7 +257,7 @@ import Testing
                 let directory = try TemporaryDirectory()
                 let pool = BytePool(maximumIdleBytes: 1 << 20)
                 let server = try directory.server { $0.pool = pool }
-                let client = try RawSocket.connected(to: directory.socket)
+                let client = try PeerSocket.connected(to: directory.socket)
                 let connection = try #require(try await firstConnection(of: server))
                 let batch = (0..<1000).flatMap { _ in message([]) }
                 async let sending: Void = {
@@ -294,7 +295,7 @@ import Testing
                 var random = SplitMix(state: UInt64(number))
                 var count = 0
                 while !isOver.isSet {
-                    let attacker = try RawSocket.connected(to: path)
+                    let attacker = try await PeerSocket.connectedWhenListening(at: path)
                     let garbage = body(count, count: Int.random(in: 1...400, using: &random))
                     try? await attacker.write(number == 0 ? garbage : message(garbage) + garbage)
                     count += 1

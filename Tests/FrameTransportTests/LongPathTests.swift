@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import FrameSocketTesting
     import FrameTransport
     import Testing
 
@@ -59,7 +60,7 @@
             #expect(failure(at: path)?.code == .addressInUse)
             let short = directory.path + "/l"
             try FileManager.default.createSymbolicLink(atPath: short, withDestinationPath: inner)
-            let other = try RawSocket.connected(to: short + "/" + name)
+            let other = try PeerSocket.connected(to: short + "/" + name)
             #expect(try await firstConnection(of: server) != nil)
             server.close()
             other.close()
@@ -68,8 +69,29 @@
             #expect(names.isEmpty)
         }
 
+        @Test func `a directory whose name is not UTF-8 is reached by its descriptor`() async throws {
+            let bytes = Array(directory.path.utf8CString.dropLast()) + [0x2F, 0x63, -1, 0]
+            try #require(unsafe mkdir(bytes, 0o700) == 0)
+            let descriptor = unsafe open(bytes, O_RDONLY | O_DIRECTORY)
+            try #require(descriptor >= 0)
+            defer { close(descriptor) }
+            let path = "/proc/self/fd/\(descriptor)/socket"
+            let server = try FrameServer(at: path)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(descriptor)/").count == 2)
+            let connection = connection(to: path)
+            try await connection.open(within: nil)
+            let received = try #require(try await firstConnection(of: server))
+            try await connection.send(FrameMessage(body(1, count: 1000)))
+            var frames = received.frames.makeAsyncIterator()
+            #expect(try await frames.next()?.jpeg.array().prefix(1000) == body(1, count: 1000)[...])
+            server.close()
+            connection.close()
+            try await server.closed()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(descriptor)/").isEmpty)
+        }
+
         @Test func `S3: a dead socket there is replaced, and what is none is left alone`() async throws {
-            _ = try RawSocket.bound(to: directory.socket)
+            _ = try PeerSocket.listening(at: directory.socket)
             let path = inner + "/s"
             try FileManager.default.moveItem(atPath: directory.socket, toPath: path)
             let connection = connection(to: path)

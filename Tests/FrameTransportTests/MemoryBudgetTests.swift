@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameWire
 import Testing
 
@@ -63,9 +64,9 @@ import Testing
     {
         let (server, budget) = try server()
         var connections = server.connections.makeAsyncIterator()
-        let first = try RawSocket.connected(to: directory.socket)
+        let first = try PeerSocket.connected(to: directory.socket)
         let firstConnection = try #require(try await connections.next())
-        let second = try RawSocket.connected(to: directory.socket)
+        let second = try PeerSocket.connected(to: directory.socket)
         let secondConnection = try #require(try await connections.next())
         let size = 200 << 10
         try await first.write(message(body(1, count: size)))
@@ -89,12 +90,12 @@ import Testing
     @Test func `R1: who claims all large memory and sends nothing holds up no frame of a usual size`() async throws {
         let (server, budget) = try server()
         var connections = server.connections.makeAsyncIterator()
-        let claimer = try RawSocket.connected(to: directory.socket)
+        let claimer = try PeerSocket.connected(to: directory.socket)
         let claiming = try #require(try await connections.next())
         let head = String(decoding: message([]), as: UTF8.self)
         try await claimer.write(Array(head.replacing("Content-Length: 0", with: "Content-Length: 262144").utf8))
         #expect(await eventually { budget.free == 0 })
-        let innocent = try RawSocket.connected(to: directory.socket)
+        let innocent = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await connections.next())
         var frames = connection.frames.makeAsyncIterator()
         for round in 0..<20 {
@@ -111,12 +112,12 @@ import Testing
     @Test func `a connection that ends while it waits leaves nothing behind`() async throws {
         let (server, budget) = try server()
         var connections = server.connections.makeAsyncIterator()
-        let first = try RawSocket.connected(to: directory.socket)
+        let first = try PeerSocket.connected(to: directory.socket)
         let firstConnection = try #require(try await connections.next())
         try await first.write(message(body(1, count: 200 << 10)))
         #expect(await eventually { budget.free < 100 << 10 })
         for _ in 0..<20 {
-            let waiter = try RawSocket.connected(to: directory.socket)
+            let waiter = try PeerSocket.connected(to: directory.socket)
             let waiting = try #require(try await connections.next())
             try await waiter.write(Array(message(body(2, count: 200 << 10)).prefix(200)))
             await server.settle()
@@ -132,7 +133,7 @@ import Testing
 
     @Test func `a body over what any may have is a typed error`() async throws {
         let (server, budget) = try server()
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         try await client.write(message(body(1, count: 10)) + message(body(1, count: 256 << 10 + 1)).prefix(300))
         var frames = connection.frames.makeAsyncIterator()

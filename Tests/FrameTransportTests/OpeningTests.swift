@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -33,15 +34,15 @@ import Testing
         #expect(missing?.systemError?.rawValue == ENOENT)
         #expect(missing?.path == directory.socket)
 
-        _ = try RawSocket.bound(to: directory.socket)
+        _ = try PeerSocket.listening(at: directory.socket)
         let dead = await #expect(throws: TransportError.self) { try await connection.open(within: limit) }
         #expect(dead?.code == .openTimedOut)
         #expect(dead?.systemError?.rawValue == ECONNREFUSED)
     }
 
     @Test func `S23: a server with more waiting than it takes is tried again, to the deadline`() async throws {
-        let server = try RawSocket.bound(to: directory.socket, backlog: 0)
-        let first = try RawSocket.connected(to: directory.socket)
+        let server = try PeerSocket.listening(at: directory.socket, backlog: 0)
+        let first = try PeerSocket.connected(to: directory.socket)
         let connection = directory.connection()
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(20)) }
         #expect(error?.systemError?.rawValue == EAGAIN)
@@ -56,8 +57,8 @@ import Testing
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 // Over a path the system answers at once; a port whose backlog is full it leaves without an answer.
-                let server = try RawSocket.boundToPort(backlog: 0)
-                let fillers = try (0..<8).map { _ in try RawSocket.connecting(toPort: server.port) }
+                let server = try PeerSocket.listeningOnLoopback(backlog: 0)
+                let fillers = try (0..<8).map { _ in try PeerSocket.connecting(toPort: server.port) }
                 var configuration = SocketConnection.Configuration()
                 configuration.connectTimeout = .milliseconds(1)
                 configuration.retryInterval = .milliseconds(1)
@@ -149,7 +150,7 @@ import Testing
         var events = connection.events.makeAsyncIterator()
         connection.open()
         for _ in 0..<3 {
-            let server = try RawSocket.bound(to: directory.socket)
+            let server = try PeerSocket.listening(at: directory.socket)
             let peer = try await server.accepted()
             #expect(await events.next() == .didOpen)
             // The path first, so that the connection does not come back to this server.
@@ -166,7 +167,7 @@ import Testing
     }
 
     @Test func `a broken connection is told with its error`() async throws {
-        let server = try RawSocket.bound(to: directory.socket)
+        let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.reopens = false }
         var events = connection.events.makeAsyncIterator()
         try await connection.open(within: nil)

@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
@@ -19,7 +20,7 @@ import Testing
     func `a stop is obeyed although the host has gone before it is answered`(leavesFrameUnread: Bool) async throws {
         for _ in 0..<10 {
             let directory = try TemporaryDirectory()
-            let listener = try RawSocket.bound(to: directory.socket)
+            let listener = try PeerSocket.listening(at: directory.socket)
             let sender = directory.connection()
             try await sender.open(within: nil)
             let host = try await listener.accepted()
@@ -37,12 +38,12 @@ import Testing
             #expect(await becomesTrue { sender.closeReason != nil || comesBack.isSet })
             try #require(sender.closeReason == .closedByPeer(.callEnded), "the sender has come back")
             // Ends the wait for a sender that comes back.
-            _ = try? RawSocket.connected(to: directory.socket)
+            _ = try? PeerSocket.connected(to: directory.socket)
         }
     }
 
     @Test func `a stop is obeyed although a frame could not be written before it was read`() async throws {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: nil)
         let host = try await listener.accepted()
@@ -96,7 +97,7 @@ import Testing
     @Test func `a sender finishes its frame for a plain receiver that has said that it will write nothing more`()
         async throws
     {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection { $0.reopens = false }
         try await sender.open(within: nil)
         let host = try await listener.accepted()
@@ -120,7 +121,7 @@ import Testing
     @Test(arguments: [0, 1, 3])
     func `a sender that never reads ends in order, whatever the receiver has told it`(frames: Int) async throws {
         let server = try directory.server { $0.hello = ControlHello(wants: .pictures) }
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         await server.settle()
         #expect(!sender.isQuiet, "the hello is there, and is left unread")
@@ -137,7 +138,7 @@ import Testing
 
     @Test func `a sender that leaves within a frame, the hello unread, has broken the connection`() async throws {
         let server = try directory.server { $0.hello = ControlHello(wants: .pictures) }
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         await server.settle()
         try await sender.write(message(body(0, count: 300)).dropLast())
@@ -149,7 +150,7 @@ import Testing
     // MARK: The last status
 
     @Test func `nothing follows the status that says that the sender has stopped`() async throws {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: nil)
         let host = try await listener.accepted()
@@ -164,10 +165,10 @@ import Testing
         try sender.submit(FrameMessage(body(1, count: 20_000))) { _ in isSettled.set() }
         sender.close(.callEnded)
         await IOThread.shared.settle()
-        let messages = try #require(try await soon { try await WireReader(host).rest() })
+        let messages = try #require(try await soon { try await PeerMessageReader(host).rest() })
         let last = try #require(messages.lastIndex { $0.state == "stopped" })
         #expect(messages[last].field("Finish-Reason") == "10006")
-        #expect(last == messages.count - 1, "\(messages[(last + 1)...].map(\.head)) follow")
+        #expect(last == messages.count - 1, "\(messages[(last + 1)...].map(\.header)) follow")
         host.close()
         #expect(try await soon { try await sender.closed() } == .closedLocally(.callEnded))
         #expect(isSettled.isSet)

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import FrameSocketTesting
     import FrameTransport
     import Testing
 
@@ -51,17 +52,17 @@
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
                 let path = directory.socket
-                _ = try RawSocket.bound(to: path)
-                let other = Box<RawSocket>()
+                _ = try PeerSocket.listening(at: path)
+                let other = Box<PeerSocket>()
                 // The server has found the old one dead.
                 SyscallHooks.once(.afterConnect) {
                     unsafe unlink(path)
-                    other.value = try? RawSocket.bound(to: path)
+                    other.value = try? PeerSocket.listening(at: path)
                 }
                 let error = #expect(throws: TransportError.self) { try directory.server() }
                 #expect(error?.code == .addressInUse)
                 #expect(directory.names == ["rtc_SSFD"])
-                let client = try RawSocket.connected(to: path)
+                let client = try PeerSocket.connected(to: path)
                 _ = try await #require(other.value).accepted()
                 _ = client
                 try await bystander.exchange(0)
@@ -72,10 +73,10 @@
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let path = directory.socket
-                _ = try RawSocket.bound(to: path)
+                _ = try PeerSocket.listening(at: path)
                 SyscallHooks.once(.afterConnect) { unsafe unlink(path) }
                 let server = try directory.server()
-                let client = try RawSocket.connected(to: path)
+                let client = try PeerSocket.connected(to: path)
                 #expect(try await firstConnection(of: server) != nil)
                 _ = client
             }

@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import Testing
 
@@ -16,14 +17,14 @@ import Testing
     @Test func `S12: a server refuses users whom it is not told to let in`() async throws {
         let server = try directory.server { $0.peers = Self.somebodyElse }
         for round in 1...10 {
-            let client = try RawSocket.connected(to: directory.socket)
+            let client = try PeerSocket.connected(to: directory.socket)
             #expect(try await client.read(1).isEmpty)
             #expect(await eventually { server.refusedConnections == round })
         }
     }
 
     @Test func `S12: a sender says nothing to a server of a user whom it is not told to trust`() async throws {
-        let server = try RawSocket.bound(to: directory.socket)
+        let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection {
             $0.peers = Self.somebodyElse
             $0.tokens = HandshakeTokens(own: Array("ours".utf8), expected: Array("theirs".utf8))
@@ -59,16 +60,16 @@ import Testing
                     let stranger = try await IOThread.shared.whileHeld {
                         #expect(seteuid(65_534) == 0)
                         defer { #expect(seteuid(0) == 0) }
-                        let stranger = try RawSocket.connected(to: directory.socket)
+                        let stranger = try PeerSocket.connected(to: directory.socket)
                         try await stranger.write(message(body(1, count: 1000)))
                         return stranger
                     }
                     #expect(await eventually { server.refusedConnections == 1 })
                     // What it sent was left unread, of which the system tells it.
-                    #expect(throws: RawSocket.Failure.self) { try stranger.write([1], passing: stranger.descriptor) }
+                    #expect(throws: POSIXError.self) { try stranger.write([1], passing: stranger.descriptor) }
                 }.reads
                 #expect(reads == 0)
-                let client = try RawSocket.connected(to: directory.socket)
+                let client = try PeerSocket.connected(to: directory.socket)
                 #expect(try await firstConnection(of: server)?.id == 1)
                 try await bystander.exchange(0)
                 _ = client
@@ -82,7 +83,7 @@ import Testing
                 let directory = try TemporaryDirectory()
                 #expect(unsafe chmod(directory.path, 0o777) == 0)
                 #expect(seteuid(65_534) == 0)
-                let server = try RawSocket.bound(to: directory.socket)
+                let server = try PeerSocket.listening(at: directory.socket)
                 #expect(seteuid(0) == 0)
                 let connection = directory.connection { if isTrusted { $0.peers = .users([65_534]) } }
                 if isTrusted {

@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -37,7 +38,7 @@ import Testing
 
     @Test(arguments: End.allCases)
     func `giving up while a host keeps its token back ends the attempt`(end: End) async throws {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.tokens = tokens }
         let code = try await giveUp(connection, by: end)
         try #require(code == (end == .limit ? .openTimedOut : .cancelled), "opening goes on as long as the handshake")
@@ -51,7 +52,7 @@ import Testing
 
     @Test(arguments: End.allCases)
     func `an opening that was given up opens nothing later`(end: End) async throws {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection {
             $0.tokens = tokens
             $0.handshakeTimeout = .seconds(3)
@@ -74,7 +75,7 @@ import Testing
     }
 
     @Test func `one who waits longer keeps the attempt of one who gave up`() async throws {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.tokens = tokens }
         let patient = Task { try await connection.open(within: nil) }
         let host = try await listener.accepted()
@@ -89,8 +90,8 @@ import Testing
         @Test(arguments: End.allCases)
         func `giving up while the system connects ends the attempt`(end: End) async throws {
             // A port whose backlog is full the system leaves without an answer.
-            let server = try RawSocket.boundToPort(backlog: 0)
-            let fillers = try (0..<8).map { _ in try RawSocket.connecting(toPort: server.port) }
+            let server = try PeerSocket.listeningOnLoopback(backlog: 0)
+            let fillers = try (0..<8).map { _ in try PeerSocket.connecting(toPort: server.port) }
             var configuration = SocketConnection.Configuration()
             configuration.connectTimeout = .seconds(600)
             configuration.tokens = tokens
@@ -105,7 +106,7 @@ import Testing
         @Test func `a connection to a port nobody listens at never connects to itself`() async {
             await #expect(processExitsWith: .success) {
                 // Given the very port that it connects to, a socket of this kind reaches itself.
-                let port = try RawSocket.boundToPort(backlog: 1).port
+                let port = try PeerSocket.listeningOnLoopback(backlog: 1).port
                 SyscallHooks.useLocalPort(port)
                 var configuration = SocketConnection.Configuration()
                 configuration.retryInterval = .milliseconds(1)
@@ -120,7 +121,7 @@ import Testing
     #endif
 }
 
-extension RawSocket {
+extension PeerSocket {
     /// Whether the peer has closed, which is told apart from bytes that it sent by reading none.
     fileprivate var isEnded: Bool {
         var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

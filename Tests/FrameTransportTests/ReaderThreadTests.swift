@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import Testing
 
@@ -15,10 +16,10 @@ import Testing
         let server = try directory.server { $0.readers = readers }
         typealias Reception = (thread: Int, bodies: [[UInt8]])
         let received = try await withThrowingTaskGroup(of: Reception.self) { group -> [Reception] in
-            var senders: [RawSocket] = []
+            var senders: [PeerSocket] = []
             var connections = server.connections.makeAsyncIterator()
             for seed in 0..<4 {
-                let sender = try RawSocket.connected(to: directory.socket)
+                let sender = try PeerSocket.connected(to: directory.socket)
                 senders.append(sender)
                 let connection = try #require(try await connections.next())
                 let thread = try #require(readers.firstIndex { $0 === connection.thread })

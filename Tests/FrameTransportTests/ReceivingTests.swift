@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -14,7 +15,7 @@ import Testing
 
     /// Sends `bytes` and returns the bodies of what arrived.
     private func bodies(of bytes: [UInt8], chunk: Int) async throws -> [[UInt8]] {
-        let client = try RawSocket.connected(to: server.path)
+        let client = try PeerSocket.connected(to: server.path)
         let connection = try #require(try await firstConnection(of: server))
         async let sending: Void = {
             try await client.write(bytes, chunk: chunk)
@@ -41,7 +42,7 @@ import Testing
     }
 
     @Test func `what the head says reaches the consumer`() async throws {
-        let client = try RawSocket.connected(to: server.path)
+        let client = try PeerSocket.connected(to: server.path)
         let connection = try #require(try await firstConnection(of: server))
         try await client.write(message(body(1, count: 300), width: 1218, height: 562, orientation: 8))
         var frames = connection.frames.makeAsyncIterator()
@@ -53,7 +54,7 @@ import Testing
     }
 
     @Test func `a good frame comes before the error of a bad one`() async throws {
-        let client = try RawSocket.connected(to: server.path)
+        let client = try PeerSocket.connected(to: server.path)
         let connection = try #require(try await firstConnection(of: server))
         try await client.write(message(body(1, count: 300)) + Array("GET / HTTP/1.1\r\n\r\n".utf8))
         var frames = connection.frames.makeAsyncIterator()
@@ -66,7 +67,7 @@ import Testing
     }
 
     @Test func `S14: an end within a frame is an error and never a frame`() async throws {
-        let client = try RawSocket.connected(to: server.path)
+        let client = try PeerSocket.connected(to: server.path)
         let connection = try #require(try await firstConnection(of: server))
         try await client.write(message(body(1, count: 300)).dropLast())
         client.finishWriting()
@@ -76,9 +77,9 @@ import Testing
     }
 
     @Test func `one sender's error leaves another one alone`() async throws {
-        let good = try RawSocket.connected(to: server.path)
+        let good = try PeerSocket.connected(to: server.path)
         let goodConnection = try #require(try await firstConnection(of: server))
-        let bad = try RawSocket.connected(to: server.path)
+        let bad = try PeerSocket.connected(to: server.path)
         let badConnection = try #require(try await firstConnection(of: server))
         var frames = goodConnection.frames.makeAsyncIterator()
         for round in 0..<3 {
@@ -92,7 +93,7 @@ import Testing
     }
 
     @Test func `a consumer on the connection's thread gets every frame`() async throws {
-        let client = try RawSocket.connected(to: server.path)
+        let client = try PeerSocket.connected(to: server.path)
         let connection = try #require(try await firstConnection(of: server))
         let sent = (0..<200).map { body($0, count: 30_000) }
         async let sending: Void = {

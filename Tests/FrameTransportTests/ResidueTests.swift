@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameWire
 import Synchronization
 import Testing
@@ -15,7 +16,7 @@ import Testing
 
     @Test func `a fan-out that nobody holds ends its silent connection`() async throws {
         let server = try directory.server()
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         do {
             let fanOut = FrameFanOut(of: try #require(try await firstConnection(of: server)))
             #expect(fanOut.readerCount == 0)
@@ -25,7 +26,7 @@ import Testing
 
     @Test func `a fan-out's last reader keeps its connection, and ends it when it goes`() async throws {
         let server = try directory.server()
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         try await {
             var frames = FrameFanOut(of: try #require(try await firstConnection(of: server))).reader()
                 .makeAsyncIterator()
@@ -42,7 +43,7 @@ import Testing
         var places: [TemporaryDirectory] = []
         var servers: [FrameServer] = []
         var connections: [FrameConnection] = []
-        var writers: [Task<RawSocket, any Error>] = []
+        var writers: [Task<PeerSocket, any Error>] = []
         for number in 0..<8 {
             let place = try TemporaryDirectory()
             let server = try place.server {
@@ -51,7 +52,7 @@ import Testing
                 $0.tap = read
             }
             for index in 0..<2 {
-                let sender = try RawSocket.connected(to: place.socket)
+                let sender = try PeerSocket.connected(to: place.socket)
                 connections.append(try #require(try await firstConnection(of: server)))
                 writers.append(
                     Task {

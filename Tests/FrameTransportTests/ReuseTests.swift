@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
@@ -41,13 +42,13 @@ import Testing
     func `a server comes back at the path that one has just given up`(hasSenders: Bool) async throws {
         let directory = try TemporaryDirectory()
         for round in 0..<50 {
-            var senders: [RawSocket] = []
+            var senders: [PeerSocket] = []
             let server = try directory.server()
-            if hasSenders { senders = try (0..<3).map { _ in try RawSocket.connected(to: directory.socket) } }
+            if hasSenders { senders = try (0..<3).map { _ in try PeerSocket.connected(to: directory.socket) } }
             server.close()
             do {
                 let next = try directory.server()
-                let sender = try RawSocket.connected(to: directory.socket)
+                let sender = try PeerSocket.connected(to: directory.socket)
                 try await sender.write(message(body(round, count: 300)))
                 var frames = try #require(try await firstConnection(of: next)).frames.makeAsyncIterator()
                 #expect(try await frames.next()?.jpeg.array() == body(round, count: 300))
@@ -99,12 +100,12 @@ import Testing
         let directory = try TemporaryDirectory()
         for round in 0..<20 {
             let first = try directory.server()
-            let sender = try RawSocket.connected(to: directory.socket)
+            let sender = try PeerSocket.connected(to: directory.socket)
             let connection = try #require(try await firstConnection(of: first))
             try await sender.write((0..<5).flatMap { message(body(round + $0, count: 300)) })
             first.drain()
             let second = try directory.server()
-            let next = try RawSocket.connected(to: directory.socket)
+            let next = try PeerSocket.connected(to: directory.socket)
             try await next.write(message(body(round, count: 300)))
             var frames = try #require(try await firstConnection(of: second)).frames.makeAsyncIterator()
             #expect(try await frames.next()?.jpeg.array() == body(round, count: 300))
@@ -158,7 +159,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let successor = Successor(directory)
         successor.server.withLock { $0 = try? directory.server(delegate: successor) }
-        let sender = try RawSocket.connected(to: directory.socket)
+        let sender = try PeerSocket.connected(to: directory.socket)
         try await sender.write(message([1]))
         #expect(await becomesTrue { successor.outcome.withLock { $0 } != nil }, "closing never returns")
         #expect(throws: Never.self) { try successor.outcome.withLock { $0 }?.get().close() }

@@ -113,7 +113,7 @@ import Testing
         bench.report { $0.close(.callEnded, at: $1) }
         #expect(throws: TransportError.self) { try bench.submit(frame(2), ticket: 2) }
         // What the receiver still says changes nothing.
-        bench.receive(.ping(1), .stop(.superseded))
+        bench.receive(.ping(1), .hello(ControlHello(wants: [])), .pause, .stop(.superseded))
         bench.makeRoom(.max / 2)
         #expect(bench.frames[1] == [nil])
         let last = saidHello ? SenderStatus(state: .stopped(.callEnded)).encoded() : []

@@ -199,6 +199,21 @@ import Testing
         #expect(bench.output.count == end && bench.skippedRequests == 5)
     }
 
+    @Test func `a refusal reaches the receiver whose preference it is, and no other`() throws {
+        let bench = SenderBench.open()
+        let start = bench.output.count
+        bench.report { $0.preferencesRefused(byUserOf: 1, at: $1) }
+        #expect(bench.output.count == start, "a receiver that said no hello is told")
+        bench.receive(Self.hello)
+        var status = SenderStatus(state: .live)
+        let answered = bench.output.count
+        for connection in [0, 2] { bench.report { $0.preferencesRefused(byUserOf: connection, at: $1) } }
+        #expect(bench.output.count == answered, "another receiver's refusal is told")
+        bench.report { $0.preferencesRefused(byUserOf: 1, at: $1) }
+        status.refusedPreferences = 1
+        #expect(Array(bench.output.dropFirst(answered)) == status.encoded())
+    }
+
     @Test func `a further hello replaces what is wanted, and neither preferences nor pause`() throws {
         let bench = SenderBench.open()
         let preferences = ControlPreferences(frameRateInMillihertz: 5000)

@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -14,8 +15,8 @@ import Testing
     /// A connection that is open, and its peer.
     private func pair(
         _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
-    ) async throws -> (SocketConnection, server: RawSocket, peer: RawSocket) {
-        let server = try RawSocket.bound(to: directory.socket)
+    ) async throws -> (SocketConnection, server: PeerSocket, peer: PeerSocket) {
+        let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection(change)
         try await connection.open(within: nil)
         return (connection, server, try await server.accepted())
@@ -101,7 +102,7 @@ import Testing
         try await sent
         // Once another one that began later is given up, this one's time would have passed too.
         let elsewhere = try TemporaryDirectory()
-        let server = try RawSocket.bound(to: elsewhere.socket)
+        let server = try PeerSocket.listening(at: elsewhere.socket)
         let other = elsewhere.connection { $0.sendTimeout = .seconds(2) }
         try await other.open(within: nil)
         await #expect(throws: TransportError.self) { try await other.send(FrameMessage(Self.large)) }
@@ -144,9 +145,9 @@ import Testing
     }
 
     @Test func `a message under way is completed though everybody has let go of its connection`() async throws {
-        let server = try RawSocket.bound(to: directory.socket)
+        let server = try PeerSocket.listening(at: directory.socket)
         let isSent = Flag()
-        let peer: RawSocket
+        let peer: PeerSocket
         do {
             let connection = directory.connection()
             try await connection.open(within: nil)
@@ -170,7 +171,7 @@ import Testing
     }
 
     @Test func `what the server says is read and dropped, and harms nothing`() async throws {
-        let server = try RawSocket.bound(to: directory.socket)
+        let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection()
         try await connection.open(within: nil)
         let peer = try await server.accepted()
@@ -192,7 +193,7 @@ import Testing
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_DFL)
             let directory = try TemporaryDirectory()
-            let server = try RawSocket.bound(to: directory.socket)
+            let server = try PeerSocket.listening(at: directory.socket)
             var configuration = SocketConnection.Configuration()
             configuration.reopens = false
             let connection = SocketConnection(path: directory.socket, configuration: configuration)

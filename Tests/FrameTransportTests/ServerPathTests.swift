@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import Testing
 
@@ -74,7 +75,7 @@ import Testing
             try files.createSymbolicLink(atPath: path, withDestinationPath: path + ".target")
         case .danglingLink: try files.createSymbolicLink(atPath: path, withDestinationPath: path + ".target")
         case .linkToSocket:
-            _ = try RawSocket.bound(to: path + ".target")
+            _ = try PeerSocket.listening(at: path + ".target")
             try files.createSymbolicLink(atPath: path, withDestinationPath: path + ".target")
         case .pipe: #expect(unsafe mkfifo(path, 0o600) == 0)
         }
@@ -88,16 +89,16 @@ import Testing
     }
 
     @Test func `S3: a dead socket is replaced`() async throws {
-        _ = try RawSocket.bound(to: directory.socket)
+        _ = try PeerSocket.listening(at: directory.socket)
         let server = try directory.server()
         #expect(entry()?.st_mode == S_IFSOCK | 0o600)
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         #expect(try await firstConnection(of: server) != nil)
         _ = client
     }
 
     @Test func `S3: a lock file whose server died does not hold the path`() async throws {
-        _ = try RawSocket.bound(to: directory.socket)
+        _ = try PeerSocket.listening(at: directory.socket)
         try Data().write(to: URL(fileURLWithPath: directory.socket + ".lock"))
         let server = try directory.server()
         server.close()
@@ -112,7 +113,7 @@ import Testing
         #expect(entry()?.st_ino == before?.st_ino)
         #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
         // Had one of them so much as connected, this would not be the first.
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         #expect(connection.id == 1)
         try await client.write(message(body(1, count: 100)))
@@ -125,8 +126,8 @@ import Testing
     )
         async throws
     {
-        let server = try RawSocket.bound(to: directory.socket, backlog: backlog)
-        let client = try backlog == 0 ? RawSocket.connected(to: directory.socket) : nil
+        let server = try PeerSocket.listening(at: directory.socket, backlog: backlog)
+        let client = try backlog == 0 ? PeerSocket.connected(to: directory.socket) : nil
         let before = entry()
         #expect(failure(at: directory.socket) == .addressInUse)
         #expect(entry()?.st_ino == before?.st_ino)
@@ -180,7 +181,7 @@ import Testing
         try await first.closed()
         #expect(entry()?.st_ino == before?.st_ino)
         #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         #expect(try await firstConnection(of: second) != nil)
         _ = client
     }
@@ -188,18 +189,18 @@ import Testing
     @Test func `S9: a socket of another program that took the path over stays`() async throws {
         let first = try directory.server()
         unsafe unlink(directory.socket)
-        let second = try RawSocket.bound(to: directory.socket)
+        let second = try PeerSocket.listening(at: directory.socket)
         first.close()
         try await first.closed()
         #expect(directory.names == ["rtc_SSFD"])
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         _ = try await second.accepted()
         _ = client
     }
 
     @Test func `S8: connections outlive the socket's file`() async throws {
         let server = try directory.server()
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         unsafe unlink(directory.socket)
         try await client.write(message(body(1, count: 100)))
@@ -211,7 +212,7 @@ import Testing
         async throws
     {
         for round in 0..<100 {
-            if isDeadSocketThere { _ = try RawSocket.bound(to: directory.socket) }
+            if isDeadSocketThere { _ = try PeerSocket.listening(at: directory.socket) }
             let path = directory.socket
             let servers = await withTaskGroup(of: FrameServer?.self) { group in
                 for _ in 0..<4 { group.addTask { try? FrameServer(at: path) } }
@@ -219,7 +220,7 @@ import Testing
             }
             let winners = servers.compactMap(\.self)
             #expect(winners.count == 1, "round \(round)")
-            let client = try RawSocket.connected(to: path)
+            let client = try PeerSocket.connected(to: path)
             for winner in winners {
                 #expect(try await firstConnection(of: winner) != nil)
                 winner.close()

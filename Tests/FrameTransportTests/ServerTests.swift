@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
@@ -51,8 +52,8 @@ import Testing
     @Test func `a delegate is given connections, frames and ends as they come`() async throws {
         let log = Log()
         let server = try directory.server(delegate: log)
-        let first = try RawSocket.connected(to: directory.socket)
-        let second = try RawSocket.connected(to: directory.socket)
+        let first = try PeerSocket.connected(to: directory.socket)
+        let second = try PeerSocket.connected(to: directory.socket)
         try await first.write((0..<40).flatMap { message(body($0, count: 300)) })
         first.close()
         try await second.write(message(body(1, count: 300)) + Array("nonsense".utf8))
@@ -65,7 +66,7 @@ import Testing
         #expect(log.ends[2]?.error?.code == .malformedMessage)
         #expect(log.wasOnThread)
 
-        let third = try RawSocket.connected(to: directory.socket)
+        let third = try PeerSocket.connected(to: directory.socket)
         #expect(await eventually { log.opened.count == 3 })
         server.close()
         third.close()
@@ -75,7 +76,7 @@ import Testing
 
     @Test func `the newest frame is delivered where that is asked for, and the others are counted`() async throws {
         let server = try directory.server { $0.delivery = .newest }
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         let sent = (0..<100).map { body($0, count: 30_000) }
         try await client.write(sent.flatMap { message($0) })
@@ -126,7 +127,7 @@ import Testing
 
     @Test func `L1: closing a connection delivers what was received, and tells the sender`() async throws {
         let server = try directory.server()
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         try await client.write(message(body(0, count: 100)) + message(body(1, count: 100)))
         await server.settle()
@@ -142,12 +143,12 @@ import Testing
 
     @Test func `letting go of a connection ends it, and the others and the server live`() async throws {
         let server = try directory.server()
-        let first = try RawSocket.connected(to: directory.socket)
+        let first = try PeerSocket.connected(to: directory.socket)
         weak var released: FrameConnection?
         do { released = try await firstConnection(of: server) }
         #expect(try await first.read(1).isEmpty)
         #expect(await eventually { released == nil })
-        let second = try RawSocket.connected(to: directory.socket)
+        let second = try PeerSocket.connected(to: directory.socket)
         #expect(try await firstConnection(of: server)?.id == 2)
         _ = second
     }
@@ -156,7 +157,7 @@ import Testing
     @Test(arguments: 0..<50)
     func `closing a server ends its connections in order, those that nobody took included`(round: Int) async throws {
         let server = try directory.server()
-        let clients = try (0..<5).map { _ in try RawSocket.connected(to: directory.socket) }
+        let clients = try (0..<5).map { _ in try PeerSocket.connected(to: directory.socket) }
         let taken = try #require(try await firstConnection(of: server))
         await withTaskGroup { group in
             for _ in 0..<8 { group.addTask { server.close() } }
@@ -167,7 +168,7 @@ import Testing
         }
         try await server.closed()
         #expect(taken.closeReason == .closedLocally(.stoppedByUser))
-        #expect(throws: (any Error).self) { try RawSocket.connected(to: directory.socket) }
+        #expect(throws: (any Error).self) { try PeerSocket.connected(to: directory.socket) }
         // What has not been taken is still given out, and has ended.
         var rest = 0
         for try await connection in server.connections {
@@ -192,7 +193,7 @@ import Testing
         await server.settle()
         waiting.cancel()
         #expect(try await waiting.value == nil)
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         #expect(try await firstConnection(of: server)?.id == 1)
         _ = client
     }
@@ -200,7 +201,7 @@ import Testing
     @Test func `L7: frames outlive their connection and their server`() async throws {
         let pool = BytePool(maximumIdleBytes: 16 << 20)
         var server: FrameServer? = try directory.server { $0.pool = pool }
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         var connection = try await firstConnection(of: try #require(server))
         async let sending: Void = {
             try await client.write((0..<8).flatMap { message(body($0, count: 200_000)) })
@@ -222,7 +223,7 @@ import Testing
 
     @Test func `who sends is known`() async throws {
         let server = try directory.server()
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         let peer = try #require(try await firstConnection(of: server)?.peer)
         #expect(peer.processID == getpid() && peer.userID == geteuid() && peer.groupID == getegid())
         _ = client

@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -10,14 +11,12 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// Writes one byte now and then, forever or until the peer has gone.
-    private func dribble(_ bytes: [UInt8], into socket: RawSocket) -> Task<Void, Never> {
+    /// A peer that writes one byte now and then, forever or until the other end has gone.
+    private func dribbling(_ bytes: [UInt8], after steps: ScriptedPeer.Step...) -> Task<Void, any Error> {
         Task {
-            for byte in bytes {
-                guard (try? await socket.write([byte])) != nil else { return }
-                try? await Task.sleep(for: .milliseconds(10))
-                if Task.isCancelled { return }
-            }
+            let peer = ScriptedPeer(steps + [.write(bytes, chunk: 1, every: .milliseconds(10))])
+            let error = await #expect(throws: PeerError.self) { try await peer.run(within: .seconds(240)) }
+            #expect(error?.code == .system, "\(error as Any)")
         }
     }
 
@@ -35,7 +34,6 @@ import Testing
             $0.limits.bodyBytesPerSecond = 1 << 40
             if part == .token { $0.tokens = HandshakeTokens(shared: Array(repeating: UInt8(ascii: "x"), count: 1000)) }
         }
-        let sender = try RawSocket.connected(to: directory.socket)
         let long = [UInt8](repeating: UInt8(ascii: "x"), count: 5000)
         let start =
             switch part {
@@ -44,8 +42,7 @@ import Testing
             case .body: Array(message(long).prefix(200))
             case .unknownBody: Array("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\nMessage-Type: later\r\n\r\n".utf8)
             }
-        try await sender.write(start)
-        let writing = dribble(long, into: sender)
+        let writing = dribbling(long, after: .connect(to: directory.socket), .write(start))
         defer { writing.cancel() }
         if part == .token {
             #expect(await becomesTrue { server.refusedConnections == 1 })
@@ -53,12 +50,12 @@ import Testing
             let connection = try #require(try await firstConnection(of: server))
             #expect(await becomesTrue { connection.closeReason?.error?.code == .receiveTimedOut })
         }
-        _ = await writing.value
+        try await writing.value
         withExtendedLifetime(server) {}
     }
 
     @Test func `a host that shows one byte of its token now and then is given up, and tried again`() async throws {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let token = [UInt8](repeating: 7, count: 1000)
         let sender = directory.connection {
             $0.tokens = HandshakeTokens(shared: token)
@@ -67,17 +64,17 @@ import Testing
         sender.open()
         for _ in 0..<2 {
             let host = try #require(try await soon { try await listener.accepted() })
-            let writing = dribble(token, into: host)
+            let writing = Task { try await host.write(token, chunk: 1, every: .milliseconds(10)) }
             #expect(try await soon { try await host.read(.max) } == token)
             writing.cancel()
-            _ = await writing.value
+            await #expect(throws: PeerError.self) { try await writing.value }
         }
         #expect(sender.closeReason == nil && !sender.isOpen)
         sender.close()
     }
 
     @Test func `a receiver that reads one byte now and then is given up by the send timeout`() async throws {
-        let listener = try RawSocket.bound(to: directory.socket)
+        let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection {
             $0.sendTimeout = .milliseconds(200)
             $0.reopens = false

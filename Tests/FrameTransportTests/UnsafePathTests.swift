@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import FrameSocketTesting
     import FrameTransport
     import Testing
 
@@ -49,7 +50,7 @@
         @Test func `S6: /tmp itself will do`() async throws {
             let path = directory.path + ".socket"
             let server = try FrameServer(at: path)
-            let client = try RawSocket.connected(to: path)
+            let client = try PeerSocket.connected(to: path)
             #expect(try await firstConnection(of: server) != nil)
             server.close()
             try await server.closed()
@@ -84,7 +85,7 @@
 
         @Test(.enabled(if: geteuid() == 0, "only root may give files away"), arguments: [false, true])
         func `S6: another user's socket is left alone, dead or alive`(isAlive: Bool) throws {
-            let server = try RawSocket.bound(to: directory.socket, listening: isAlive)
+            let server = try isAlive ? PeerSocket.listening(at: directory.socket) : .bound(to: directory.socket)
             give(directory.socket, to: Self.stranger)
             let error = try #require(failure())
             #expect(error.code == .unsafePath)
@@ -109,7 +110,7 @@
             case .directory: try files.createDirectory(atPath: lock, withIntermediateDirectories: false)
             case .pipe: #expect(unsafe mkfifo(lock, 0o600) == 0)
             case .secondName: try files.linkItem(atPath: target, toPath: lock)
-            case .socket: _ = try RawSocket.bound(to: lock)
+            case .socket: _ = try PeerSocket.listening(at: lock)
             case .ofAnother:
                 guard geteuid() == 0 else { return }
                 try Data().write(to: URL(filePath: lock))

@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     @Test("Whoever holds one keeps its connection, which ends when it is let go of")
     func holding() async throws {
         let server = try directory.server()
-        let client = try RawSocket.connected(to: directory.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
         weak var connection: FrameConnection?
         var audio: Updates<AudioMessage>?
         do {

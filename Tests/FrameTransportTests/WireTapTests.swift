@@ -1,3 +1,4 @@
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
@@ -20,7 +21,7 @@ import Testing
             message(body(1, count: 300)) + Array("nonsense".utf8),
         ]
         for (index, stream) in streams.enumerated() {
-            let socket = try RawSocket.connected(to: directory.socket)
+            let socket = try PeerSocket.connected(to: directory.socket)
             // The server takes the frames only as they are consumed.
             async let written: Void = socket.write(stream)
             for try await connection in server.connections {

@@ -83,7 +83,7 @@ def parts(response, boundary):
 
 
 def stream(options):
-    response = ask(connect(options.url, options.timeout, options.room), "GET", "/stream", [])
+    response = ask(connect(options.url, options.timeout, options.room), "GET", options.path, [])
     boundary = response.headers.get_param("boundary") or ""
     sending.say("begin", status=response.status, type=response.headers.get_content_type())
     if options.pause_until:
@@ -118,6 +118,7 @@ def main():
     getting.add_argument("--output", type=pathlib.Path, metavar="FILE", help="where to write the body")
     getting.set_defaults(run=get)
     streaming = actions.add_parser("stream")
+    streaming.add_argument("--path", default="/stream")
     streaming.add_argument("--parts", type=int, metavar="N", help="leave after N of them")
     streaming.add_argument("--until", metavar="SHA256", help="leave after this picture")
     streaming.add_argument("--room", type=int, metavar="BYTES", help="of the system's buffer for what is not read yet")

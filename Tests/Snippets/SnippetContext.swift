@@ -21,6 +21,7 @@ public var uploader: SampleUploader { absent() }
 public var appSound: AudioRingBuffer { absent() }
 public var microphoneSound: AudioRingBuffer { absent() }
 
+public func openDirectory() -> Int32 { absent() }
 public func show(_ picture: PixelBuffer, _ orientation: FrameOrientation = .up, _ timestamp: UInt64? = nil) {}
 public func record(_ frame: Frame) {}
 public func play(_ samples: [Int16]) {}

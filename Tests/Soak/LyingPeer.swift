@@ -1,12 +1,13 @@
 import Foundation
 import FrameSocket
+import FrameSocketTesting
 
 extension Peer {
     /// One connection after another, each of them wrong in the way of this kind.
     mutating func lie(until deadline: ContinuousClock.Instant) async {
         while ContinuousClock.now < deadline {
             do {
-                let socket = try RawSocket.connected(to: endpoint.description)
+                let socket = try PeerSocket.connected(to: endpoint.description)
                 if let tokens, kind != .stranger {
                     try await socket.write(tokens.own)
                     guard try await socket.read(tokens.expected.count) == tokens.expected else { continue }
@@ -22,7 +23,7 @@ extension Peer {
         }
     }
 
-    private mutating func lie(to socket: RawSocket, until deadline: ContinuousClock.Instant) async throws {
+    private mutating func lie(to socket: PeerSocket, until deadline: ContinuousClock.Instant) async throws {
         let body = Content.bytes(.random(in: 1...100_000, using: &random), &random)
         switch kind {
         case .silent:
@@ -63,7 +64,8 @@ extension Peer {
     }
 
     /// A byte now and then.
-    private func trickle(_ bytes: [UInt8], to socket: RawSocket, until deadline: ContinuousClock.Instant) async throws {
+    private func trickle(_ bytes: [UInt8], to socket: PeerSocket, until deadline: ContinuousClock.Instant) async throws
+    {
         for byte in bytes where ContinuousClock.now < deadline {
             try await socket.write([byte])
             try await Task.sleep(for: .milliseconds(20))

@@ -1,8 +1,8 @@
-// Encoding and decoding of parts of a JPEG through libjpeg's own interface.
+// Encodes and decodes parts of a JPEG through libjpeg's own interface.
 //
-// libjpeg reports errors by longjmp, and a jump over Swift frames is undefined: every call of libjpeg and every setjmp
-// is in the .c files of this target, and no function here calls back. Functions with a status return 0, or -1 with a
-// text in `message`, which has room for JPEG_STRIPS_MESSAGE_LENGTH bytes.
+// libjpeg reports errors with longjmp, and a jump over Swift frames is undefined: every call of libjpeg and every
+// setjmp is in the .c files of this target, and no function here calls back. Functions with a status return 0, or -1
+// with a text in `message`, which has room for JPEG_STRIPS_MESSAGE_LENGTH bytes.
 
 #ifndef CJPEGSTRIPS_H
 #define CJPEGSTRIPS_H
@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The longest text of an error, its terminator included.
+/// The maximum length of an error text, including its terminator.
 #define JPEG_STRIPS_MESSAGE_LENGTH 200
 
-/// How the bytes of pixels are arranged.
+/// The arrangement of a pixel's bytes.
 enum jpeg_strips_format {
     JPEG_STRIPS_BGRA,
     JPEG_STRIPS_RGBA,
@@ -23,9 +23,9 @@ enum jpeg_strips_format {
     JPEG_STRIPS_RGB,
     JPEG_STRIPS_BGR,
     JPEG_STRIPS_GRAY,
-    /// Planes of luma and chroma of the JPEG's own shape.
+    /// Planes of luma and chroma in the JPEG's own shape.
     JPEG_STRIPS_PLANES,
-    /// A plane of luma, and one of both kinds of chroma in turns.
+    /// A plane of luma, and one of interleaved chroma.
     JPEG_STRIPS_PAIRED_PLANES,
 };
 
@@ -37,7 +37,7 @@ struct jpeg_strips_pixels {
 
 // MARK: Encoding
 
-/// What strips have to share to be put together.
+/// The options that strips must share to be joined.
 struct jpeg_strips_options {
     enum jpeg_strips_format format;
     uint32_t width;
@@ -56,30 +56,30 @@ struct jpeg_strips_bytes {
     size_t count;
 };
 
-/// An open JPEG of which strips are taken.
+/// An open JPEG that strips are taken from.
 struct jpeg_strips_encoder;
 
-/// Writes all that stands before the compressed data of an image of `height` rows, and its size to `count`.
+/// Writes everything before the compressed data of an image of `height` rows, and its size to `count`.
 int jpeg_strips_write_header(const struct jpeg_strips_options *options, uint32_t height, uint8_t *output,
                              size_t capacity, size_t *count, char *message);
 
-/// Opens a JPEG, whose bytes go to memory of the caller's.
+/// Opens a JPEG, whose bytes go to the caller's memory.
 ///
-/// @param height The rows of the one strip there will be, if these end within an MCU; else 0: then there may be any
-///     number of strips, and all but the last one must have as many rows of MCUs as the options say.
+/// @param height The number of rows of a single strip, if they end within an MCU. Otherwise 0: there may then be any
+///     number of strips, and all except the last must have as many rows of MCUs as the options state.
 /// @param output Room for one strip.
-/// @return NULL if there is no memory, or with a text in `message`.
+/// @return NULL on failure, for example if there is no memory, with a text in `message`.
 struct jpeg_strips_encoder *jpeg_strips_encoder_open(const struct jpeg_strips_options *options, uint32_t height,
                                                      uint8_t *output, size_t capacity, char *message);
 
-/// Compresses one strip more.
+/// Compresses the next strip.
 ///
-/// @param tail What the strip before still lacked; empty for the first one.
+/// @param tail The remaining bytes of the previous strip; empty for the first one.
 /// @param body The data of this strip, without the last few bytes.
 int jpeg_strips_encode(struct jpeg_strips_encoder *encoder, const struct jpeg_strips_pixels *pixels, uint32_t rows,
                        struct jpeg_strips_bytes *tail, struct jpeg_strips_bytes *body, char *message);
 
-/// Ends the JPEG, and gives what the last strip still lacked.
+/// Ends the JPEG, and provides the remaining bytes of the last strip.
 int jpeg_strips_encoder_finish(struct jpeg_strips_encoder *encoder, struct jpeg_strips_bytes *tail, char *message);
 
 /// Releases an encoder, whether it was finished or has failed.
@@ -89,43 +89,45 @@ void jpeg_strips_encoder_close(struct jpeg_strips_encoder *encoder);
 
 /// Strips of a JPEG that are decoded together: baseline, one scan, every restart marker in its place.
 struct jpeg_strips_source {
-    /// The whole JPEG.
+    /// The complete JPEG.
     const uint8_t *jpeg;
     size_t count;
-    /// Where the two bytes of the image's height stand, and where the compressed data begin.
+    /// The offsets of the two bytes of the image's height, and of the compressed data.
     size_t height_offset;
     size_t data_offset;
-    /// The rows of the strips, with those behind them that are decoded for context.
+    /// The number of rows of the strips, including those after them that are decoded for context.
     uint32_t height;
-    /// Where the data of the first strip begin.
+    /// The offset of the first strip's data.
     size_t start;
-    /// Behind the restart marker at which reading stops; `count` to go on until the JPEG ends or enough rows are read.
+    /// The offset after the restart marker at which reading stops; `count` to read until the JPEG ends or there are
+    /// enough rows.
     size_t end;
 };
 
-/// Where rows of pixels go, and how they are computed.
+/// The destination of rows of pixels, and how they are computed.
 struct jpeg_strips_target {
     enum jpeg_strips_format format;
     bool is_fast_dct;
     bool is_fast_upsampling;
-    /// The rows before those that are wanted; none for planes.
+    /// The number of rows before those that are wanted; 0 for planes.
     uint32_t skipped;
-    /// The rows that are wanted.
+    /// The number of wanted rows.
     uint32_t count;
-    /// The place of the first wanted row. Planes have this many visible samples in a row and rows.
+    /// The location of the first wanted row. For planes, the fields below state the visible samples per row and the
+    /// rows.
     struct jpeg_strips_pixels pixels;
     uint32_t plane_width[3];
     uint32_t plane_height[3];
-    /// How many planes are wanted: 1 for luma alone, or 3; two of them share a base if they are paired.
+    /// The number of wanted planes: 1 for luma only, or 3; two of them share a base if they are interleaved.
     int plane_count;
 };
 
-/// Decodes rows. Damage that libjpeg only warns of is an error, also if it lies at the end of the last strip.
+/// Decodes rows. Damage that libjpeg only warns about is an error, even at the end of the last strip.
 int jpeg_strips_decode(const struct jpeg_strips_source *source, const struct jpeg_strips_target *target, char *message);
 
 // MARK: Memory
 
-/// Has a cache line fetched that will be read soon. The address need not be a valid one.
+/// Prefetches a cache line that will be read soon. The address need not be valid.
 static inline void jpeg_strips_prefetch(const void *address) { __builtin_prefetch(address); }
 
 #endif

@@ -33,6 +33,9 @@ bool microhttpd_addresses(struct MHD_Connection *connection, char *text, size_t 
 // A field of a request's head; NULL where it is not there.
 const char *microhttpd_field(struct MHD_Connection *connection, const char *name);
 
+// An argument of a request's query, behind the question mark; NULL if it is not there.
+const char *microhttpd_argument(struct MHD_Connection *connection, const char *name);
+
 // A response of one piece, which is copied, and one that is read until its reader ends it; NULL where there is no memory.
 struct MHD_Response *microhttpd_response(const void *bytes, size_t count);
 struct MHD_Response *microhttpd_endless_response(

@@ -1,10 +1,10 @@
 extension AudioBlock {
-    /// The number of bytes that the samples take on the wire.
+    /// The number of bytes that the samples occupy on the wire.
     public var byteCount: Int { samples.count * 2 }
 
-    /// A block of interleaved samples of two bytes each, the low one first.
+    /// Creates a block from interleaved 16-bit little-endian samples.
     ///
-    /// - Throws: ``AudioError`` with `incompleteFrame` where the bytes are not a whole number of frames.
+    /// - Throws: ``AudioError`` with `incompleteFrame` if the bytes are not a whole number of frames.
     public init(
         format: AudioFormat,
         presentationTime: UInt64? = nil,
@@ -28,10 +28,10 @@ extension AudioBlock {
         self.init(format: format, presentationTime: presentationTime, wholeFrames: samples)
     }
 
-    /// Appends the samples to `output`, two bytes each, the low one first.
+    /// Appends the samples to `output` as 16-bit little-endian values.
     ///
-    /// - Throws: ``AudioError`` with `outputTooSmall` where there is no room for all ``byteCount`` bytes; nothing is
-    ///   written then.
+    /// - Throws: ``AudioError`` with `outputTooSmall` if there is no room for all ``byteCount`` bytes; in that case
+    ///   nothing is written.
     public func write(littleEndianTo output: inout OutputSpan<UInt8>) throws(AudioError) {
         guard output.freeCapacity >= byteCount else {
             throw AudioError(.outputTooSmall, "\(byteCount) bytes of audio do not go into \(output.freeCapacity).")

@@ -2,9 +2,10 @@ public import FrameTransport
 public import FrameWire
 
 extension AudioBlock {
-    /// The sound of a message that was received.
+    /// Creates a block from a received message.
     ///
-    /// - Throws: `AudioError` where the bytes are not whole samples of all channels, which a receiver rules out.
+    /// - Throws: `AudioError` if the bytes are not a whole number of frames, which cannot happen for a received
+    ///   message.
     public init(_ message: AudioMessage) throws(AudioError) {
         let format = try AudioFormat(sampleRate: message.sampleRate, channels: message.channels)
         self = try message.samples.withBytes { bytes throws(AudioError) in
@@ -14,13 +15,13 @@ extension AudioBlock {
 }
 
 extension AudioMessage {
-    /// A block as a message, in memory that is used again.
+    /// Creates a message from a block, in pooled memory.
     ///
     /// - Parameters:
-    ///   - block: the sound; at most 256 KiB of it can be sent at once.
-    ///   - kind: which sound it is.
-    ///   - sequence: its number among those of its kind; nil to leave it out.
-    /// - Throws: never for a block that was made with a format and whole frames.
+    ///   - block: The audio; at most 256 KiB can be sent in one message.
+    ///   - kind: The kind of audio.
+    ///   - sequence: Its number among the messages of its kind; nil to omit it.
+    /// - Throws: Never for a block that has a valid format and whole frames.
     public init(_ block: AudioBlock, kind: AudioKind, sequence: UInt64? = nil) throws(AudioError) {
         let samples = try FrameBytes(capacity: block.byteCount) { output throws(AudioError) in
             try block.write(littleEndianTo: &output)

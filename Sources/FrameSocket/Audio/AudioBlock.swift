@@ -1,18 +1,19 @@
-/// A stretch of 16-bit linear PCM, as one message carries it.
+/// A block of 16-bit linear PCM audio, as carried by one message.
 public struct AudioBlock: Sendable, Hashable {
     /// The sample rate and the number of channels.
     public let format: AudioFormat
 
-    /// When the first frame was captured or is to be heard, in nanoseconds on the sender's clock; nil where unknown.
+    /// The time at which the first frame was captured or is to be played, in nanoseconds of the sender's clock; nil if
+    /// unknown.
     public let presentationTime: UInt64?
 
-    /// The samples, interleaved: always a whole number of frames.
+    /// The interleaved samples: always a whole number of frames.
     public let samples: [Int16]
 
-    /// A block of interleaved samples.
+    /// Creates a block of interleaved samples.
     ///
-    /// - Throws: ``AudioError`` with `incompleteFrame` where the samples are not a whole number of frames. No samples
-    ///   at all are a block of no frames, and no error.
+    /// - Throws: ``AudioError`` with `incompleteFrame` if the samples are not a whole number of frames. An empty array
+    ///   is not an error: it makes a block of no frames.
     public init(format: AudioFormat, presentationTime: UInt64? = nil, samples: [Int16]) throws(AudioError) {
         guard samples.count.isMultiple(of: format.channels) else {
             throw AudioError(
@@ -23,16 +24,16 @@ public struct AudioBlock: Sendable, Hashable {
         self.init(format: format, presentationTime: presentationTime, wholeFrames: samples)
     }
 
-    /// A block of samples whose count is known to be that of whole frames.
+    /// Creates a block of samples that are known to be whole frames.
     package init(format: AudioFormat, presentationTime: UInt64?, wholeFrames samples: [Int16]) {
         self.format = format
         self.presentationTime = presentationTime
         self.samples = samples
     }
 
-    /// How many frames there are.
+    /// The number of frames.
     public var frameCount: Int { samples.count / format.channels }
 
-    /// How long the block is, in nanoseconds, rounded down.
+    /// The duration of the block in nanoseconds, rounded down.
     public var duration: UInt64 { format.nanoseconds(inFrames: frameCount) }
 }

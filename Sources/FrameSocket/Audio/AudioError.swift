@@ -1,10 +1,10 @@
-/// Why audio was refused.
+/// An error that says why audio was refused.
 ///
-/// `code` is stable and meant for programs; `message` is a sentence for a person.
+/// `code` is stable, for programs; `message` is a sentence for a person.
 public struct AudioError: Error, Sendable, Hashable {
-    /// What kind of failure this is.
+    /// The kind of failure.
     ///
-    /// A structure and not an enumeration, so that later versions can add codes without breaking a `switch`.
+    /// A structure rather than an enumeration, so that later versions can add codes without breaking a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The stable spelling, such as `audio.unsupportedFormat`.
         public let name: String
@@ -13,7 +13,7 @@ public struct AudioError: Error, Sendable, Hashable {
         public var description: String { name }
     }
 
-    /// What kind of failure this is.
+    /// The kind of failure.
     public let code: Code
 
     /// What happened, with the offending value.
@@ -35,12 +35,12 @@ extension AudioError.Code {
     public static let unsupportedFormat = Self(name: "audio.unsupportedFormat")
     /// Samples or bytes that are not a whole number of frames.
     public static let incompleteFrame = Self(name: "audio.incompleteFrame")
-    /// A block of another format than that which was agreed on.
+    /// A block whose format differs from the agreed one.
     public static let formatMismatch = Self(name: "audio.formatMismatch")
-    /// A number of frames below 0, or above what the buffer can hold.
+    /// A number of frames less than 0, or greater than the buffer can hold.
     public static let invalidFrameCount = Self(name: "audio.invalidFrameCount")
-    /// Memory that is too small for what should be written into it.
+    /// Memory that is too small for the output.
     public static let outputTooSmall = Self(name: "audio.outputTooSmall")
-    /// The resampler could not be made; memory may be exhausted.
+    /// The resampler could not be created; memory may be exhausted.
     public static let resamplerUnavailable = Self(name: "audio.resamplerUnavailable")
 }

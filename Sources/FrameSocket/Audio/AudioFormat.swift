@@ -1,22 +1,22 @@
 /// The sample rate and the number of channels of 16-bit linear PCM.
 ///
-/// A frame is one sample of each channel; the samples of a frame stand side by side (interleaved), left before right.
+/// A frame is one sample of every channel; the samples of a frame are adjacent (interleaved), left before right.
 public struct AudioFormat: Sendable, Hashable {
-    /// The sample rates that are supported, in hertz: 8,000 to 192,000.
+    /// The supported sample rates in hertz: 8,000 to 192,000.
     public static let sampleRates = 8_000...192_000
 
-    /// The numbers of channels that are supported: mono and stereo.
+    /// The supported numbers of channels: mono and stereo.
     public static let channelCounts = 1...2
 
-    /// Frames a second.
+    /// Frames per second.
     public let sampleRate: Int
 
-    /// Samples in a frame: 1 is mono, 2 is stereo.
+    /// Samples per frame: 1 is mono, 2 is stereo.
     public let channels: Int
 
-    /// A format of ``sampleRates`` and ``channelCounts``.
+    /// Creates a format within ``sampleRates`` and ``channelCounts``.
     ///
-    /// - Throws: ``AudioError`` with `unsupportedFormat` where one of them is outside its range.
+    /// - Throws: ``AudioError`` with `unsupportedFormat` if one of them is outside its range.
     public init(sampleRate: Int, channels: Int) throws(AudioError) {
         guard Self.sampleRates.contains(sampleRate) else {
             throw AudioError(
@@ -31,9 +31,9 @@ public struct AudioFormat: Sendable, Hashable {
         self.channels = channels
     }
 
-    /// How long so many frames take, in nanoseconds, rounded down.
+    /// Returns the duration of a number of frames in nanoseconds, rounded down.
     ///
-    /// 0 for a negative count; `UInt64.max` where it would be more (after 584 years).
+    /// The result is 0 for a negative count, and `UInt64.max` if it would be greater (after 584 years).
     public func nanoseconds(inFrames frames: Int) -> UInt64 {
         guard frames > 0 else { return 0 }
         let (seconds, rest) = UInt64(frames).quotientAndRemainder(dividingBy: UInt64(sampleRate))
@@ -42,7 +42,7 @@ public struct AudioFormat: Sendable, Hashable {
         return overflow || carry ? .max : sum
     }
 
-    /// How many whole frames so many nanoseconds have room for.
+    /// Returns the number of whole frames that fit in a duration in nanoseconds.
     public func frames(inNanoseconds nanoseconds: UInt64) -> Int {
         let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         // At most 1.8e10 seconds of 192,000 frames, which 64 bits hold.

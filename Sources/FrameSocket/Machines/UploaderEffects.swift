@@ -3,37 +3,42 @@ package import FrameWire
 package import TurboJPEG
 
 extension UploaderMachine {
-    /// What is to be done after an event, outside of any lock.
+    /// The effects of an event, to be performed outside any lock.
     package struct Effects: Sendable {
-        /// Whether ``UploaderMachine/beginTurn(at:)`` is to be called where frames are encoded.
+        /// Whether to call ``UploaderMachine/beginTurn(at:)`` on the encoding queue.
         package internal(set) var startsTurn = false
 
-        /// A message to submit; ``UploaderMachine/sent(_:at:)`` reports what became of it.
+        /// A message to submit; report the outcome with ``UploaderMachine/sent(_:at:)``.
         package internal(set) var message: FrameMessage?
 
-        /// Whether ``UploaderMachine/timer`` has changed: ``UploaderMachine/deadlinePassed(at:)`` is to be called then.
+        /// Whether ``UploaderMachine/timer`` has changed, at which to call ``UploaderMachine/deadlinePassed(at:)``.
         package internal(set) var setsTimer = false
 
-        /// Who has waited long enough.
+        /// The waiters to resume.
         package internal(set) var finished: [UInt64] = []
 
-        /// What is to be released.
+        /// The connection whose receiver is to be told that its preference is refused.
+        package internal(set) var refusesPreferencesOf: Int?
+
+        /// The contents to release.
         package internal(set) var discarded = Discards()
 
-        /// Whether there is nothing to do but to release what was discarded.
-        package var isEmpty: Bool { !startsTurn && message == nil && !setsTimer && finished.isEmpty }
+        /// Whether there is nothing to do except to release discarded contents.
+        package var isEmpty: Bool {
+            !startsTurn && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
+        }
     }
 
-    /// Contents to release: their owner may run code of its own then.
+    /// Contents to release outside the lock, because their owners may run code of their own.
     ///
-    /// Three are as many as one event replaces in the usual course; for these no memory is asked for.
+    /// An event usually replaces at most three, which need no allocation.
     package struct Discards: Sendable {
         private var first: FrameContent?
         private var second: FrameContent?
         private var third: FrameContent?
         private var others: [FrameContent] = []
 
-        /// How many there are.
+        /// The number of contents.
         package private(set) var count = 0
 
         mutating func add(_ content: FrameContent) {
@@ -47,43 +52,51 @@ extension UploaderMachine {
         }
     }
 
-    /// What has been decided on a frame that is offered.
+    /// The decision on a submitted frame.
     package enum Admission: Sendable {
-        /// What becomes of it.
+        /// The outcome is decided.
         case decided(SampleUploader.Outcome)
-        /// Its hash is needed first: it goes to ``UploaderMachine/admit(_:at:)`` with that.
+        /// Its hash is needed first: compute it and pass the frame to ``UploaderMachine/admit(_:at:)``.
         case compare(UploadFrame)
+    }
+
+    /// The decision on an image to be copied when submitted.
+    package enum CopyAdmission: Sendable {
+        /// Copy it by this plan, and pass the copy to ``UploaderMachine/offer(_:at:)``.
+        case copy(CopyPlan)
+        /// The outcome is decided.
+        case decided(SampleUploader.Outcome)
     }
 }
 
-/// A frame that is to be encoded.
+/// A frame to encode.
 package struct EncodingJob: Sendable {
-    /// What is known about the content's hash.
+    /// How the content's hash is used.
     package enum Comparison: Sendable, Hashable {
-        /// None is needed.
+        /// No hash is needed.
         case none
-        /// It is needed, for later frames to be compared with.
+        /// Compute the hash, to compare later frames with it.
         case compute
-        /// A content with this hash is not encoded: the receiver has it.
+        /// Do not encode a content with this hash: the receiver has it.
         case against(UInt64)
     }
 
-    /// The content, to be taken out by whoever encodes it.
+    /// The content, to be taken out for encoding.
     package var content: FrameContent?
-    /// How it lies.
+    /// Its orientation.
     package let orientation: FrameOrientation
-    /// What hash is needed.
+    /// Which hash is needed.
     package let comparison: Comparison
-    /// How it is encoded; nil if it stays as it is.
+    /// The plan for encoding; nil if the content stays unchanged.
     let plan: EncodingPlan?
 }
 
-/// What became of an ``EncodingJob``.
+/// The result of an ``EncodingJob``.
 package enum EncodingResult: Sendable {
-    /// It is encoded.
+    /// The content is encoded.
     case encoded(EncodedImage, digest: UInt64?)
-    /// It equals what it was compared with; the content goes back.
+    /// The content equals what it was compared with, and is returned.
     case unchanged(FrameContent, digest: UInt64)
-    /// It cannot be encoded.
+    /// The content cannot be encoded.
     case failed(TurboJPEGError)
 }

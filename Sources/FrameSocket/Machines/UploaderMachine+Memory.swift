@@ -1,6 +1,9 @@
+internal import FrameWire
+internal import TurboJPEG
+
 /// The memory that frames take.
 extension UploaderMachine {
-    /// The bytes of all frames held, with what the one under way takes at most.
+    /// The bytes of every frame held, including the most that the one in progress may take.
     package var heldBytes: Int {
         turnBytes + (waiting?.byteCount ?? 0) + (deferral?.frame.byteCount ?? 0) + (sentFrame?.byteCount ?? 0)
     }
@@ -13,7 +16,7 @@ extension UploaderMachine {
         }
     }
 
-    /// Gives a frame the plan for the configuration that applies.
+    /// Gives a frame the plan for the configuration in effect.
     ///
     /// If what the receiver prefers would take too much memory, the program's own configuration applies.
     mutating func makePlan(for frame: inout UploadFrame) {
@@ -26,8 +29,26 @@ extension UploaderMachine {
         frame.plan = plan(content, frame.orientation, configuration)
         if frame.totalByteCount > memoryLimit, terms.preferences != .init() {
             frame.plan = plan(content, frame.orientation, ownConfiguration)
+            refusePreferences()
         }
         if frame.plan?.shape != nil { lastPlan = frame.plan }
+    }
+
+    /// Returns the plan for copying a submitted image at the size that is sent.
+    ///
+    /// As with every frame, what the receiver prefers applies only if there is memory for it.
+    mutating func scaling(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyPlan {
+        let preferred = CopyPlan(image, orientation, .init(configuration), limit: memoryLimit)
+        guard preferred.byteCount > memoryLimit, terms.preferences != .init() else { return preferred }
+        refusePreferences()
+        return CopyPlan(image, orientation, .init(ownConfiguration), limit: memoryLimit)
+    }
+
+    /// Lets the receiver know, once, that there is no memory for what it prefers.
+    private mutating func refusePreferences() {
+        guard !hasRefusedPreferences else { return }
+        hasRefusedPreferences = true
+        effects.refusesPreferencesOf = terms.connection
     }
 
     @inline(__always)
@@ -39,20 +60,20 @@ extension UploaderMachine {
         EncodingPlan(content, orientation, .init(configuration), edition: edition, limit: memoryLimit)
     }
 
-    /// Whether a frame can be encoded within the limit, and can wait beside the one under way.
+    /// Returns whether a frame can be encoded within the limit, and can wait beside the one in progress.
     @inline(__always)
     func hasRoom(for frame: borrowing UploadFrame) -> Bool {
         frame.totalByteCount <= memoryLimit && frame.byteCount <= memoryLimit - turnBytes
     }
 
-    /// Whether `byteCount` bytes can be kept while an older frame waits, and while that is encoded.
+    /// Returns whether `byteCount` bytes can be kept while an older frame waits, and while that frame is encoded.
     @inline(__always)
     func fitsBesideWaiting(_ byteCount: Int) -> Bool {
         guard let waiting else { return true }
         return byteCount <= memoryLimit - max(turnBytes + waiting.byteCount, waiting.totalByteCount)
     }
 
-    /// Gives up the frame that was sent if `byteCount` bytes beside the frame under way would not fit otherwise.
+    /// Releases the sent frame if `byteCount` bytes would otherwise not fit beside the frame in progress.
     mutating func makeRoom(for byteCount: Int) {
         guard let sent = sentFrame?.byteCount, byteCount > memoryLimit - turnBytes - sent else { return }
         if let frame = sentFrame.take() { discard(frame) }

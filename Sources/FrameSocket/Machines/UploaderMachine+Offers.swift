@@ -1,8 +1,9 @@
+package import FrameWire
 package import TurboJPEG
 
-/// What becomes of a frame when it is offered.
+/// Decisions on submitted frames.
 extension UploaderMachine {
-    /// Takes a frame's place in the order of the offers, and decides on it if its hash is not needed for that.
+    /// Assigns a frame its place in the order of submission, and decides on it unless its hash is needed first.
     package mutating func offer(_ frame: consuming UploadFrame, at now: UInt64) -> Admission {
         frame.ticket = takeTicket()
         if barrier == nil, !isClosed, frame.digest == nil, pacer.comparesFrame(at: frame.timestamp) {
@@ -13,7 +14,7 @@ extension UploaderMachine {
 
     /// Decides on a frame.
     ///
-    /// Whoever computes its hash holds no lock meanwhile, so a newer one may have been faster, and has taken its place.
+    /// The hash is computed without a lock, so a newer frame may have arrived first and replaced this one.
     package mutating func admit(_ frame: consuming UploadFrame, at now: UInt64) -> SampleUploader.Outcome {
         statistics.offered += 1
         guard frame.ticket > newestTicket else { return drop(.superseded) }
@@ -26,21 +27,31 @@ extension UploaderMachine {
         switch causeToHoldBack(frame) {
         case nil: return accept(frame)
         case .unchanged:
-            // What the receiver has is the latest frame again, and not one that was passed over since.
+            // The receiver's frame is the latest again, not one that was passed over since.
             if let deferral = deferral.take() { discard(deferral.frame) }
             return drop(.unchanged)
         case let cause?: return postpone(frame, cause)
         }
     }
 
-    /// A frame was offered that cannot be encoded.
+    /// Decides how an image is copied that is about to be submitted; it is not copied if no receiver can ever get it.
+    package mutating func offerCopy(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyAdmission {
+        let plan = scaling(of: image, orientation: orientation)
+        guard !isClosed, plan.byteCount <= memoryLimit else {
+            statistics.offered += 1
+            return .decided(drop(isClosed ? .notConnected : .overMemoryBudget))
+        }
+        return .copy(plan)
+    }
+
+    /// Counts a submitted frame that cannot be encoded.
     package mutating func offerFailed(_ error: TurboJPEGError) -> SampleUploader.Outcome {
         statistics.offered += 1
         statistics.lastEncodingError = error
         return drop(.encodingFailed)
     }
 
-    /// Why a frame is not accepted for sending; nil if it is.
+    /// Returns the reason not to accept a frame for sending; nil if it is accepted.
     private mutating func causeToHoldBack(_ frame: borrowing UploadFrame) -> DropCause? {
         if let barrier { return barrier }
         if isOwed, !isFrameComing { pacer.refresh() }
@@ -51,7 +62,7 @@ extension UploaderMachine {
         }
     }
 
-    /// Whether a frame that has not been submitted yet will pay what is owed.
+    /// Whether a frame that is not yet submitted to the connection will satisfy what is owed.
     private var isFrameComing: Bool {
         if waiting != nil { return true }
         return if case .encoding = activity { true } else { false }
@@ -84,7 +95,7 @@ extension UploaderMachine {
     private mutating func postpone(_ frame: consuming UploadFrame, _ cause: DropCause) -> SampleUploader.Outcome {
         guard hasRoom(for: frame) else { return drop(.overMemoryBudget) }
         if !fitsBesideWaiting(frame.byteCount) {
-            // The newest frame wins: it is sent in the other's place.
+            // The newest frame wins: it is sent instead of the other.
             return accept(frame)
         }
         makeRoom(for: frame.byteCount + (waiting?.byteCount ?? 0))

@@ -1,6 +1,6 @@
-/// What happens when time passes, and who waits for it.
+/// Deadlines, and waiting for frames.
 extension UploaderMachine {
-    /// When the pacing lets a frame go that it has held back.
+    /// Returns the time at which the pacing releases a frame that it has held back.
     @inline(__always)
     func dueTime(of frame: borrowing UploadFrame) -> UInt64 {
         pacer.deadline(
@@ -11,26 +11,26 @@ extension UploaderMachine {
         )
     }
 
-    /// The time by the source's clock, which may be another than ours: only the distance to its last frame counts.
+    /// Returns the time on the source's clock, which may differ from ours: only the distance to its last frame counts.
     @inline(__always)
     func sourceTime(at now: UInt64) -> UInt64 {
         guard let lastOffer else { return now }
         return lastOffer.timestamp.addingClamping(now.subtractingClamping(lastOffer.at))
     }
 
-    /// When the frame that was sent is sent again because the source is silent.
+    /// The time at which the sent frame is sent again because the source is silent.
     @inline(__always)
     var repeatTime: UInt64? {
         guard let interval = pacer.repeatInterval, let lastOffer, sentFrame != nil else { return nil }
-        // As long as the source goes on, its own frames show that it lives.
+        // As long as the source continues, its own frames show that it is alive.
         let silence = lastOffer.at.addingClamping(rhythm.interval.multipliedClamping(by: 2))
         return max(lastSubmissionAt.addingClamping(interval), silence)
     }
 
-    /// When the machine has to be called again; nil if nothing depends on time.
+    /// Returns the time of the next call that the machine needs; nil if nothing depends on time.
     @inline(__always)
     private func nextDeadline(at now: UInt64) -> UInt64? {
-        // When a frame under way is done, what is due then follows at once.
+        // When the frame in progress is done, whatever is due then follows at once.
         guard case .idle = activity, barrier == nil else { return nil }
         if let retry, retry.revision == terms.revision, now < retry.at {
             return waiting != nil || deferral != nil || sentFrame != nil ? retry.at : nil
@@ -38,9 +38,9 @@ extension UploaderMachine {
         return deferral?.dueAt ?? repeatTime
     }
 
-    /// Asks for the timer if it is needed earlier than it was asked for.
+    /// Requests the timer if it is needed earlier than last requested.
     ///
-    /// One that is set too early finds nothing to do, and is set again: that is cheaper than setting it for every frame.
+    /// A timer that fires too early is set again, which is cheaper than setting it for every frame.
     mutating func setTimer(at now: UInt64) {
         guard let deadline = nextDeadline(at: now), timer.map({ deadline < $0 }) ?? true else { return }
         timer = deadline
@@ -49,22 +49,22 @@ extension UploaderMachine {
 
     // MARK: Waiting for frames
 
-    /// Waits for every frame offered so far; ``Effects/finished`` names `id` when each is sent or dropped.
+    /// Waits for every frame submitted so far; ``Effects/finished`` contains `id` when all of them are sent or dropped.
     ///
-    /// A frame that only the pacing holds back is sent at once. One that nobody can get now is not waited for, nor is any
-    /// that is offered later.
+    /// A frame that only the pacing holds back is sent at once. Frames that no receiver can get now are not waited for,
+    /// nor are frames submitted later.
     package mutating func finish(_ id: UInt64, at now: UInt64) {
         finishers.append((id, newestTicket))
         flushedTicket = newestTicket
         advance(at: now)
     }
 
-    /// Whoever waits under `id` no longer does.
+    /// Ends the wait under `id`.
     package mutating func cancelFinish(_ id: UInt64) {
         finishers.removeAll { $0.id == id }
     }
 
-    /// How many wait for frames.
+    /// The number of waiters.
     package var waiterCount: Int { finishers.count }
 
     mutating func settleFinishers() {
@@ -84,12 +84,12 @@ extension UploaderMachine {
         }
         if let ticket = waiting?.ticket { return ticket }
         guard let deferral, barrier == nil else { return nil }
-        // What was held back for another cause follows at once, unless an attempt under these terms has failed.
+        // A frame that was held back for another cause follows at once, unless an attempt under these terms has failed.
         let hasFailed = retry.map { $0.revision == terms.revision } ?? false
         return deferral.cause == .paced || !hasFailed ? deferral.frame.ticket : nil
     }
 
-    /// How many frames wait for their turn or are under way, for the first time.
+    /// The number of frames that are waiting or in progress for the first time.
     package var pendingCount: Int {
         var count = waiting == nil ? 0 : 1
         switch activity {

@@ -1,25 +1,25 @@
-/// One frame at a time: encoded, then sent.
+/// Turns: one frame at a time is encoded, then sent.
 extension UploaderMachine {
-    /// Where the next frame comes from.
+    /// The source of the next frame.
     enum Source {
-        /// It waits.
+        /// The waiting frame.
         case waiting
-        /// It was deferred; `isForced` if the pacing has no say.
+        /// The deferred frame; `isForced` if the pacing does not apply.
         case deferred(isForced: Bool)
-        /// It was sent before.
+        /// The frame sent before.
         case sent
     }
 
-    /// The frame that can be sent now; nil if there is none.
+    /// Returns the frame that can be sent now; nil if there is none.
     ///
-    /// Inlined as everything is that each frame asks for: a call would copy the whole machine.
+    /// Inlined, as is everything on the path of every frame: a call would copy the whole machine.
     @inline(__always)
     func nextSource(at now: UInt64) -> Source? {
         guard barrier == nil else { return nil }
         if let retry, retry.revision == terms.revision, now < retry.at { return nil }
         if waiting != nil { return .waiting }
         if let cause = deferral?.cause, let dueAt = deferral?.dueAt, let ticket = deferral?.frame.ticket {
-            // Every other cause than the pacing is a barrier that is gone, or an attempt that failed.
+            // Any cause other than the pacing is a barrier that is gone, or an attempt that failed.
             if isOwed || cause != .paced { return .deferred(isForced: true) }
             return ticket <= flushedTicket || dueAt <= now ? .deferred(isForced: false) : nil
         }
@@ -27,11 +27,11 @@ extension UploaderMachine {
         return isOwed || repeatTime.map { $0 <= now } ?? false ? .sent : nil
     }
 
-    /// Begins the turn that ``Effects/startsTurn`` has asked for.
+    /// Begins the turn requested by ``Effects/startsTurn``.
     ///
-    /// Called where frames are encoded, so that a newer frame can take the place of an older one until then.
+    /// Call it on the encoding queue, so that a newer frame can replace an older one until then.
     ///
-    /// - Returns: what is to be encoded, to be reported with ``encoded(_:at:)``; nil if nothing is.
+    /// - Returns: The job to encode, to be reported with ``encoded(_:at:)``; nil if there is none.
     package mutating func beginTurn(at now: UInt64) -> EncodingJob? {
         guard case .starting = activity else { return nil }
         activity = .idle
@@ -76,7 +76,7 @@ extension UploaderMachine {
         submit(turn, at: now)
     }
 
-    /// Has a frame encoded; one that is encoded already is sent.
+    /// Starts encoding a frame, or sends it if it is already encoded.
     private mutating func begin(_ frame: consuming UploadFrame, isForced: Bool, at now: UInt64) -> EncodingJob? {
         guard !frame.isEncoded else {
             reference.ticket = frame.ticket
@@ -94,11 +94,11 @@ extension UploaderMachine {
         }
         let comparison = comparison(of: frame, isForced: isForced)
         let byteCount = frame.totalByteCount
-        // Until it is known what this one looks like, every newer frame counts as changed.
+        // Until this frame is hashed, every newer frame counts as changed.
         reference = (frame.ticket, frame.digest)
         frame.content = nil
-        // A frame that turns out to be unchanged leaves the older one the latest; every other takes its place, and its
-        // memory.
+        // If this frame turns out to be unchanged, the older one stays the latest; otherwise it replaces the older one,
+        // and its memory.
         if case .against = comparison {} else if let older = sentFrame.take() { discard(older) }
         let job = EncodingJob(
             content: content,
@@ -112,14 +112,14 @@ extension UploaderMachine {
         return job
     }
 
-    /// Whether a frame can be encoded beside what is kept; the frame that was sent gives way to it.
+    /// Returns whether a frame can be encoded beside what is kept, releasing the sent frame if necessary.
     private mutating func hasRoom(toEncode byteCount: Int) -> Bool {
         let others = deferral?.frame.byteCount ?? 0
         makeRoom(for: byteCount + others)
         return byteCount <= memoryLimit - others
     }
 
-    /// What the encoder has made of a frame.
+    /// Handles the result of the encoder.
     package mutating func encoded(_ result: EncodingResult, at now: UInt64) {
         guard case .encoding(var turn) = activity else { return }
         activity = .idle
@@ -160,7 +160,7 @@ extension UploaderMachine {
         activity = .sending(turn)
     }
 
-    /// What became of the message that was submitted: `failure` is nil if all of it was taken.
+    /// Handles the outcome of the submitted message: `failure` is nil if all of it was accepted.
     package mutating func sent(_ failure: DropCause?, at now: UInt64) {
         guard case .sending(let turn) = activity else { return }
         activity = .idle
@@ -181,7 +181,7 @@ extension UploaderMachine {
         advance(at: now)
     }
 
-    /// Keeps a frame that could not be sent for the next receiver, or for another attempt.
+    /// Keeps a frame that could not be sent, for the next receiver or for another attempt.
     private mutating func fail(_ turn: Turn, _ cause: DropCause, at now: UInt64) {
         isOwed = true
         retry = (turn.revision, now.addingClamping(Self.retryInterval))
@@ -195,13 +195,13 @@ extension UploaderMachine {
         sentFrame = frame
     }
 
-    /// How long to wait after a failed attempt that nothing the receiver stated explains.
+    /// The delay after a failed attempt that the receiver's terms do not explain.
     private static let retryInterval: UInt64 = 100_000_000
 }
 
-/// Frames whose content the receiver has.
+/// Frames whose content the receiver already has.
 extension UploaderMachine {
-    /// What hash is needed of a frame that is about to be encoded.
+    /// Returns which hash is needed of a frame that is about to be encoded.
     @inline(__always)
     private func comparison(of frame: borrowing UploadFrame, isForced: Bool) -> EncodingJob.Comparison {
         guard pacer.pacing.comparesPictures, frame.digest == nil else { return .none }
@@ -209,11 +209,11 @@ extension UploaderMachine {
         return .against(digest)
     }
 
-    /// Gives back a frame that the encoder found to equal what the receiver has.
+    /// Settles a frame that the encoder found to equal what the receiver has.
     private mutating func settleUnchanged(_ frame: consuming UploadFrame) {
         if reference.ticket == frame.ticket { reference.digest = frame.digest }
         takeBackNumber(of: &frame)
-        // At a rate of its own for frames that do not change, or for a receiver that has come meanwhile, it is due later.
+        // It is due later if unchanged frames have their own rate, or if a receiver has connected meanwhile.
         let isKept = isOwed || (!pacer.pacing.skipsUnchanged && frame.ticket > flushedTicket)
         let isNewest = waiting == nil && deferral == nil && !isClosed
         statistics.drop(pacer.pacing.skipsUnchanged && !isOwed ? .unchanged : .paced)
@@ -222,7 +222,7 @@ extension UploaderMachine {
         deferral = Deferral(frame: frame, cause: .paced, dueAt: dueAt)
     }
 
-    /// Whether a frame is known to equal what the receiver has, or gets next.
+    /// Returns whether a frame is known to equal what the receiver has, or gets next.
     @inline(__always)
     func isKnownUnchanged(_ frame: borrowing UploadFrame) -> Bool {
         guard pacer.pacing.comparesPictures, let digest = frame.digest else { return false }

@@ -1,41 +1,41 @@
 package import FrameTransport
 internal import FrameWire
 
-/// Decides what becomes of the frames of a ``SampleUploader``: which one waits, is encoded, is sent, is kept, is sent again.
+/// Decides which frame of a ``SampleUploader`` waits, is encoded, sent, kept, or sent again.
 ///
-/// A value without I/O, clock, thread or lock. Each event changes the state; what has to be done follows from
-/// ``takeEffects()``, which is called after every event. Times are nanoseconds of the monotonic clock.
+/// A value without I/O, clock, thread or lock. Every event changes the state; call ``takeEffects()`` after every event
+/// for what has to be done. Times are in nanoseconds of the monotonic clock.
 ///
 /// At most four frames are held, from the newest to the oldest:
 /// - the **deferred** one, which may not be sent now, and is sent when that changes;
 /// - the **waiting** one, which is sent next;
-/// - the one **under way**: with the encoder, or with the connection;
-/// - the one **sent** last, as its JPEG, for whoever needs it again.
+/// - the one **in progress**: with the encoder, or with the connection;
+/// - the one **sent** last, as its JPEG, for any receiver that needs it again.
 ///
-/// A newer frame takes the place of an older one in the first two. The latest frame is *owed* to the receiver when that
-/// has just connected, asks for it, or wants frames again; the debt ends when the connection accepts a frame.
+/// A newer frame replaces an older one in the first two. The latest frame is *owed* to a receiver that has just
+/// connected, requests it, or wants frames again; the debt ends when the connection accepts a frame.
 package struct UploaderMachine: Sendable {
     package typealias Configuration = SampleUploader.Configuration
 
     /// What the uploader is doing with a frame.
     enum Activity: Sendable {
         case idle
-        /// A turn has been asked for; ``beginTurn(at:)`` decides which frame gets it.
+        /// A turn has been requested; ``beginTurn(at:)`` decides which frame gets it.
         case starting
         case encoding(Turn)
         case sending(Turn)
     }
 
-    /// A frame under way.
+    /// A frame in progress.
     struct Turn: Sendable {
         var frame: UploadFrame
         /// Whether the frame was sent before.
         var isRepeat = false
         /// Whether the pacing counts it when it is sent, and not if it turns out to be unchanged.
         var isLate = false
-        /// When encoding, or sending what is encoded, has begun.
+        /// The time at which encoding, or sending, began.
         var beganAt: UInt64
-        /// The most bytes that the frame takes now, content and encoder included.
+        /// The maximum number of bytes that the frame takes now, including content and encoder.
         var byteCount: Int
         /// The terms under which it was submitted.
         var revision: UInt64 = 0
@@ -48,55 +48,58 @@ package struct UploaderMachine: Sendable {
     /// A frame that may not be sent now.
     struct Deferral: Sendable {
         var frame: UploadFrame
-        /// Why; the statistics count it as dropped for this.
+        /// The cause; the statistics count the frame as dropped for it.
         let cause: DropCause
-        /// When the pacing lets it go.
+        /// The time at which the pacing releases it.
         var dueAt: UInt64
     }
 
-    // MARK: What applies
+    // MARK: Configuration and terms
 
-    /// What the program has set.
+    /// The program's configuration.
     package private(set) var ownConfiguration: Configuration
 
-    /// What follows from that and from what the receiver prefers.
+    /// The configuration in effect, with the receiver's preferences.
     package private(set) var configuration: Configuration
 
-    /// Counts the configurations; a frame's plan belongs to one of them.
+    /// The number of the configuration; a frame's plan belongs to one of them.
     private(set) var edition: UInt64 = 0
 
-    /// The plan for the last pixels, which most likely is also that for the next.
+    /// The plan for the last pixels, which most likely also applies to the next.
     var lastPlan: EncodingPlan?
 
-    /// The most bytes to hold.
+    /// The maximum number of bytes to hold.
     let memoryLimit: Int
 
-    /// What the receiver has stated.
+    /// The receiver's terms.
     package private(set) var terms = ReceiverTerms()
     private var hasTerms = false
+
+    /// Whether the receiver has been told that there is no memory for what it prefers at present.
+    var hasRefusedPreferences = false
 
     /// Whether the connection has ended for good.
     private(set) var isClosed = false
 
-    // MARK: What is held
+    // MARK: Held frames
 
     var activity = Activity.idle
     var waiting: UploadFrame?
     var deferral: Deferral?
     var sentFrame: UploadFrame?
 
-    // MARK: What is due
+    // MARK: Due frames
 
-    /// Whether the receiver is to get the latest frame, whatever the pacing.
+    /// Whether the receiver is to get the latest frame, regardless of pacing.
     var isOwed = false
 
     var pacer: FramePacer
     var rhythm = SourceRhythm()
 
-    /// The last frame offered: when, by its own clock and by ours.
+    /// The time of the last submitted frame, on its own clock and on ours.
     var lastOffer: (timestamp: UInt64, at: UInt64)?
 
-    /// When the connection last accepted a frame.
+    /// The time at which the connection last accepted a frame.
     var lastSubmissionAt: UInt64 = 0
 
     /// The last frame that was accepted for sending, and its hash if known: what later ones are compared with.
@@ -105,7 +108,7 @@ package struct UploaderMachine: Sendable {
     /// After a failed attempt: nothing is tried again before this time, unless the terms change.
     var retry: (revision: UInt64, at: UInt64)?
 
-    /// The time that ``Effects/setsTimer`` last asked for; nil if none is pending.
+    /// The time last requested by ``Effects/setsTimer``; nil if none is pending.
     package internal(set) var timer: UInt64?
 
     // MARK: Numbers
@@ -115,17 +118,17 @@ package struct UploaderMachine: Sendable {
     var newestTicket: UInt64 = 0
     private var nextSequence: UInt64 = 0
 
-    /// Who waits for the frames up to a ticket.
+    /// The waiters for the frames up to a ticket.
     var finishers: [(id: UInt64, ticket: UInt64)] = []
     /// Frames up to this ticket are not held back by the pacing.
     var flushedTicket: UInt64 = 0
 
-    /// What has been done so far.
+    /// The statistics so far.
     package internal(set) var statistics = SendingStatistics()
 
     var effects = Effects()
 
-    /// A machine that has no receiver yet.
+    /// Creates a machine without a receiver.
     package init(_ configuration: Configuration) {
         ownConfiguration = configuration
         self.configuration = configuration
@@ -133,7 +136,7 @@ package struct UploaderMachine: Sendable {
         pacer = FramePacer(configuration.pacing)
     }
 
-    /// What the last event asks for; empty until the next event.
+    /// Returns the effects of the last event; empty until the next one.
     package mutating func takeEffects() -> Effects {
         defer { effects = Effects() }
         return effects
@@ -141,7 +144,7 @@ package struct UploaderMachine: Sendable {
 
     // MARK: Events
 
-    /// The receiver has stated something, or has come or gone.
+    /// Handles new terms: the receiver has stated something, connected or disconnected.
     ///
     /// A snapshot that is not newer than the last one is ignored.
     package mutating func termsChanged(_ new: ReceiverTerms, at now: UInt64) {
@@ -151,43 +154,44 @@ package struct UploaderMachine: Sendable {
         if new.isConnected {
             isClosed = false
             if !old.isConnected || old.connection != new.connection {
-                // Whoever this is has seen nothing.
+                // A new receiver has seen nothing.
                 isOwed = true
                 reference.digest = nil
             } else if new.refreshes > old.refreshes || (oldBarrier != nil && barrier == nil) {
                 isOwed = true
             }
         }
+        if new.preferences != old.preferences || new.connection != old.connection { hasRefusedPreferences = false }
         if new.preferences != old.preferences { reconfigure() }
         if let cause = barrier, let frame = waiting.take() { keep(frame, cause) }
         advance(at: now)
     }
 
-    /// The program has changed its configuration; the memory limit stays as it was.
+    /// Applies a new configuration of the program; the memory limit stays as it was.
     package mutating func update(_ new: Configuration, at now: UInt64) {
         ownConfiguration = new
         reconfigure()
         advance(at: now)
     }
 
-    /// The program wants the receiver to get the latest frame, or the next one if there is none.
+    /// Owes the receiver the latest frame, or the next one if there is none.
     package mutating func requestFrame(at now: UInt64) {
         isOwed = true
         advance(at: now)
     }
 
-    /// The next frame offered is sent whatever the pacing.
+    /// Forces the next submitted frame through pacing.
     package mutating func passNextFrame() {
         pacer.refresh()
     }
 
-    /// The time set with ``timer`` has passed.
+    /// Handles the passing of the time in ``timer``.
     package mutating func deadlinePassed(at now: UInt64) {
         timer = nil
         advance(at: now)
     }
 
-    /// The connection has ended for good: nobody will get what is held.
+    /// Handles the permanent end of the connection: no receiver will get what is held.
     package mutating func close(at now: UInt64) {
         isClosed = true
         if let frame = waiting.take() {
@@ -199,9 +203,9 @@ package struct UploaderMachine: Sendable {
         advance(at: now)
     }
 
-    // MARK: What follows from the state
+    // MARK: Decisions
 
-    /// Why no frame may be sent now; nil if one may.
+    /// The reason that no frame may be sent now; nil if one may.
     @inline(__always)
     var barrier: DropCause? {
         guard terms.isConnected else { return .notConnected }
@@ -209,7 +213,7 @@ package struct UploaderMachine: Sendable {
         return terms.wants.contains(.pictures) ? nil : .notWanted
     }
 
-    /// Asks for a turn if one can be had, wakes who has waited for that, and sees to the timer.
+    /// Requests a turn if one is possible, resumes finished waiters, and sets the timer.
     mutating func advance(at now: UInt64) {
         if case .idle = activity, nextSource(at: now) != nil {
             activity = .starting
@@ -238,8 +242,7 @@ package struct UploaderMachine: Sendable {
 
     /// Gives a frame its number, if it has none.
     ///
-    /// Numbers count the frames that were accepted for sending, so that a gap is a loss, and neither the pacing nor a
-    /// receiver that was not there.
+    /// Numbers count the frames accepted for sending, so that a gap means a loss, and not pacing or an absent receiver.
     mutating func number(_ frame: inout UploadFrame) {
         guard frame.sequence == nil else { return }
         frame.sequence = nextSequence
@@ -252,7 +255,7 @@ package struct UploaderMachine: Sendable {
         frame.sequence = nil
     }
 
-    /// Hands out a frame that is no longer needed, to be released where no lock is held.
+    /// Discards a frame that is no longer needed, to be released outside the lock.
     mutating func discard(_ frame: UploadFrame) {
         if let content = frame.content { effects.discarded.add(content) }
     }

@@ -1,19 +1,20 @@
 public import FrameWire
 public import TurboJPEG
 
-/// Tells whether a frame differs from the one that was sent before.
+/// Detects whether a frame differs from the one that was sent before.
 ///
 ///     var detector = ChangeDetector()
 ///     if detector.isChanged(image) { detector.keep(); … }
 ///
-/// It keeps 8 bytes of the frame sent before, a hash with a key of its own, and not the frame: that would be as fast but
-/// for its memory, 33 MB at 4K. One pass over a 1080p frame takes a twentieth of the time that encoding it does.
+/// The detector keeps an 8-byte hash of the frame sent before, with a key of its own, instead of the frame: keeping the
+/// frame would be as fast, but take 33 MB at 4K. One pass over a 1080p frame takes a twentieth of the time needed to
+/// encode it.
 public struct ChangeDetector: Sendable {
     private let digester = FrameDigester()
     private var examined: UInt64?
     private var kept: UInt64?
 
-    /// Creates a detector that takes the next frame for changed.
+    /// Creates a detector that treats the next frame as changed.
     public init() {}
 
     /// Returns whether an image differs, in its visible bytes, size, format or orientation, from the one that was kept.
@@ -28,12 +29,12 @@ public struct ChangeDetector: Sendable {
         return examined != kept
     }
 
-    /// Makes the frame that was examined last the one with which the next are compared.
+    /// Compares later frames with the one that was examined last.
     public mutating func keep() {
         kept = examined
     }
 
-    /// Takes the next frame for changed.
+    /// Treats the next frame as changed.
     public mutating func forget() {
         kept = nil
     }

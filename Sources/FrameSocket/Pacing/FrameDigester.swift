@@ -2,13 +2,13 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// Hashes what frames show, with a key of its own.
+/// Hashes the visible content of frames, with a key of its own.
 ///
-/// By chance two different frames have the same hash; see `PictureHash`.
+/// Two different frames may have the same hash by chance; see `PictureHash`.
 struct FrameDigester: Sendable {
     private let key = PictureHash.Key()
 
-    /// The hash of the visible bytes, size, format and orientation.
+    /// Returns the hash of the visible bytes, size, format and orientation.
     func digest(_ image: PixelBuffer, orientation: FrameOrientation) -> UInt64 {
         var hash = PictureHash(key: key)
         hash.add(UInt64(image.width) << 32 | UInt64(image.height))
@@ -21,7 +21,7 @@ struct FrameDigester: Sendable {
         return hash.value
     }
 
-    /// The hash of a JPEG's bytes and orientation.
+    /// Returns the hash of a JPEG's bytes and orientation.
     func digest(_ jpeg: Span<UInt8>, orientation: FrameOrientation) -> UInt64 {
         var hash = PictureHash(key: key)
         hash.add(UInt64(jpeg.count))
@@ -30,10 +30,10 @@ struct FrameDigester: Sendable {
         return hash.value
     }
 
-    /// The hash of a frame's content and orientation.
+    /// Returns the hash of a frame's content and orientation.
     func digest(_ content: FrameContent, orientation: FrameOrientation) -> UInt64 {
         switch content {
-        case .pixels(let image): digest(image, orientation: orientation)
+        case .pixels(let image), .scaled(let image): digest(image, orientation: orientation)
         case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _), .encoded(let jpeg, _):
             jpeg.withBytes { digest($0, orientation: orientation) }
         }
@@ -41,7 +41,7 @@ struct FrameDigester: Sendable {
 }
 
 extension PixelFormat {
-    /// A number that no other format has.
+    /// A unique number of the format.
     fileprivate var hashNumber: Int {
         Self.allCases.firstIndex(of: self) ?? Self.allCases.count
     }

@@ -1,46 +1,46 @@
-/// Says of each frame whether it is sent, from its presentation time and whether it changed.
+/// Decides for every frame whether it is sent, from its presentation time and whether it changed.
 ///
 ///     var pacer = FramePacer(.framesPerSecond(15))
 ///     if pacer.decide(at: timestamp) == .take { … }
 ///
-/// A pure state machine without a clock. Times are nanoseconds and may jitter by half the distance of two frames; where
-/// they jump back, or a second or more ahead, it begins again with that frame.
+/// A pure state machine without a clock. Times are in nanoseconds and may jitter by half the interval of two frames; if
+/// they jump back, or ahead by a second or more, the pacer starts over with that frame.
 public struct FramePacer: Sendable {
-    /// What is to become of a frame.
+    /// What happens to a frame.
     public enum Decision: Sendable, Hashable {
-        /// It is sent.
+        /// The frame is sent.
         case take
-        /// It is not sent: ``DropCause/paced`` or ``DropCause/unchanged``.
+        /// The frame is not sent: ``DropCause/paced`` or ``DropCause/unchanged``.
         case drop(DropCause)
     }
 
-    /// Which frames are sent; a new rate counts from the last one that was.
+    /// The pacing; a new rate counts from the last frame that was sent.
     public var pacing: Pacing {
         didSet { if pacing.rate != oldValue.rate { makeSchedules() } }
     }
 
     private var schedule = RateSchedule(framesPerSecond: 0)
-    /// When unchanged frames are due, where they have a rate of their own.
+    /// The schedule of unchanged frames, if they have a rate of their own.
     private var stillSchedule = RateSchedule(framesPerSecond: 0)
-    /// Frames since the last one that was taken, for taking every n-th.
+    /// The number of frames since the last one that was taken, for every n-th.
     private var passedOver = 0
 
     private var lastSeen: UInt64?
     private var lastTaken: UInt64?
-    /// The smoothed distance of two frames in nanoseconds; 0 before it is known.
+    /// The smoothed interval of frames in nanoseconds; 0 before it is known.
     private var sourceInterval = 0.0
     private var takesNext = true
 
-    /// The least step ahead that is taken for a jump of the clock, in nanoseconds.
+    /// The smallest step ahead that counts as a jump of the clock, in nanoseconds.
     private static let jump = 1e9
 
-    /// A pacer that takes the next frame.
+    /// Creates a pacer that takes the next frame.
     public init(_ pacing: Pacing) {
         self.pacing = pacing
         makeSchedules()
     }
 
-    /// Sees to it that the next frame is taken, whatever the rate and whether it changed or not.
+    /// Forces the next frame through, regardless of the rate and of whether it changed.
     public mutating func refresh() {
         takesNext = true
     }
@@ -48,10 +48,10 @@ public struct FramePacer: Sendable {
     /// Decides on the next frame.
     ///
     /// - Parameters:
-    ///   - timestamp: its presentation time in nanoseconds.
-    ///   - isChanged: whether it differs from the last frame that was taken. Evaluated once or not at all: never where
-    ///     the rate alone drops the frame, always where the frame is taken and ``Pacing/comparesPictures``.
-    /// - Returns: whether the frame is taken or, where not, why.
+    ///   - timestamp: The frame's presentation time in nanoseconds.
+    ///   - isChanged: Whether the frame differs from the last one that was taken. Evaluated at most once: never if the
+    ///     rate alone drops the frame, always if the frame is taken and ``Pacing/comparesPictures`` is true.
+    /// - Returns: Whether the frame is taken, and the cause if it is not.
     public mutating func decide(at timestamp: UInt64, isChanged: @autoclosure () -> Bool = true) -> Decision {
         observe(timestamp)
         if takesNext {
@@ -78,7 +78,7 @@ public struct FramePacer: Sendable {
         }
     }
 
-    /// Why an unchanged frame that is due for a changed one is dropped; nil where it is not.
+    /// Returns the cause for dropping an unchanged frame that would be due if changed; nil to keep it.
     private func causeToDropUnchanged(at timestamp: UInt64) -> DropCause? {
         if pacing.skipsUnchanged {
             return isKeepAliveDue(at: timestamp) ? nil : .unchanged
@@ -89,19 +89,19 @@ public struct FramePacer: Sendable {
     private func isKeepAliveDue(at timestamp: UInt64) -> Bool {
         guard let keepAlive = pacing.keepAlive else { return false }
         guard let lastTaken else { return true }
-        // A long way back is a clock that began again; a little is jitter, or a frame that was sent again meanwhile.
+        // A large step back means a restarted clock; a small one is jitter, or a frame that was sent again meanwhile.
         let distance = timestamp > lastTaken ? timestamp - lastTaken : lastTaken - timestamp
         return distance >= keepAlive.nanoseconds
     }
 
-    // MARK: What is sent although it was passed over
+    // MARK: Frames that were passed over
 
-    /// The shortest silence after which the last frame of `Pacing.Rate.every(_:)` is sent, in nanoseconds.
+    /// The shortest silence after which the last frame is sent for `Pacing.Rate.every(_:)`, in nanoseconds.
     ///
-    /// A source that hands in several frames at once has not fallen silent between them.
+    /// A source that submits several frames at once has not fallen silent between them.
     package static let shortestSilence: UInt64 = 100_000_000
 
-    /// Whether ``decide(at:isChanged:)`` would ask if a frame changed.
+    /// Returns whether ``decide(at:isChanged:)`` would evaluate `isChanged`.
     func comparesFrame(at timestamp: UInt64) -> Bool {
         guard pacing.comparesPictures else { return false }
         var pacer = self
@@ -109,17 +109,17 @@ public struct FramePacer: Sendable {
         return pacer.takesNext || pacer.isDue(at: timestamp)
     }
 
-    /// When a frame that was passed over is due after all, unless a newer one arrives before.
+    /// Returns the time at which a frame that was passed over is due, unless a newer one arrives first.
     ///
-    /// At a rate that is when its time comes; but as long as the source is expected to go on, its next frame may be
-    /// nearer to that time, and is waited for. For every n-th frame it is after n intervals of the source.
+    /// At a rate, that is when its time comes; but while the source is expected to continue, its next frame may be
+    /// closer to that time, and is waited for. For every n-th frame, it is after n intervals of the source.
     ///
     /// - Parameters:
-    ///   - timestamp: its presentation time, of which only the distance to the others counts.
-    ///   - offeredAt: when it was offered, by the monotonic clock.
-    ///   - rhythm: how far apart frames are offered.
-    ///   - isUnchanged: whether it is known to equal the last frame that was taken.
-    /// - Returns: the time, by the monotonic clock.
+    ///   - timestamp: The frame's presentation time; only the distance to the others counts.
+    ///   - offeredAt: The time of submission, on the monotonic clock.
+    ///   - rhythm: The interval of submissions.
+    ///   - isUnchanged: Whether the frame is known to equal the last one that was taken.
+    /// - Returns: The time on the monotonic clock.
     func deadline(
         for timestamp: UInt64,
         offeredAt: UInt64,
@@ -140,13 +140,13 @@ public struct FramePacer: Sendable {
         }
     }
 
-    /// The least time between two frames that are sent again, in nanoseconds; nil if silence is left as it is.
+    /// The minimum time between two repeats, in nanoseconds; nil if frames are not repeated during silence.
     var repeatInterval: UInt64? {
         guard pacing.skipsUnchanged, let keepAlive = pacing.keepAlive else { return nil }
         return max(keepAlive.nanoseconds, UInt64(max(schedule.interval, stillSchedule.interval)), Self.shortestSilence)
     }
 
-    /// Notes that a frame is sent at its time, or later: the rate counts it where it falls.
+    /// Records that a frame is sent at its time, or later: the rate counts it where it falls.
     mutating func takeLate(at timestamp: UInt64) {
         schedule.advance(past: timestamp, sourceInterval: sourceInterval)
         stillSchedule.advance(past: timestamp, sourceInterval: sourceInterval)
@@ -154,7 +154,7 @@ public struct FramePacer: Sendable {
         passedOver = 0
     }
 
-    /// Notes that a frame is sent whatever its time: the rate counts from it.
+    /// Records that a frame is sent regardless of its time: the rate counts from it.
     mutating func takeAgain(at timestamp: UInt64) {
         schedule.restart(at: timestamp)
         stillSchedule.restart(at: timestamp)
@@ -165,18 +165,18 @@ public struct FramePacer: Sendable {
 
     // MARK: The source
 
-    /// Learns how far frames lie apart, and notices where their clock has jumped.
+    /// Measures the interval of frames, and detects jumps of their clock.
     private mutating func observe(_ timestamp: UInt64) {
         defer { lastSeen = timestamp }
         guard let lastSeen else { return }
         guard timestamp > lastSeen else {
-            // A little step back is jitter.
+            // A small step back is jitter.
             if Double(lastSeen - timestamp) > max(schedule.interval, sourceInterval) { restart() }
             return
         }
         let step = Double(timestamp - lastSeen)
         if step > max(Self.jump, 4 * schedule.interval) { return restart() }
-        // One long pause says little of the source's rate.
+        // A single long pause says little about the source's rate.
         sourceInterval += sourceInterval == 0 ? step : (min(step, 2 * sourceInterval) - sourceInterval) / 8
     }
 

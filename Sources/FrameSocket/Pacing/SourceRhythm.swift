@@ -1,19 +1,19 @@
-/// How far apart the frames of a source arrive, by the monotonic clock.
+/// The interval between the frames of a source, on the monotonic clock.
 ///
-/// Presentation times may be those of another clock, or none at all; whether a source has fallen silent is a matter of
-/// real time.
+/// Presentation times may come from another clock, or from none; whether a source has fallen silent depends on real
+/// time.
 package struct SourceRhythm: Sendable {
-    /// The smoothed distance of two frames in nanoseconds; 0 until two have arrived.
+    /// The smoothed interval of frames in nanoseconds; 0 until two have arrived.
     package private(set) var interval: UInt64 = 0
 
     private var last: UInt64?
 
-    /// What a single step counts at most, unless the source is as slow as that; a long silence says little of its rate.
+    /// The most that a single step counts, unless the source is that slow; a long silence says little about its rate.
     private static let longestStep: UInt64 = 250_000_000
 
     package init() {}
 
-    /// Notes that a frame has arrived.
+    /// Records the arrival of a frame.
     package mutating func add(_ time: UInt64) {
         defer { last = max(time, last ?? 0) }
         guard let last else { return }
@@ -29,19 +29,19 @@ package struct SourceRhythm: Sendable {
 }
 
 extension UInt64 {
-    /// The sum, or the largest number if that is less.
+    /// Returns the sum, clamped to the maximum.
     func addingClamping(_ other: UInt64) -> UInt64 {
         let (sum, overflows) = addingReportingOverflow(other)
         return overflows ? .max : sum
     }
 
-    /// The product, or the largest number if that is less.
+    /// Returns the product, clamped to the maximum.
     func multipliedClamping(by other: UInt64) -> UInt64 {
         let (product, overflows) = multipliedReportingOverflow(by: other)
         return overflows ? .max : product
     }
 
-    /// The difference, or 0 if `other` is larger.
+    /// Returns the difference, or 0 if `other` is larger.
     func subtractingClamping(_ other: UInt64) -> UInt64 {
         self > other ? self - other : 0
     }

@@ -1,18 +1,19 @@
-/// Makes areas much smaller: each new sample is the exact mean of whole samples.
+/// Scales areas down by a large factor: every new sample is the exact mean of whole samples.
 ///
-/// libyuv multiplies sums by a reciprocal of 16 bits, so that the mean of a thousand samples is up to 2 % too dark, and
-/// that of 65,536 is black. Up to a hundred its error is below half a step.
+/// libyuv multiplies sums by a 16-bit reciprocal, so that the mean of a thousand samples is up to 2 % too dark, and
+/// that of 65,536 is black. Up to a hundred samples its error is below half a step.
 struct AreaMean {
-    /// What the area is made smaller to; sides that change little are left to an interpolating scaler.
+    /// The size to which the area is reduced; sides that change little are left to an interpolating scaler.
     let width: Int
     let height: Int
 
-    /// The step for an area and its target; nil if libyuv is precise enough.
+    /// Creates the step for an area and its target; nil if libyuv is precise enough.
     @unsafe init?(_ from: UnsafeArea, _ to: UnsafeArea) {
         let columns = unsafe Double(from.width) / Double(to.width)
         let rows = unsafe Double(from.height) / Double(to.height)
         guard max(1, columns) * max(1, rows) > 100 else { return nil }
-        // A sample at the edge of two means counts for one of them: there is none, or the side shrinks too much for it to show.
+        // A sample at the edge of two means counts for only one of them: there is none, or the side shrinks too much
+        // for it to be visible.
         width = unsafe Int(columns >= 8 || from.width % to.width == 0 ? to.width : from.width)
         height = unsafe Int(rows >= 8 || from.height % to.height == 0 ? to.height : from.height)
     }
@@ -44,7 +45,7 @@ struct AreaMean {
         }
     }
 
-    /// The samples that one of `parts` covers.
+    /// Returns the samples that one of `parts` covers.
     private static func range(_ part: Int, of count: Int, in parts: Int) -> Range<Int> {
         (part * count / parts)..<((part + 1) * count / parts)
     }

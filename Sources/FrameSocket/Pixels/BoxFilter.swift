@@ -1,9 +1,9 @@
 internal import CYUV
 
-/// Makes interleaved samples smaller, each the mean of all that it covers.
+/// Scales interleaved samples down, each to the mean of all that it covers.
 ///
-/// libyuv does that for planes of single bytes alone; of pixels it takes four, or one, whatever the ratio. So the channels
-/// are taken apart, scaled one by one, and put together again.
+/// libyuv does that only for planes of single bytes; of pixels it uses four, or one, whatever the ratio. Therefore the
+/// channels are split, scaled one by one, and merged again.
 func scaleByBox(_ from: UnsafeArea, into to: UnsafeArea) {
     let channels = unsafe from.bytesPerSample
     let bands = unsafe ScalingBand.all(sourceHeight: Int(from.height), targetHeight: Int(to.height))
@@ -27,10 +27,10 @@ func scaleByBox(_ from: UnsafeArea, into to: UnsafeArea) {
     }
 }
 
-/// Writes each channel to a plane of its own; `distance` is that of two planes.
+/// Writes every channel to a separate plane; `distance` is that between two planes.
 private func takeApart(_ area: UnsafeArea, into planes: UnsafeMutablePointer<UInt8>, _ distance: Int) {
     let (base, stride, width, height) = unsafe (area.base, area.stride, area.width, area.height)
-    // The names of the channels do not matter: the first byte of a pixel is what libyuv calls blue, or red of three.
+    // The names of the channels do not matter: libyuv calls the first byte of a pixel blue, or red if there are three.
     let first = unsafe planes
     let (second, third, fourth) = unsafe (planes + distance, planes + 2 * distance, planes + 3 * distance)
     switch unsafe area.bytesPerSample {

@@ -1,16 +1,16 @@
 internal import TurboJPEG
 
 extension PixelBuffer {
-    /// Repeats the last column and the last row of a part at the top left to the right and downwards.
+    /// Extends a part at the top left by repeating its last column to the right and its last row downwards.
     ///
     /// - Parameters:
-    ///   - partWidth: the width of the part in pixels, from 1 to the buffer's.
-    ///   - partHeight: the height of the part in pixels, from 1 to the buffer's.
-    /// - Throws: `allocationFailed` where shared memory had to be copied and there was none.
+    ///   - partWidth: The width of the part in pixels, from 1 to the buffer's.
+    ///   - partHeight: The height of the part in pixels, from 1 to the buffer's.
+    /// - Throws: `allocationFailed` if shared memory had to be copied and there was none.
     mutating func extendEdges(ofWidth partWidth: Int, height partHeight: Int) throws(TurboJPEGError) {
         let part = try cropped(toWidth: partWidth, height: partHeight)
         let shapes = (0..<planeCount).map { part.plane($0) }
-        // The crop shares this buffer's memory; it must be let go of, or the write below would copy everything.
+        // The crop shares this buffer's memory; it must be released, or the write below would copy everything.
         _ = consume part
         try unsafe withUnsafeMutablePlanes { planes in
             for (index, inner) in shapes.enumerated() {

@@ -2,16 +2,16 @@ public import FrameWire
 public import TurboJPEG
 
 extension PixelBuffer {
-    /// The picture as a person is to see it, given how it lies in this buffer.
+    /// Returns the upright image, given its orientation in this buffer.
     ///
-    /// It is flipped where the orientation is mirrored, then turned clockwise by `FrameOrientation.rotation` degrees;
-    /// a quarter turn exchanges width and height. Planar formats are turned plane by plane, without a detour through
-    /// RGB. An upright picture is returned as it is, without a copy.
+    /// The image is flipped if the orientation is mirrored, then rotated clockwise by `FrameOrientation.rotation`
+    /// degrees; a quarter turn swaps width and height. Planar formats are rotated plane by plane, without conversion to
+    /// RGB. An upright image is returned unchanged, without a copy.
     ///
     /// - Parameters:
-    ///   - orientation: how the picture lies.
-    ///   - pool: where the memory of the result comes from.
-    /// - Returns: the upright picture, in the same format.
+    ///   - orientation: The image's orientation.
+    ///   - pool: The pool that provides the memory of the result.
+    /// - Returns: The upright image, in the same format.
     /// - Throws: `allocationFailed`.
     public func upright(
         from orientation: FrameOrientation,
@@ -40,7 +40,7 @@ private func turn(_ source: UnsafePlane, into target: UnsafePlane, _ orientation
     }
 }
 
-/// Copies each sample of `source` to its place in `target`, in tiles that fit the cache whichever way they are walked.
+/// Copies every sample of `source` to its place in `target`, in tiles that fit the cache in either direction.
 @inline(__always)
 private func turnSamples<Sample: BitwiseCopyable>(
     of type: Sample.Type,
@@ -66,15 +66,15 @@ private func turnSamples<Sample: BitwiseCopyable>(
     }
 }
 
-/// Where in the source, in bytes from its first sample, the sample for a place in the target lies.
+/// Maps positions in the target to byte offsets from the source's first sample.
 private struct SourceWalk {
     private let start: Int
     private let perRow: Int
-    /// From one sample of a target's row to the next.
+    /// The step from one sample of a target's row to the next.
     let perColumn: Int
 
     init(_ source: PixelPlane, _ orientation: FrameOrientation) {
-        // A step to the right in the picture before it is turned: backwards in memory where it is flipped first.
+        // A step to the right in the image before rotation: backwards in memory if it is flipped first.
         let across = orientation.isMirrored ? -source.bytesPerSample : source.bytesPerSample
         let down = source.bytesPerRow
         let left = orientation.isMirrored ? (source.width - 1) * source.bytesPerSample : 0

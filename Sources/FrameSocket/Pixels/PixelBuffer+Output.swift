@@ -2,16 +2,16 @@ internal import FrameWire
 public import TurboJPEG
 
 extension PixelBuffer {
-    /// The picture after a plan for its size.
+    /// Returns the image with a plan for its size applied.
     ///
-    /// Planar formats are treated plane by plane, without a detour through RGB. A picture that stays as it is, or loses
-    /// only columns at the right and rows at the bottom, is not copied.
+    /// Planar formats are processed plane by plane, without conversion to RGB. An image that stays unchanged, or only
+    /// loses columns on the right and rows at the bottom, is not copied.
     ///
     /// - Parameters:
-    ///   - plan: what to do.
-    ///   - pool: where the memory of the result comes from.
-    /// - Returns: the picture, in the size of the plan's canvas and the same format.
-    /// - Throws: `sizeMismatch` where the plan is for another size, `invalidSize` or `allocationFailed`.
+    ///   - plan: The plan to apply.
+    ///   - pool: The pool that provides the memory of the result.
+    /// - Returns: The image, with the size of the plan's canvas and in the same format.
+    /// - Throws: `sizeMismatch` if the plan is for another size; `invalidSize` or `allocationFailed`.
     public func applying(
         _ plan: OutputPlan,
         pool: PixelBufferPool = PixelBufferPool()
@@ -44,7 +44,8 @@ extension PixelBuffer {
 }
 
 extension PixelRectangle {
-    /// The rectangle in a plane with a sample for each block of so many pixels; its place is a multiple of that.
+    /// Returns the rectangle in a plane with one sample per block of `factor` pixels; its position is a multiple of
+    /// that.
     func divided(by factor: Int) -> PixelRectangle {
         PixelRectangle(
             x: x / factor,
@@ -55,7 +56,7 @@ extension PixelRectangle {
     }
 }
 
-/// Fills a plane with opaque black: with the value for no colour where it is chroma.
+/// Fills a plane with opaque black: with the neutral value if it is chroma.
 func blacken(_ plane: UnsafePlane, of format: PixelFormat, isChroma: Bool) {
     let shape = unsafe plane.shape
     for y in 0..<shape.height {
@@ -67,7 +68,7 @@ func blacken(_ plane: UnsafePlane, of format: PixelFormat, isChroma: Bool) {
 }
 
 extension PixelFormat {
-    /// Where alpha, or the unused byte, lies in a pixel of four bytes.
+    /// The index of alpha, or of the unused byte, in a pixel of four bytes.
     fileprivate var alphaOffset: Int? {
         switch self {
         case .bgra, .rgba, .bgrx: 3

@@ -3,9 +3,9 @@ internal import FrameWire
 package import TurboJPEG
 
 extension PixelBuffer {
-    /// Whether a plan makes the picture so much smaller that it is converted to planes on the way.
+    /// Returns whether a plan reduces the image so much that it is converted to planes while scaling.
     ///
-    /// A JPEG with 4:2:0 chroma needs no more, planes take three eighths of the memory, and encoding them less time.
+    /// A JPEG with 4:2:0 chroma needs no more; planes take three eighths of the memory, and less time to encode.
     package func canBecomePlanes(by plan: OutputPlan) -> Bool {
         switch format {
         case .bgra, .bgrx, .rgba:
@@ -15,9 +15,9 @@ extension PixelBuffer {
         }
     }
 
-    /// The picture after a plan that ``canBecomePlanes(by:)``, in I420.
+    /// Returns the image in I420, after a plan for which ``canBecomePlanes(by:)`` is true.
     ///
-    /// It is worked on in bands of rows that are converted, then scaled.
+    /// The image is processed in bands of rows, which are converted and then scaled.
     package func planes(by plan: OutputPlan, pool: PixelBufferPool) throws(TurboJPEGError) -> PixelBuffer {
         var canvas = try pool.buffer(width: plan.canvas.width, height: plan.canvas.height, format: .i420)
         try unsafe canvas.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
@@ -66,7 +66,7 @@ private func convertAndScale(
         let (blue, red) = unsafe (luma + lumaBytes, luma + lumaBytes + chromaBytes)
         for band in bands {
             let part = unsafe source.rows(band.source)
-            // The result says no more than that a size or pointer is wrong.
+            // The result only reports a wrong size or pointer.
             _ = unsafe convert(part.base, part.stride, luma, width, blue, half, red, half, width, part.height)
             let halfHeight = unsafe (part.height + 1) / 2
             let chroma = band.target.lowerBound / 2..<(band.target.upperBound + 1) / 2

@@ -2,17 +2,17 @@ internal import CYUV
 public import TurboJPEG
 
 extension PixelBuffer {
-    /// The picture in another size (libyuv): each new pixel is the mean of what it covers, up to half the size, and
-    /// interpolated above.
+    /// Returns the image in another size (libyuv): every new pixel is the mean of what it covers, up to half the size,
+    /// and interpolated above.
     ///
-    /// Planar formats are scaled plane by plane, without a detour through RGB. A picture that has the size already is
-    /// returned as it is, without a copy.
+    /// Planar formats are scaled plane by plane, without conversion to RGB. An image that already has the size is
+    /// returned unchanged, without a copy.
     ///
     /// - Parameters:
-    ///   - width: the new width in pixels, from 1 to 65,500.
-    ///   - height: the new height in pixels, from 1 to 65,500.
-    ///   - pool: where the memory of the result comes from.
-    /// - Returns: the scaled picture, in the same format.
+    ///   - width: The new width in pixels, from 1 to 65,500.
+    ///   - height: The new height in pixels, from 1 to 65,500.
+    ///   - pool: The pool that provides the memory of the result.
+    /// - Returns: The scaled image, in the same format.
     /// - Throws: `invalidSize` or `allocationFailed`.
     public func scaled(
         toWidth width: Int,
@@ -32,7 +32,7 @@ extension PixelBuffer {
     }
 }
 
-/// Scales a part of a plane to the size of another, or copies it where that is the same.
+/// Scales a part of a plane to the size of another, or copies it if the sizes are equal.
 func scale(_ from: UnsafeArea, into to: UnsafeArea) {
     typealias Scaler = (
         UnsafePointer<UInt8>?, Int32, Int32, Int32, UnsafeMutablePointer<UInt8>?, Int32, Int32, Int32, FilterMode
@@ -45,7 +45,7 @@ func scale(_ from: UnsafeArea, into to: UnsafeArea) {
         return
     }
     if unsafe from.bytesPerSample > 1 && needsBoxFilter(from, to) { return unsafe scaleByBox(from, into: to) }
-    // The results say no more than that a size or pointer is wrong, which buffers rule out.
+    // The results only report a wrong size or pointer, which buffers rule out.
     let scaler: Scaler =
         switch unsafe from.bytesPerSample {
         case 1: unsafe scalePlane
@@ -66,7 +66,7 @@ func scale(_ from: UnsafeArea, into to: UnsafeArea) {
     )
 }
 
-/// Scales an area by exact means as far as its sides become much shorter, and by libyuv the rest of the way.
+/// Scales an area by exact means as far as its sides shrink a lot, and by libyuv the rest of the way.
 private func scale(_ from: UnsafeArea, by mean: AreaMean, into to: UnsafeArea) {
     if unsafe mean.width == to.width && mean.height == to.height { return unsafe mean.write(from, into: to) }
     let channels = unsafe from.bytesPerSample
@@ -78,15 +78,15 @@ private func scale(_ from: UnsafeArea, by mean: AreaMean, into to: UnsafeArea) {
     }
 }
 
-/// Whether libyuv would skip pixels of several bytes: it takes all of them into account at a half and a quarter, and
-/// interpolates between four above a half, as it does in planes.
+/// Returns whether libyuv would skip pixels of several bytes: it uses all of them at a half and a quarter, and
+/// interpolates between four above a half, as in planes.
 private func needsBoxFilter(_ from: UnsafeArea, _ to: UnsafeArea) -> Bool {
     let isBelowHalf = unsafe 2 * to.width < from.width && 2 * to.height < from.height
     let isQuarter = unsafe 4 * to.width == from.width && 4 * to.height == from.height
     return unsafe isBelowHalf && !(isQuarter && from.bytesPerSample == 4)
 }
 
-/// `ScalePlane` in the shape of its siblings, which have a result.
+/// `ScalePlane` with the signature of its siblings, which return a result.
 private func scalePlane(
     _ source: UnsafePointer<UInt8>?,
     _ sourceStride: Int32,

@@ -1,15 +1,15 @@
-/// A part of a picture.
+/// A rectangular part of an image.
 public struct PixelRectangle: Sendable, Hashable {
-    /// Pixels to the left of it.
+    /// The number of pixels to its left.
     public var x: Int
-    /// Pixels above it.
+    /// The number of pixels above it.
     public var y: Int
-    /// Pixels in a row of it.
+    /// The width in pixels.
     public var width: Int
-    /// Rows of it.
+    /// The height in pixels.
     public var height: Int
 
-    /// Creates a rectangle; nothing is checked here.
+    /// Creates a rectangle without validation.
     public init(x: Int, y: Int, width: Int, height: Int) {
         self.x = x
         self.y = y

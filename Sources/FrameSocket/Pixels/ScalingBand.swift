@@ -1,16 +1,16 @@
-/// A few rows of a picture that is made smaller, and the rows that they become: large pictures are worked on in bands, so
-/// that what lies between two steps stays in the cache and takes no memory to speak of.
+/// A band of rows of an image that is scaled down, and the resulting rows: large images are processed in bands, so that
+/// intermediate results stay in the cache and take little memory.
 struct ScalingBand {
     let source: Range<Int>
     let target: Range<Int>
 
-    /// Cuts two heights into bands that belong together.
+    /// Divides two heights into corresponding bands.
     ///
     /// - Parameters:
-    ///   - sourceHeight: the rows of the picture.
-    ///   - targetHeight: the rows that it gets, no more than it has.
-    ///   - step: what the ends of all bands but the last are multiples of, in both.
-    /// - Returns: the bands, from the top.
+    ///   - sourceHeight: The number of rows of the image.
+    ///   - targetHeight: The number of rows of the result, no more than `sourceHeight`.
+    ///   - step: The number of which the ends of all bands except the last are multiples, in both.
+    /// - Returns: The bands, from the top.
     static func all(sourceHeight: Int, targetHeight: Int, step: Int = 1) -> [ScalingBand] {
         let rows = max(1, 64 * targetHeight / sourceHeight / step) * step
         var bands: [ScalingBand] = []

@@ -1,28 +1,28 @@
-/// A part of an image with long sides that is scaled by itself.
+/// A part of an image with long sides that is scaled separately.
 ///
-/// libyuv counts positions in 16 bits and a fraction: for a side over 32,767 it reads outside the image, or leaves the
-/// result as it was. Such sides are cut into pieces that it can count.
+/// libyuv stores positions in 16 bits and a fraction: for a side over 32,767 it reads outside the image, or leaves the
+/// result unchanged. Such sides are divided into pieces that it can handle.
 struct ScalingTile {
     /// The longest side that libyuv can scale.
     private static let longestSide = 32_767
-    /// The most samples of a piece.
+    /// The maximum number of samples of a piece.
     private static let pieceLength = 16_384
 
     private let columns: Piece
     private let rows: Piece
 
-    /// A piece of a side, and what it becomes.
+    /// A piece of a side, and its result.
     private struct Piece {
         let source: Range<Int>
         let target: Range<Int>
     }
 
-    /// Whether libyuv cannot count the positions in an area.
+    /// Returns whether an area has more positions than libyuv can count.
     @unsafe static func isNeeded(for area: UnsafeArea) -> Bool {
         unsafe Int(max(area.width, area.height)) > longestSide
     }
 
-    /// The tiles of an area and its target.
+    /// Returns the tiles of an area and its target.
     @unsafe static func all(_ from: UnsafeArea, _ to: UnsafeArea) -> [ScalingTile] {
         let columns = unsafe pieces(of: Int(from.width), into: Int(to.width))
         let rows = unsafe pieces(of: Int(from.height), into: Int(to.height))
@@ -36,7 +36,7 @@ struct ScalingTile {
         side > longestSide ? (side + pieceLength - 1) / pieceLength : 1
     }
 
-    /// Cuts a side into pieces; boundaries are exact on the shorter side and rounded down on the longer one.
+    /// Divides a side into pieces; boundaries are exact on the shorter side and rounded down on the longer one.
     private static func pieces(of source: Int, into target: Int) -> [Piece] {
         let count = pieceCount(source)
         let (shorter, longer) = (min(source, target), max(source, target))

@@ -1,6 +1,6 @@
 internal import TurboJPEG
 
-/// A part of a plane, as libyuv takes it.
+/// A part of a plane, in the form that libyuv takes.
 @unsafe struct UnsafeArea {
     let base: UnsafeMutablePointer<UInt8>
     let stride: Int32

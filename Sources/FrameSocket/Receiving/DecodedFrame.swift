@@ -1,17 +1,17 @@
 internal import FrameWire
 public import TurboJPEG
 
-/// The picture of a frame, and what is new in it.
+/// The image of a frame, and its changed rows.
 public struct DecodedFrame: Sendable {
-    /// The picture.
+    /// The image.
     public let picture: PixelBuffer
 
-    /// The rows that may differ from the last image that the same decoder made for the same consumer in the same format, in
-    /// ascending order, with gaps between them.
+    /// The rows that may differ from the last image that the same decoder produced for the same consumer in the same
+    /// format, in ascending order, with gaps between the ranges.
     ///
-    /// A consumer is that of a connection, or a reader of a fan-out: readers may share a decoder. The rows are empty if nothing
-    /// has changed. They are all rows if there is nothing to compare with, if the frame's size or orientation is another, if the
-    /// sender does not cut its JPEGs into strips, and if an image that has changed was turned.
+    /// A consumer is the consumer of a connection, or a reader of a fan-out; readers may share a decoder. The array is
+    /// empty if nothing has changed. It covers every row if there is nothing to compare with, if the frame's size or
+    /// orientation is different, if the sender does not cut its JPEGs into strips, and if a changed image was rotated.
     public let changedRows: [Range<Int>]
 
     private init(picture: PixelBuffer, changedRows: [Range<Int>]) {
@@ -19,12 +19,12 @@ public struct DecodedFrame: Sendable {
         self.changedRows = changedRows
     }
 
-    /// A picture that was decoded as a whole.
+    /// Creates a frame from an image that was decoded as a whole.
     init(_ picture: PixelBuffer) {
         self.init(picture: picture, changedRows: [0..<picture.height])
     }
 
-    /// The top left part of a picture that was decoded in strips.
+    /// Creates a frame from the top left part of an image that was decoded in strips.
     init(
         _ decoded: (picture: PixelBuffer, changes: StripChanges),
         width: Int,
@@ -36,7 +36,7 @@ public struct DecodedFrame: Sendable {
         )
     }
 
-    /// The picture turned, so that a person sees it upright.
+    /// Returns the frame with its image upright.
     func upright(from orientation: FrameOrientation, pool: PixelBufferPool) throws(TurboJPEGError) -> DecodedFrame {
         guard orientation.isTurning else { return self }
         let picture = try picture.upright(from: orientation, pool: pool)

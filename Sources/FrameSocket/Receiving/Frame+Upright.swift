@@ -3,7 +3,8 @@ public import FrameWire
 public import TurboJPEG
 
 extension JPEGTransform {
-    /// The transform that makes a picture of the given orientation upright, as this wire understands orientations.
+    /// Creates the transform that makes an image of the given orientation upright, as the wire format defines
+    /// orientations.
     public init(uprighting orientation: FrameOrientation) {
         self =
             switch (orientation.isMirrored, orientation.rotation) {
@@ -20,19 +21,19 @@ extension JPEGTransform {
 }
 
 extension Frame {
-    /// The frame with its JPEG flipped and turned upright without decoding it, and so without loss.
+    /// Returns the frame with its JPEG flipped and rotated upright, without decoding and therefore losslessly.
     ///
-    /// It is a message, ready to be sent on; its size is the new JPEG's own. Only whole blocks can move, of 8 or 16 pixels
-    /// a side: see `JPEGTransform.Edges` for what becomes of the rest. To keep every pixel, decode the frame upright
-    /// and encode it.
+    /// The result is a message, ready to be forwarded; its size is that of the new JPEG. Only whole blocks of 8 or 16
+    /// pixels a side can move: see `JPEGTransform.Edges` for what happens to the rest. To keep every pixel, decode the
+    /// frame upright and encode it.
     ///
     /// - Parameters:
-    ///   - edges: by default partial blocks that would have to move are cut off, at most 15 pixels of width and height; a
-    ///     picture without such blocks loses nothing.
-    ///   - limits: what the JPEG may be.
-    /// - Returns: the upright frame, with the time stamp and number of this one; the same bytes where it is upright.
-    /// - Throws: what `JPEGTransform` throws: `transformFailed` with `perfect` edges that cannot be, `unsupported` for
-    ///   4:1:1 on its side, and for damaged data.
+    ///   - edges: What happens to partial blocks. By default, those that would have to move are cut off, at most 15
+    ///     pixels of width and height; an image without such blocks loses nothing.
+    ///   - limits: The limits that the JPEG must meet.
+    /// - Returns: The upright frame, with this frame's timestamp and number; the same bytes if it is upright already.
+    /// - Throws: The errors of `JPEGTransform`: `transformFailed` if `perfect` edges are impossible, `unsupported` for
+    ///   4:1:1 turned on its side, and errors for damaged data.
     public func uprightJPEG(
         edges: JPEGTransform.Edges = .trim,
         limits: JPEGLimits = .init()

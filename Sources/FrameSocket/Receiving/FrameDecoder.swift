@@ -3,68 +3,70 @@ internal import FrameWire
 internal import Locking
 public import TurboJPEG
 
-/// Turns frames that were received into pixels.
+/// Decodes received frames to pixels.
 ///
 ///     let decoder = FrameDecoder()
 ///     let picture = try decoder.decode(frame, as: .bgra)
 ///
-/// One decoder may be used from several tasks at once, and for the frames of several connections; its pictures share a
-/// pool of memory. Of a JPEG that its sender cut into strips only those are decoded that have changed since the frame before:
-/// see `StripDecoder` of TurboJPEG.
+/// A decoder may be used from several tasks at once, and for frames of several connections; its images share a memory
+/// pool. If the sender cuts its JPEGs into strips, only the strips that changed since the previous frame are decoded:
+/// see `StripDecoder` in TurboJPEG.
 public final class FrameDecoder: Sendable {
-    /// How frames become pictures.
+    /// The configuration of a decoder.
     public struct Configuration: Sendable {
-        /// Whether pictures are flipped and turned so that a person sees them upright.
+        /// Whether images are flipped and rotated upright.
         ///
-        /// Default: no.
+        /// Default: false.
         public var isUpright = false
 
-        /// How the JPEG is decoded, and what it may be.
+        /// The decoder for the JPEG, and its limits.
         public var jpeg = JPEGDecoder()
 
-        /// For how many consumers, in how many formats each, the latest frame is kept for the next one: connections, and the
-        /// readers of fan-outs.
+        /// The number of consumers, counted per format, whose latest frame is kept for decoding the next one:
+        /// connections, and the readers of fan-outs.
         ///
-        /// Default: 4; those that were used last. 0 decodes each frame as a whole.
+        /// Default: 4, the most recently used. With 0 every frame is decoded as a whole.
         ///
-        /// Kept are the JPEG and its picture, twice where the consumer still holds the last picture when the next frame comes.
-        /// What was kept of a connection that has ended goes with the next frame of another one.
+        /// The decoder keeps the JPEG and its image, twice if the consumer still holds the last image when the next
+        /// frame arrives. What it keeps of a connection that has ended is released with the next frame of another
+        /// connection.
         public var standingPictures = 4
 
-        /// The defaults.
+        /// Creates a configuration with the defaults.
         public init() {}
     }
 
-    /// How many pixels the JPEG may be wider or higher than its message's head says, or less wide or high.
+    /// The number of pixels by which the JPEG's width and height may differ from those in its message's header.
     ///
-    /// Jitsi's senders halve an odd side, state it rounded down, and encode it rounded up.
+    /// Jitsi's senders halve an odd side; they state it rounded down and encode it rounded up.
     public static let sizeTolerance = 1
 
     let configuration: Configuration
     private let strips: Locked<StandingDecoders>
     private let times = Locked(TimeSummary())
 
-    /// A decoder.
+    /// Creates a decoder.
     public init(configuration: Configuration = .init()) {
         self.configuration = configuration
         strips = Locked(StandingDecoders(limit: configuration.standingPictures))
     }
 
-    /// How long decoding took so far, turning included.
+    /// The time spent on decoding so far, including rotation.
     public var decoding: TimeSummary { times.withLock { $0 } }
 
     /// Decodes a frame.
     ///
-    /// The picture has the size that the message's head states. Where the JPEG is a pixel wider or higher its last
-    /// column or row is cut off, as deployed receivers do; where it is a pixel less, the last one is repeated.
+    /// The image has the size that the message's header states. If the JPEG is a pixel wider or higher, its last column
+    /// or row is cut off, as deployed receivers do; if it is a pixel smaller, its last column or row is repeated.
     ///
     /// - Parameters:
-    ///   - frame: the frame; zero bytes behind its JPEG are ignored.
-    ///   - format: the arrangement of the bytes.
-    ///   - scale: decodes to a fraction of the size, which is faster than scaling afterwards.
-    /// - Returns: the picture, in memory that goes back to the decoder's pool.
-    /// - Throws: `sizeMismatch` before any pixels are decoded, or what `JPEGDecoder` throws. The connection goes on, as the
-    ///   next frame may be good, until too many in a row were not: see `TransportLimits.undecodableFrames`.
+    ///   - frame: The frame. Zero bytes after its JPEG are ignored.
+    ///   - format: The pixel format of the image.
+    ///   - scale: The fraction of the size to decode to, which is faster than scaling afterwards.
+    /// - Returns: The image, in memory that returns to the decoder's pool.
+    /// - Throws: `sizeMismatch` before any pixels are decoded, or the errors of `JPEGDecoder`. The connection stays
+    ///   open, because the next frame may be valid, until too many frames in a row were not: see
+    ///   `TransportLimits.undecodableFrames`.
     public func decode(
         _ frame: Frame,
         as format: PixelFormat = .bgra,
@@ -73,14 +75,14 @@ public final class FrameDecoder: Sendable {
         try decodeChanges(frame, as: format, scale: scale).picture
     }
 
-    /// Decodes a frame, and tells which rows have changed since the frame before.
+    /// Decodes a frame, and returns which rows have changed since the previous frame.
     ///
     /// - Parameters:
-    ///   - frame: the frame.
-    ///   - format: the arrangement of the bytes.
-    ///   - scale: decodes to a fraction of the size; all rows count as changed then, unless it is `ScalingFactor.full`.
-    /// - Returns: the picture, as ``decode(_:as:scale:)`` gives it, and the rows.
-    /// - Throws: what ``decode(_:as:scale:)`` throws.
+    ///   - frame: The frame.
+    ///   - format: The pixel format of the image.
+    ///   - scale: The fraction of the size to decode to; every row counts as changed unless it is `ScalingFactor.full`.
+    /// - Returns: The image, as returned by ``decode(_:as:scale:)``, and the changed rows.
+    /// - Throws: The errors of ``decode(_:as:scale:)``.
     public func decodeChanges(
         _ frame: Frame,
         as format: PixelFormat = .bgra,
@@ -95,7 +97,7 @@ public final class FrameDecoder: Sendable {
             }
             frame.reportDecoded()
         } catch {
-            // A lack of memory is not the sender's fault.
+            // Running out of memory is not the sender's fault.
             if ![.allocationFailed, .codecUnavailable].contains(error.code) { frame.reportUndecodable() }
             throw error
         }
@@ -109,7 +111,7 @@ public final class FrameDecoder: Sendable {
         return decoded
     }
 
-    /// What decodes the frames of a consumer in strips; nil for frames that are of no connection.
+    /// Returns the strip decoder for a consumer's frames; nil for frames without a connection.
     private func stripDecoder(for frame: Frame, as format: PixelFormat) -> StripDecoder? {
         let jpeg = configuration.jpeg
         return strips.withLock {
@@ -117,16 +119,16 @@ public final class FrameDecoder: Sendable {
         }
     }
 
-    /// Decodes a frame to the planes that a video encoder takes, with its time and orientation.
+    /// Decodes a frame to the planes that a video encoder needs, with its time and orientation.
     ///
-    /// Of a 4:2:0 JPEG the samples come as they are, without a detour through RGB.
+    /// The samples of a 4:2:0 JPEG are not converted to RGB and back.
     ///
     /// - Parameters:
-    ///   - frame: the frame.
-    ///   - format: the arrangement of the planes.
-    ///   - scale: decodes to a fraction of the size.
-    /// - Returns: the frame; upright with rotation 0 where the configuration says so.
-    /// - Throws: what ``decode(_:as:scale:)`` throws.
+    ///   - frame: The frame.
+    ///   - format: The format of the planes.
+    ///   - scale: The fraction of the size to decode to.
+    /// - Returns: The frame; upright, with rotation 0, if the configuration says so.
+    /// - Throws: The errors of ``decode(_:as:scale:)``.
     public func decodeVideo(
         _ frame: Frame,
         as format: VideoFrame.Format = .i420,
@@ -163,7 +165,7 @@ public final class FrameDecoder: Sendable {
         if let strips, coded.width >= wanted.width, coded.height >= wanted.height {
             return try DecodedFrame(strips.decode(jpeg, as: format), width: wanted.width, height: wanted.height)
         }
-        // What is decoded by other means is not what the next frame in strips is compared with.
+        // The next frame in strips must not be compared with a frame that was decoded as a whole.
         strips?.forget()
         if coded == wanted { return DecodedFrame(try configuration.jpeg.decode(jpeg, as: format, scale: scale)) }
         var picture = try configuration.jpeg.pool.buffer(

@@ -1,43 +1,43 @@
 public import FrameTransport
 
-/// What has been received, from the frames themselves.
+/// Statistics of received frames, computed from the frames themselves.
 ///
 ///     var statistics = ReceptionStatistics()
 ///     for try await frame in connection.frames { statistics.add(frame) }
 public struct ReceptionStatistics: Sendable, Hashable {
-    /// Frames received.
+    /// The number of received frames.
     public private(set) var frames = 0
 
-    /// Bytes of their bodies.
+    /// The number of bytes in their bodies.
     public private(set) var bytes: UInt64 = 0
 
-    /// From the first byte of a frame to its last.
+    /// The time from the first byte of a frame to its last.
     public private(set) var transfer = TimeSummary()
 
-    /// From the presentation time to the last byte, where the sender states one and its clock is this machine's.
+    /// The time from the presentation time to the last byte, if the sender states one and uses this machine's clock.
     public private(set) var latency = TimeSummary()
 
-    /// How unevenly frames arrive, if the sender states presentation times.
+    /// The arrival jitter, if the sender states presentation times.
     public private(set) var jitter = ArrivalJitter()
 
-    /// Which of the sender's numbers did not arrive.
+    /// The gaps in the sender's numbers.
     public private(set) var loss = SequenceLoss()
 
-    /// Frames that the sender meant to send and did not, from gaps in its numbers.
+    /// The number of frames that the sender meant to send and did not, from gaps in its numbers.
     public var missing: UInt64 { loss.missing }
 
-    /// Frames that the sender sent again, which it does for a receiver that asks for one and while its source is silent.
+    /// The number of frames that the sender sent again, on a receiver's request or while its source is silent.
     ///
-    /// They count as ``frames``, but neither for ``latency`` nor for ``jitter``: they were presented before.
+    /// They count as ``frames``, but not for ``latency`` and ``jitter``, because they were presented before.
     public private(set) var repeats = 0
 
     private var lastTimestamp: UInt64?
     private var lastSequence: UInt64?
 
-    /// Nothing received yet.
+    /// Creates empty statistics.
     public init() {}
 
-    /// Adds a frame; those of one connection, in their order.
+    /// Adds a frame; add the frames of one connection, in order.
     public mutating func add(_ frame: Frame) {
         add(
             byteCount: frame.jpeg.count,
@@ -48,14 +48,14 @@ public struct ReceptionStatistics: Sendable, Hashable {
         )
     }
 
-    /// Adds a frame that came in another way than over a connection of this package.
+    /// Adds a frame that did not arrive over a connection of this package.
     ///
     /// - Parameters:
-    ///   - byteCount: the bytes of its body.
-    ///   - timestamp: its presentation time in nanoseconds, where it has one.
-    ///   - sequence: its number, where it has one.
-    ///   - receivedAt: when its last byte came, in nanoseconds.
-    ///   - transferTime: nanoseconds from its first byte to its last.
+    ///   - byteCount: The number of bytes in its body.
+    ///   - timestamp: Its presentation time in nanoseconds, if known.
+    ///   - sequence: Its number, if known.
+    ///   - receivedAt: The time at which its last byte arrived, in nanoseconds.
+    ///   - transferTime: The time from its first byte to its last, in nanoseconds.
     public mutating func add(
         byteCount: Int,
         timestamp: UInt64?,

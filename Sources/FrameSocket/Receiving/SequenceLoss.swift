@@ -1,35 +1,35 @@
-/// Which numbers of a sequence have not come, tolerant of numbers out of order.
+/// The loss in a sequence of numbers, tolerant of reordering.
 public struct SequenceLoss: Sendable, Hashable {
-    /// Numbers that have not come, of those between the lowest and the highest.
+    /// The count of missing numbers between the lowest and the highest.
     ///
-    /// A number that comes late is no longer missing.
+    /// A number that arrives late is no longer missing.
     public private(set) var missing: UInt64 = 0
 
-    /// Numbers that came after a higher one.
+    /// The count of numbers that arrived after a higher one.
     public private(set) var reordered = 0
 
-    /// Numbers that came twice.
+    /// The count of arrivals of numbers that had arrived before.
     public private(set) var repeated = 0
 
-    /// Numbers that came, each counted once.
+    /// The count of distinct numbers that arrived.
     public private(set) var received = 0
 
-    /// The share that did not come, from 0 to 1; 0 before any number came.
+    /// The fraction that did not arrive, from 0 to 1; 0 before any number has arrived.
     public var rate: Double {
         received == 0 ? 0 : Double(missing) / (Double(received) + Double(missing))
     }
 
     private var highest: UInt64?
     private var lowest: UInt64 = 0
-    /// Which of the 64 numbers up to the highest have come; the lowest bit is the highest number.
+    /// Which of the 64 numbers up to the highest have arrived; the lowest bit is the highest number.
     private var window: UInt64 = 0
 
-    /// How far a number may be behind the highest and still be late.
+    /// The distance below the highest number at which a number no longer counts as late.
     ///
-    /// One that is further behind is the beginning of a new sequence.
+    /// A number this far behind, or further, begins a new sequence.
     public static let reach: UInt64 = 64
 
-    /// Nothing counted yet.
+    /// Creates an empty count.
     public init() {}
 
     /// Counts a number.
@@ -63,7 +63,7 @@ public struct SequenceLoss: Sendable, Hashable {
     private mutating func begin(at number: UInt64) {
         highest = number
         lowest = number
-        // What came before the first one is none of this sequence's gaps.
+        // Numbers before the first one are not gaps of this sequence.
         window = 1
     }
 }

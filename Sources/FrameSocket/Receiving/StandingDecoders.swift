@@ -2,15 +2,15 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// The decoders that keep the latest frame of a consumer, as many as are allowed.
+/// The decoders that keep the latest frame of a consumer, up to a limit.
 struct StandingDecoders: Sendable {
-    /// What decodes frames that follow one another.
+    /// The decoder for one consumer and format.
     private struct Place: Sendable {
-        /// What stands for the connection; nil when that has ended and all its frames are gone.
+        /// Identifies the connection; nil after it has ended and its frames are released.
         weak var connection: DecodingTally?
         let key: Key
         let decoder: StripDecoder
-        /// What the latest frame said of its image beside the JPEG; nil if that image is not what the next one is compared with.
+        /// The size and orientation of the latest frame; nil if the next frame cannot be compared with its image.
         var shape: Shape?
 
         func isOf(_ frame: Frame, _ format: PixelFormat) -> Bool {
@@ -30,16 +30,16 @@ struct StandingDecoders: Sendable {
     }
 
     private let limit: Int
-    /// Those that were used last stand at the end.
+    /// Ordered from the least to the most recently used.
     private var places: [Place] = []
 
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// The decoder for a frame's consumer and a format; a new one takes the place of the one that has not been used for longest.
+    /// Returns the decoder for a frame's consumer and a format; a new one replaces the least recently used.
     ///
-    /// Those of connections that have ended are given up.
+    /// Decoders of connections that have ended are released.
     mutating func decoder(for frame: Frame, as format: PixelFormat, make: () -> StripDecoder) -> StripDecoder? {
         guard limit > 0, let connection = frame.tally else { return nil }
         places.removeAll { $0.connection == nil }
@@ -54,9 +54,9 @@ struct StandingDecoders: Sendable {
         return decoder
     }
 
-    /// Notes that a frame was decoded, in its full size or not.
+    /// Records that a frame was decoded, at full size or not.
     ///
-    /// - Returns: whether its image can be compared with the last one that its consumer got.
+    /// - Returns: Whether its image can be compared with the last one that its consumer received.
     mutating func noteDecoded(_ frame: Frame, as format: PixelFormat, isFullSize: Bool) -> Bool {
         guard let index = places.firstIndex(where: { $0.isOf(frame, format) }) else { return false }
         let shape = isFullSize ? Shape(size: frame.bufferSize, orientation: frame.orientation) : nil

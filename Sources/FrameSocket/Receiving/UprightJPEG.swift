@@ -2,7 +2,7 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// A JPEG that was turned without loss, so that a person sees it upright.
+/// A JPEG that was losslessly rotated upright.
 struct UprightJPEG {
     let jpeg: FrameBytes
     let size: BufferSize

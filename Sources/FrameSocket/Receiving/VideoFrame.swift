@@ -1,18 +1,18 @@
 public import FrameWire
 public import TurboJPEG
 
-/// A decoded frame as a video encoder wants it: planes of luma and chroma, and when and how to show them.
+/// A decoded frame for a video encoder: planes of luma and chroma, with a timestamp and an orientation.
 ///
-/// Samples are full-range YCbCr as JFIF defines it (BT.601 matrix); chroma has half the width and height, rounded up.
+/// Samples are full-range YCbCr as defined by JFIF (BT.601 matrix); chroma has half the width and height, rounded up.
 public struct VideoFrame: Sendable {
     /// The arrangement of the planes.
     public enum Format: Sendable, Hashable, CaseIterable {
         /// Three planes: Y, Cb and Cr.
         case i420
-        /// Two planes: Y, and Cb and Cr in turns.
+        /// Two planes: Y, and interleaved Cb and Cr.
         case nv12
 
-        /// The same as a format of pictures.
+        /// The corresponding pixel format.
         public var pixelFormat: PixelFormat {
             switch self {
             case .i420: .i420
@@ -21,13 +21,13 @@ public struct VideoFrame: Sendable {
         }
     }
 
-    /// The picture that the planes are those of.
+    /// The image that the planes belong to.
     public let picture: PixelBuffer
 
-    /// How the picture lies; up where the decoder has turned it.
+    /// The image's orientation; `up` if the decoder has rotated it.
     public let orientation: FrameOrientation
 
-    /// The presentation time in nanoseconds: the sender's or, where it states none, when the frame was received.
+    /// The presentation time in nanoseconds: the sender's, or the time of arrival if the sender states none.
     public let timestamp: UInt64
 
     /// The width in pixels.
@@ -36,28 +36,28 @@ public struct VideoFrame: Sendable {
     /// The height in pixels.
     public var height: Int { picture.height }
 
-    /// The degrees clockwise, 0, 90, 180 or 270, by which it has to be turned to be upright.
+    /// The clockwise rotation that makes the image upright: 0, 90, 180 or 270 degrees.
     ///
-    /// A mirrored picture has to be flipped horizontally before; see ``isMirrored``.
+    /// A mirrored image must be flipped horizontally first; see ``isMirrored``.
     public var rotation: Int { orientation.rotation }
 
-    /// Whether it has to be flipped horizontally before it is turned.
+    /// Whether the image must be flipped horizontally before it is rotated.
     public var isMirrored: Bool { orientation.isMirrored }
 
     /// The number of planes: 3 for I420, 2 for NV12.
     public var planeCount: Int { picture.planeCount }
 
-    /// The shape of a plane: samples in a row, rows, and the bytes from one row to the next.
+    /// Returns the layout of a plane: samples per row, rows, and bytes from one row to the next.
     ///
     /// - Precondition: `index` is in `0..<planeCount`.
     public func plane(_ index: Int) -> PixelPlane {
         picture.plane(index)
     }
 
-    /// Calls the body with the bytes of all planes, in their order; for NV12 the second and third are the same.
+    /// Calls the body with the bytes of every plane, in order; for NV12 the second and third are the same.
     ///
-    /// Each begins with its first sample and ends with its last; ``plane(_:)`` tells the distance between rows. A C
-    /// encoder gets its pointers by `withUnsafeBufferPointer` on each.
+    /// Each span begins with the plane's first sample and ends with its last; ``plane(_:)`` returns the distance
+    /// between rows. For a C encoder, get the pointers with `withUnsafeBufferPointer`.
     public func withPlanes<Result: ~Copyable, Failure: Error>(
         _ body: (_ luma: Span<UInt8>, _ blue: Span<UInt8>, _ red: Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {

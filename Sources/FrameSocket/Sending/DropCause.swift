@@ -1,27 +1,27 @@
 internal import FrameTransport
 
-/// Why a frame that was offered was not sent, or not at once.
+/// Why a submitted frame was not sent, or not at once.
 public enum DropCause: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// No server is connected.
     case notConnected
-    /// The receiver has asked for a pause.
+    /// The receiver has requested a pause.
     case paused
-    /// The receiver has said that it wants no frames.
+    /// The receiver has stated that it wants no frames.
     case notWanted
-    /// It was not due at the wanted rate.
+    /// The frame was not due at the configured rate.
     case paced
-    /// It equals the frame sent before.
+    /// The frame equals the one sent before.
     case unchanged
-    /// A newer frame was offered before this one's turn, or somebody else was sending on the connection.
+    /// A newer frame was submitted before this one's turn, or another message was being sent on the connection.
     case superseded
-    /// It would have taken more memory than the uploader may hold.
+    /// The frame would have exceeded the uploader's memory limit.
     case overMemoryBudget
     /// The frame could not be scaled or encoded.
     case encodingFailed
     /// The connection ended while the frame was being sent.
     case connectionLost
 
-    /// The cause in words.
+    /// The cause, as a phrase for a person.
     public var description: String {
         switch self {
         case .notConnected: "no server is connected"
@@ -38,14 +38,14 @@ public enum DropCause: String, Sendable, Hashable, CaseIterable, CustomStringCon
 }
 
 extension DropCause {
-    /// Why a frame that was accepted could not be sent after all.
+    /// The cause for a frame that was accepted and then could not be sent.
     init(sending error: TransportError) {
         self =
             switch error.code {
             case .closed: .notConnected
             case .paused: .paused
             case .notWanted: .notWanted
-            // With a message that somebody else sends on this connection.
+            // Another user of this connection is sending a message.
             case .busy: .superseded
             default: .connectionLost
             }

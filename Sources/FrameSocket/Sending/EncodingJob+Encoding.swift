@@ -1,7 +1,7 @@
 internal import TurboJPEG
 
 extension EncodingJob {
-    /// Compares and encodes the content, and lets go of it.
+    /// Compares and encodes the content, and releases it.
     mutating func encode(with encoder: FrameEncoder, _ digester: FrameDigester) -> EncodingResult {
         guard let content = content.take() else {
             return .failed(TurboJPEGError(.encodeFailed, "The frame has been encoded before."))

@@ -1,11 +1,11 @@
 internal import FrameWire
 internal import TurboJPEG
 
-/// How many bytes pictures and JPEGs take.
+/// The memory of images and JPEGs.
 ///
 /// Memory that is reserved and never written is not counted: it costs nothing.
 enum EncodingMemory {
-    /// The bytes of a picture's planes, padding included.
+    /// Returns the bytes of an image's planes, including padding.
     static func bytes(of picture: PixelBuffer) -> Int {
         var sum = 0
         for index in 0..<picture.planeCount {
@@ -15,7 +15,7 @@ enum EncodingMemory {
         return sum
     }
 
-    /// The bytes of a picture that is to be made, whose rows begin at multiples of 64 bytes.
+    /// Returns the bytes of an image to be created, whose rows begin at multiples of 64 bytes.
     static func bytes(of size: BufferSize, _ format: PixelFormat) -> Int {
         let size = encodable(size)
         let luma = roundedUp(size.width * format.bytesPerPixel, to: 64) * size.height
@@ -23,10 +23,10 @@ enum EncodingMemory {
         return luma + 2 * roundedUp((size.width + 1) / 2, to: 64) * ((size.height + 1) / 2)
     }
 
-    /// What a JPEG takes at most.
+    /// Returns the maximum size of a JPEG.
     ///
-    /// The most expensive picture is one whose samples are black or white at random; what each of its samples takes was
-    /// measured, and rounded up.
+    /// The worst case is an image of random black and white samples; its bytes per sample were measured, and rounded
+    /// up.
     static func bytes(ofJPEG size: BufferSize, quality: Int, subsampling: ChromaSubsampling) -> Int {
         let size = encodable(size)
         let width = roundedUp(size.width, to: subsampling.mcuWidth)
@@ -35,7 +35,7 @@ enum EncodingMemory {
         return headerBytes + (width * height + chroma) * hundredthsPerSample(quality) / 100
     }
 
-    /// The size, with sides no longer than a JPEG's: what is larger is never encoded, and must not overflow.
+    /// Returns the size with sides clamped to a JPEG's: larger images are never encoded, and must not overflow.
     private static func encodable(_ size: BufferSize) -> BufferSize {
         BufferSize(
             width: min(size.width, OutputBox.maximumSide),

@@ -2,11 +2,11 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// How frames of one shape are encoded under one configuration, and the memory that takes.
+/// The plan for encoding frames of one shape under one configuration, and its memory.
 ///
-/// Computed once, and shared by all of them: a steady stream needs one plan. A frame that is sent as it is needs none.
+/// Computed once and shared: a steady stream needs one plan. A frame that is sent unchanged needs none.
 final class EncodingPlan: Sendable {
-    /// What the encoder needs to know of the configuration.
+    /// The part of the configuration that the encoder needs.
     struct Settings: Sendable, Hashable {
         let quality: Int
         let scale: OutputScale
@@ -29,27 +29,31 @@ final class EncodingPlan: Sendable {
         let format: PixelFormat
         let byteCount: Int
         let orientation: FrameOrientation
+        /// Whether the pixels have the size that is sent.
+        let isScaled: Bool
 
-        init(_ pixels: PixelBuffer, _ orientation: FrameOrientation) {
+        init(_ pixels: PixelBuffer, _ orientation: FrameOrientation, isScaled: Bool) {
             size = BufferSize(width: pixels.width, height: pixels.height)
             format = pixels.format
             byteCount = EncodingMemory.bytes(of: pixels)
             self.orientation = orientation
+            self.isScaled = isScaled
         }
     }
 
     let settings: Settings
-    /// The number of the configuration that it belongs to.
+    /// The number of the configuration that the plan belongs to.
     let edition: UInt64
-    /// The pixels that it is for; nil if it is for one JPEG alone.
+    /// The pixels that the plan is for; nil if it is for a single JPEG.
     let shape: Shape?
     /// Which part of the image is sent, and in what size.
     let output: OutputPlan
-    /// Whether the content is turned upright.
+    /// Whether the content is rotated upright.
     let isTurning: Bool
     let need: MemoryNeed
 
-    /// The plan for a content, nil if that is sent as it is; `limit` decides whether there is room to keep strips.
+    /// Creates the plan for a content, nil if it is sent unchanged; `limit` decides whether there is room to keep
+    /// strips.
     init?(
         _ content: FrameContent,
         _ orientation: FrameOrientation,
@@ -61,10 +65,10 @@ final class EncodingPlan: Sendable {
         self.edition = edition
         isTurning = settings.appliesOrientation && orientation.isTurning
         switch content {
-        case .pixels(let pixels):
-            let shape = Shape(pixels, orientation)
+        case .pixels(let pixels), .scaled(let pixels):
+            let shape = Shape(pixels, orientation, isScaled: content.isScaled)
             self.shape = shape
-            output = settings.output(for: shape.size, orientation)
+            output = shape.isScaled ? OutputPlan(shape.size) : settings.output(for: shape.size, orientation)
             let isPlanar = settings.subsampling == .yuv420 && pixels.canBecomePlanes(by: output)
             let format = isPlanar ? .i420 : pixels.format
             let buffers = settings.buffers(for: output, format, isTurning: isTurning)
@@ -84,20 +88,20 @@ final class EncodingPlan: Sendable {
         }
     }
 
-    /// Whether the plan is also that of another content.
+    /// Returns whether the plan also applies to another content.
     func applies(to content: FrameContent, _ orientation: FrameOrientation, edition: UInt64) -> Bool {
-        guard let shape, edition == self.edition, case .pixels(let pixels) = content else { return false }
-        return shape == Shape(pixels, orientation)
+        guard let shape, edition == self.edition, let pixels = content.pixels else { return false }
+        return shape == Shape(pixels, orientation, isScaled: content.isScaled)
     }
 }
 
-/// The bytes that a frame takes.
+/// The memory that a frame takes, in bytes.
 struct MemoryNeed: Sendable, Hashable {
     /// While it waits.
     let content: Int
-    /// At most, while it is encoded; no less than ``content``.
+    /// At most, while it is encoded; at least ``content``.
     let total: Int
-    /// Beside its JPEG, once that is there: what the encoder keeps for the next frame.
+    /// In addition to its JPEG, once that exists: what the encoder keeps for the next frame.
     let workspace: Int
     /// Whether strips are kept for the next frame, and counted.
     let keepsStrips: Bool
@@ -110,7 +114,7 @@ struct MemoryNeed: Sendable, Hashable {
 }
 
 extension EncodingPlan.Settings {
-    fileprivate func output(for size: BufferSize, _ orientation: FrameOrientation) -> OutputPlan {
+    func output(for size: BufferSize, _ orientation: FrameOrientation) -> OutputPlan {
         scale.plan(
             forWidth: size.width,
             height: size.height,
@@ -119,7 +123,7 @@ extension EncodingPlan.Settings {
         )
     }
 
-    /// The bytes of the images between the content and its JPEG.
+    /// Returns the bytes of the intermediate images between the content and its JPEG.
     fileprivate func buffers(for plan: OutputPlan, _ format: PixelFormat, isTurning: Bool) -> Int {
         let canvas = EncodingMemory.bytes(of: plan.canvas, format)
         let isScaling =
@@ -128,7 +132,14 @@ extension EncodingPlan.Settings {
         return (isScaling ? canvas : 0) + (isTurning ? canvas : 0)
     }
 
-    /// The need of a JPEG that is decoded; turning it without loss takes no more.
+    /// Returns the need of pixels that were scaled when they were submitted.
+    func need(scaled output: OutputPlan, _ format: PixelFormat, isTurning: Bool, limit: Int) -> MemoryNeed {
+        let plan = OutputPlan(output.canvas)
+        let buffers = buffers(for: plan, format, isTurning: isTurning)
+        return need(content: EncodingMemory.bytes(of: output.canvas, format), besides: buffers, plan, limit)
+    }
+
+    /// Returns the need of a JPEG that is decoded; rotating it losslessly takes no more.
     fileprivate func need(
         decoding jpeg: FrameBytes,
         _ plan: OutputPlan,
@@ -140,7 +151,7 @@ extension EncodingPlan.Settings {
         return need(content: jpeg.count, besides: decoded + buffers, plan, limit)
     }
 
-    /// The need of a content that is encoded, with the strips that are kept for the next frame if there is room.
+    /// Returns the need of a content that is encoded, including the strips kept for the next frame if there is room.
     fileprivate func need(content: Int, besides buffers: Int, _ plan: OutputPlan, _ limit: Int) -> MemoryNeed {
         let jpeg = EncodingMemory.bytes(ofJPEG: plan.canvas, quality: quality, subsampling: subsampling)
         let total = content + buffers + jpeg
@@ -152,6 +163,6 @@ extension EncodingPlan.Settings {
 }
 
 extension FrameOrientation {
-    /// Whether an image has to be flipped or turned to be upright.
+    /// Whether an image must be flipped or rotated to be upright.
     var isTurning: Bool { isMirrored || rotation != 0 }
 }

@@ -2,12 +2,12 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// The memory that encoding uses again, for pictures of one shape.
+/// The memory that encoding reuses, for images of one shape.
 ///
-/// One picture is encoded at a time, so that one buffer of a kind is enough. A picture of another shape gets memory of its
-/// own, and that of the shape before is given up first: a phone that is turned does not hold both.
+/// One image is encoded at a time, so one buffer of each kind is enough. For another shape the previous memory is
+/// released before new memory is allocated: a phone that is turned does not hold both.
 struct EncodingWorkspace: Sendable {
-    /// What decides how large the buffers are.
+    /// The properties that determine the size of the buffers.
     struct Shape: Sendable, Hashable {
         let canvas: BufferSize
         let format: PixelFormat
@@ -23,11 +23,11 @@ struct EncodingWorkspace: Sendable {
     private(set) var strips = StripEncoder()
     private var decoder = Self.newDecoder()
 
-    /// A JPEG's memory is as large as its worst case, nearly all of which is never touched, so that a high limit to
-    /// what is kept costs address space alone.
+    /// A JPEG's memory has the size of the worst case, most of which is never touched, so a high limit costs only
+    /// address space.
     private(set) var bytes = BytePool(maximumIdleBytes: 512 << 20)
 
-    /// The workspace for a shape; a new one where it differs from the last one.
+    /// Returns the workspace for a shape; a new one if the shape differs from the last.
     mutating func prepared(for shape: Shape) -> EncodingWorkspace {
         if self.shape != shape {
             let (decoder, decodedSize) = (decoder, decodedSize)
@@ -37,7 +37,7 @@ struct EncodingWorkspace: Sendable {
         return self
     }
 
-    /// The decoder for pictures of a size; a new one where it differs from the last one.
+    /// Returns the decoder for images of a size; a new one if the size differs from the last.
     mutating func decoder(for size: BufferSize) -> JPEGDecoder {
         if decodedSize != size {
             decoder = Self.newDecoder()
@@ -46,7 +46,7 @@ struct EncodingWorkspace: Sendable {
         return decoder
     }
 
-    /// What is decoded here is the application's own.
+    /// The JPEGs decoded here are the application's own.
     private static func newDecoder() -> JPEGDecoder {
         var decoder = JPEGDecoder(pool: PixelBufferPool(maximumIdle: 1))
         decoder.limits = .ownFiles

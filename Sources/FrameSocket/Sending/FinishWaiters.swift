@@ -1,6 +1,6 @@
 internal import FrameTransport
 
-/// Who waits in ``SampleUploader/finish()``; few at a time.
+/// The callers waiting in ``SampleUploader/finish()``; few at a time.
 struct FinishWaiters: Sendable {
     typealias Continuation = CheckedContinuation<Result<Void, TransportError>, Never>
 
@@ -16,7 +16,7 @@ struct FinishWaiters: Sendable {
         continuations.append((id, continuation))
     }
 
-    /// Whoever takes a continuation resumes it; nil if that has been done.
+    /// Removes a continuation, which the caller must resume; nil if it was already taken.
     mutating func take(_ id: UInt64) -> Continuation? {
         continuations.firstIndex { $0.id == id }.map { continuations.remove(at: $0).continuation }
     }

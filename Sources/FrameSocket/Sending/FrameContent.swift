@@ -2,33 +2,48 @@ package import FrameTransport
 package import FrameWire
 package import TurboJPEG
 
-/// What a frame consists of before, and after, it is encoded.
+/// The content of a frame before and after encoding.
 package enum FrameContent: Sendable {
-    /// Pixels to encode.
+    /// Pixels to scale and encode.
     case pixels(PixelBuffer)
-    /// A JPEG that is sent as it is, or turned upright.
+    /// Pixels to encode at their own size, because they were scaled when submitted.
+    case scaled(PixelBuffer)
+    /// A JPEG that is sent unchanged, or rotated upright.
     case jpeg(FrameBytes, BufferSize)
     /// A JPEG that is encoded again if the configuration wants another size.
     case resizableJPEG(FrameBytes, BufferSize)
-    /// What encoding has produced.
+    /// The result of encoding.
     case encoded(FrameBytes, BufferSize)
 
-    /// The bytes of pixels or JPEG that it holds.
+    /// The pixels, if the content consists of pixels.
+    var pixels: PixelBuffer? {
+        switch self {
+        case .pixels(let pixels), .scaled(let pixels): pixels
+        case .jpeg, .resizableJPEG, .encoded: nil
+        }
+    }
+
+    /// Whether the content consists of pixels with the size to send.
+    var isScaled: Bool {
+        if case .scaled = self { true } else { false }
+    }
+
+    /// The bytes of the pixels or JPEG.
     var byteCount: Int {
         switch self {
-        case .pixels(let pixels): EncodingMemory.bytes(of: pixels)
+        case .pixels(let pixels), .scaled(let pixels): EncodingMemory.bytes(of: pixels)
         case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _), .encoded(let jpeg, _): jpeg.count
         }
     }
 }
 
-/// What encoding a frame has produced.
+/// The result of encoding a frame.
 package struct EncodedImage: Sendable {
     /// The JPEG.
     package let jpeg: FrameBytes
     /// The size that the message's header states.
     package let bufferSize: BufferSize
-    /// How the encoded image lies.
+    /// The orientation of the encoded image.
     package let orientation: FrameOrientation
 
     package init(jpeg: FrameBytes, bufferSize: BufferSize, orientation: FrameOrientation) {

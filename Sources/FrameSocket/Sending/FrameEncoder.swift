@@ -3,20 +3,20 @@ internal import FrameWire
 internal import Locking
 internal import TurboJPEG
 
-/// Makes JPEGs of frames, one at a time, in memory that is used again.
+/// Encodes frames as JPEGs, one at a time, in reused memory.
 final class FrameEncoder: Sendable {
     let workspace = Locked(EncodingWorkspace())
 
-    /// Encodes a content as its plan says; one without a plan stays as it is.
+    /// Encodes a content according to its plan; without a plan it stays unchanged.
     ///
-    /// Lets go of the content as soon as it is no longer needed: nothing holds a large image while its JPEG is made.
+    /// Releases the content as soon as it is no longer needed: nothing holds a large image while its JPEG is encoded.
     func encode(
         _ content: consuming FrameContent,
         _ orientation: FrameOrientation,
         _ plan: EncodingPlan?
     ) throws(TurboJPEGError) -> EncodedImage {
         switch consume content {
-        case .pixels(let picture):
+        case .pixels(let picture), .scaled(let picture):
             guard let plan else { throw TurboJPEGError(.encodeFailed, "There is no plan for these pixels.") }
             return try encode(picture, plan.output, orientation, plan)
         case .jpeg(let jpeg, let bufferSize), .resizableJPEG(let jpeg, let bufferSize),
@@ -29,7 +29,7 @@ final class FrameEncoder: Sendable {
         }
     }
 
-    /// Scales, turns and encodes pixels.
+    /// Scales, rotates and encodes pixels.
     private func encode(
         _ picture: consuming PixelBuffer,
         _ output: OutputPlan,
@@ -40,7 +40,7 @@ final class FrameEncoder: Sendable {
         let format = isPlanar ? .i420 : picture.format
         let shape = EncodingWorkspace.Shape(canvas: output.canvas, format: format, isTurned: plan.isTurning)
         let workspace = workspace.withLock { $0.prepared(for: shape) }
-        // Each step lets go of what it began with, so that a large image does not outlive its scaling.
+        // Every step releases its input, so that a large image does not outlive its scaling.
         picture =
             isPlanar
             ? try picture.planes(by: output, pool: workspace.scaled)
@@ -64,7 +64,7 @@ final class FrameEncoder: Sendable {
         )
     }
 
-    /// Decodes a JPEG in the least size that will do, and encodes it as the plan says.
+    /// Decodes a JPEG at the smallest sufficient size, and encodes it according to the plan.
     private func encode(
         _ jpeg: FrameBytes,
         _ output: OutputPlan,
@@ -79,7 +79,7 @@ final class FrameEncoder: Sendable {
         return try encode(picture, output, orientation, plan)
     }
 
-    /// Turns a JPEG without loss if its size allows that, else by decoding it.
+    /// Rotates a JPEG losslessly if its size allows, otherwise by decoding it.
     private func turn(
         _ jpeg: FrameBytes,
         _ orientation: FrameOrientation,
@@ -97,7 +97,7 @@ final class FrameEncoder: Sendable {
 }
 
 extension EncodingPlan.Settings {
-    /// The format in which nothing is converted that need not be.
+    /// Returns the pixel format that avoids unnecessary conversions.
     fileprivate func decodedFormat(of jpeg: Span<UInt8>) throws(TurboJPEGError) -> PixelFormat {
         let header = try JPEGHeader(inspecting: jpeg)
         if subsampling == .gray || header.subsampling == .gray { return .gray }

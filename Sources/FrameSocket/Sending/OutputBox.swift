@@ -1,42 +1,43 @@
 public import FrameWire
 
-/// A size that pictures are to have, whatever their own, and how they come to it.
+/// A target size for images, and how they are fitted to it.
 public struct OutputBox: Sendable, Hashable {
-    /// How a picture of another shape fills the box.
+    /// How an image of another aspect ratio fills the box.
     public enum Filling: Sendable, Hashable, CaseIterable {
-        /// The picture fits in, and what is sent is as large as the picture then is.
+        /// Scales the image to fit inside the box; what is sent has the size of the scaled image.
         case fit
-        /// The picture fits in, in the middle, and what is sent is as large as the box: black where no picture is.
+        /// Scales the image to fit inside the box and centers it; what is sent has the size of the box, with black
+        /// bars.
         case letterbox
-        /// The picture covers the box, and what overhangs on two sides is cut off.
+        /// Scales the image to cover the box and crops what overhangs on two sides.
         case fill
     }
 
-    /// Whether the box is turned on its side.
+    /// Whether the box is rotated to the image's orientation.
     public enum Turning: Sendable, Hashable, CaseIterable {
-        /// It lies as the picture does, so that a phone that is turned keeps its resolution.
+        /// Rotated with the image, so that turning a phone keeps its resolution.
         case withPicture
-        /// It is wider than high.
+        /// Always wider than high.
         case landscape
-        /// It is higher than wide.
+        /// Always higher than wide.
         case portrait
-        /// It stays as it was given.
+        /// Never rotated.
         case never
     }
 
-    /// The largest width and height, that of a JPEG.
+    /// The largest width and height: the limit of the JPEG format.
     public static let maximumSide = 65_500
 
     /// The width in pixels.
     public let width: Int
     /// The height in pixels.
     public let height: Int
-    /// How a picture of another shape fills it.
+    /// How an image of another aspect ratio fills the box.
     public let filling: Filling
-    /// Whether it is turned on its side.
+    /// Whether the box is rotated.
     public let turning: Turning
 
-    /// A box; sides outside of 1 to ``maximumSide`` become the nearest of these.
+    /// Creates a box, with sides clamped to 1 through ``maximumSide``.
     public init(width: Int, height: Int, filling: Filling = .fit, turning: Turning = .withPicture) {
         self.width = min(max(width, 1), Self.maximumSide)
         self.height = min(max(height, 1), Self.maximumSide)
@@ -44,7 +45,7 @@ public struct OutputBox: Sendable, Hashable {
         self.turning = turning
     }
 
-    /// The box for a picture of the given size, turned as is asked for.
+    /// Returns the box for an image of the given size, rotated as ``turning`` says.
     public func size(for picture: BufferSize) -> BufferSize {
         let (long, short) = (max(width, height), min(width, height))
         let isLandscape =

@@ -2,10 +2,10 @@ internal import FrameWire
 internal import TurboJPEG
 
 extension OutputPlan {
-    /// How a JPEG is decoded for this plan, and the plan for the picture that comes of it.
+    /// Returns the factor for decoding a JPEG by this plan, and the plan for the decoded image.
     ///
-    /// The smallest fraction is taken from which nothing has to be made larger; of those that the library offers only
-    /// powers of two are cheaper than the whole.
+    /// The factor is the smallest that requires no enlargement; of those that the library offers, only powers of two
+    /// are cheaper than full size.
     func scaledDecoding() -> (factor: ScalingFactor, plan: OutputPlan) {
         for factor in [ScalingFactor.eighth, .quarter, .half] {
             let plan = decoded(by: factor)

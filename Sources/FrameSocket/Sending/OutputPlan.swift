@@ -1,22 +1,22 @@
 public import FrameWire
 
-/// What is done to a picture before it is encoded: a part of it is scaled and put on a canvas.
+/// How an image is prepared for encoding: a part of it is scaled and placed on a canvas.
 public struct OutputPlan: Sendable, Hashable {
-    /// The size of the picture handed in.
+    /// The size of the submitted image.
     public let picture: BufferSize
 
-    /// The part of it that is sent.
+    /// The part of the image that is sent.
     public internal(set) var part: PixelRectangle
 
-    /// The size that this part is scaled to.
+    /// The size that the part is scaled to.
     public internal(set) var scaled: BufferSize
 
     /// The size of what is sent.
     ///
-    /// Where it is larger than ``scaled`` the rest is black.
+    /// If it is larger than ``scaled``, the rest is black.
     public internal(set) var canvas: BufferSize
 
-    /// The picture as it is.
+    /// Creates a plan that leaves the image unchanged.
     public init(_ picture: BufferSize) {
         self.picture = picture
         part = PixelRectangle(x: 0, y: 0, width: picture.width, height: picture.height)
@@ -24,7 +24,7 @@ public struct OutputPlan: Sendable, Hashable {
         canvas = picture
     }
 
-    /// Where the scaled part lies on the canvas: in its middle, at even places.
+    /// The position of the scaled part on the canvas: centered, at even coordinates.
     public var place: PixelRectangle {
         PixelRectangle(
             x: Self.evenHalf(canvas.width - scaled.width),
@@ -34,18 +34,18 @@ public struct OutputPlan: Sendable, Hashable {
         )
     }
 
-    /// Whether the picture is sent as it is.
+    /// Whether the image is sent unchanged.
     public var isIdentity: Bool { self == OutputPlan(picture) }
 
-    /// Half of `space`, rounded down to an even number, for chroma that is shared by two pixels has to stay whole.
+    /// Half of `space`, rounded down to an even number: chroma is shared by two pixels.
     static func evenHalf(_ space: Int) -> Int {
         space / 4 * 2
     }
 
-    /// A fraction of the picture.
+    /// Returns the plan for a fraction of the image.
     ///
-    /// For a whole divisor the part is the largest that it divides, so that each pixel covers as many as the next one: an
-    /// odd column at the edge is left out, as Jitsi's senders do, and the fast scaler applies.
+    /// For an integer divisor the part is the largest that it divides, so that every pixel covers the same number of
+    /// pixels: an odd column at the edge is left out, as Jitsi's senders do, and the fast scaler applies.
     static func fraction(of picture: BufferSize, _ numerator: Int, _ denominator: Int) -> OutputPlan {
         guard numerator > 0, denominator > 0 else { return OutputPlan(picture) }
         func scaled(_ side: Int) -> Int {
@@ -62,7 +62,7 @@ public struct OutputPlan: Sendable, Hashable {
         return plan
     }
 
-    /// The plan for the buffer of a picture, of that for the picture as a person sees it, and the other way round.
+    /// Converts between the plan for the buffer and the plan for the upright image.
     func turned(by orientation: FrameOrientation) -> OutputPlan {
         guard orientation.swapsAxes else { return self }
         var plan = OutputPlan(picture.turned(by: orientation))

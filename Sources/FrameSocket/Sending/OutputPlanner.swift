@@ -1,9 +1,9 @@
 internal import FrameWire
 
-/// Works out plans for one picture, in whole chroma samples.
+/// Computes plans for one image, in whole chroma samples.
 struct OutputPlanner {
     let picture: BufferSize
-    /// What widths and heights are to be multiples of.
+    /// The size of which widths and heights must be multiples.
     private let block: BufferSize
 
     init(_ picture: BufferSize, _ block: BufferSize) {
@@ -11,12 +11,12 @@ struct OutputPlanner {
         self.block = block
     }
 
-    /// The picture in proportion, no larger than the box and than it is.
+    /// Returns the image in proportion, no larger than the box and than its own size.
     func fit(_ box: BufferSize) -> OutputPlan {
         var plan = OutputPlan(picture)
         let (width, height) = (picture.width, picture.height)
         if width <= box.width && height <= box.height {
-            // A column less is nearer to the picture than one that is scaled by a hair.
+            // Cropping a column is closer to the image than scaling it slightly.
             plan.scaled = BufferSize(width: Self.whole(width, block.width), height: Self.whole(height, block.height))
             plan.part = PixelRectangle(x: 0, y: 0, width: plan.scaled.width, height: plan.scaled.height)
         } else if isWider(thanShapeOf: box) {
@@ -32,7 +32,7 @@ struct OutputPlanner {
         return plan
     }
 
-    /// The picture in proportion, in the middle of the box.
+    /// Returns the image in proportion, centered in the box.
     func letterbox(_ box: BufferSize) -> OutputPlan {
         var plan = fit(box)
         plan.canvas = BufferSize(
@@ -42,12 +42,12 @@ struct OutputPlanner {
         return plan
     }
 
-    /// The middle of the picture in the shape of the box.
+    /// Returns the center of the image, in the aspect ratio of the box.
     func fill(_ box: BufferSize) -> OutputPlan {
         var plan = OutputPlan(picture)
         var size = box
         if picture.width < box.width || picture.height < box.height {
-            // The largest of the box's shape that the picture covers as it is.
+            // The largest size with the box's aspect ratio that the image covers without scaling.
             size =
                 isWider(thanShapeOf: box)
                 ? BufferSize(width: max(1, box.width * picture.height / box.height), height: picture.height)
@@ -69,18 +69,19 @@ struct OutputPlanner {
         return plan
     }
 
-    /// Whether the box's width is what limits the picture; a side of the box may be open.
+    /// Returns whether the box's width limits the image; a side of the box may be unbounded.
     private func isWider(thanShapeOf box: BufferSize) -> Bool {
         if box.width == .max { return false }
         return box.height == .max || picture.width * box.height > picture.height * box.width
     }
 
-    /// The largest multiple of `step` up to `side`; below one step the side itself, for a picture cannot be empty.
+    /// Returns the largest multiple of `step` up to `side`; below one step `side` itself, because an image cannot be
+    /// empty.
     private static func whole(_ side: Int, _ step: Int) -> Int {
         side < step ? side : side - side % step
     }
 
-    /// The multiple of `step` nearest to a fraction, from one step, or 1, to `limit`.
+    /// Returns the multiple of `step` nearest to a fraction, from one step, or 1, to `limit`.
     private static func nearest(_ numerator: Int, _ denominator: Int, _ step: Int, _ limit: Int) -> Int {
         let rounded = (numerator + step * denominator / 2) / (step * denominator) * step
         return max(1, min(max(rounded, step), limit))

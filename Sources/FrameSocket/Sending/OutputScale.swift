@@ -1,46 +1,46 @@
 public import FrameWire
 public import TurboJPEG
 
-/// How large the sent picture is, compared with the one handed in.
+/// The size of the sent image relative to the submitted one.
 ///
-/// Boxes and widths are meant as a person sees the picture: where its orientation turns it on its side they apply to the
-/// turned one. No picture is ever made larger.
+/// Boxes and widths refer to the upright image: if the orientation turns the image on its side, they apply after the
+/// turn. Images are never enlarged.
 public enum OutputScale: Sendable, Hashable {
-    /// As it is.
+    /// The size of the submitted image.
     case full
 
     /// A fraction of width and height, rounded down, at least 1 pixel: 1125x2436 by a half is 562x1218.
     case fraction(numerator: Int, denominator: Int)
 
-    /// At most so many pixels wide, the height in proportion; NetEase sends 720.
+    /// At most this many pixels wide, with the height in proportion; NetEase sends 720.
     case width(Int)
 
-    /// A box of 640x360 or 360x640 that the picture covers just so, as Agora sends: the side that is too long for the
-    /// box's shape decides.
+    /// The image fitted to a box of 640x360 or 360x640, as Agora sends: the side that is too long for the box's shape
+    /// decides.
     case agora
 
-    /// A size of its own, and how the picture fills it.
+    /// A custom size, and how the image fills it.
     case box(OutputBox)
 
     /// Half the width and half the height, as Jitsi sends.
     public static let half = OutputScale.fraction(numerator: 1, denominator: 2)
 
-    /// At most so wide and so high, in proportion, and no larger than the scaled picture is.
+    /// At most this width and height, in proportion; what is sent is no larger than the scaled image.
     public static func fit(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
         .box(OutputBox(width: width, height: height, filling: .fit, turning: turning))
     }
 
-    /// Just this size, the whole picture in its middle, and black where it does not reach.
+    /// Exactly this size, with the whole image in the center and black bars around it.
     public static func letterbox(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
         .box(OutputBox(width: width, height: height, filling: .letterbox, turning: turning))
     }
 
-    /// Just this size or, for a smaller picture, this shape, filled with the middle of the picture.
+    /// Exactly this size or, for a smaller image, this aspect ratio, filled with the center of the image.
     public static func fill(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
         .box(OutputBox(width: width, height: height, filling: .fill, turning: turning))
     }
 
-    /// Reads "1/2", "3/4" or "1"; nil for anything else, and for fractions that are 0 or more than 1.
+    /// Parses "1/2", "3/4" or "1"; nil for anything else, and for fractions that are 0 or greater than 1.
     public init?(parsing text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard let numerator = parts.first ?? nil, numerator >= 1, parts.count <= 2,
@@ -49,20 +49,20 @@ public enum OutputScale: Sendable, Hashable {
         self = numerator == denominator ? .full : .fraction(numerator: numerator, denominator: denominator)
     }
 
-    /// The size of what is sent for a picture of the given size.
+    /// Returns the size that is sent for an image of the given size.
     public func size(forWidth width: Int, height: Int) -> (width: Int, height: Int) {
         let canvas = plan(forWidth: width, height: height).canvas
         return (canvas.width, canvas.height)
     }
 
-    /// What is done to a picture of the given size, in the directions of its buffer.
+    /// Returns the plan for an image of the given size, in the coordinates of its buffer.
     ///
     /// - Parameters:
-    ///   - width: the picture's width in pixels.
-    ///   - height: its height.
-    ///   - orientation: how it lies.
-    ///   - subsampling: sizes other than ``full`` and fractions are whole chroma samples of this: even for 4:2:0.
-    /// - Returns: the plan, which `PixelBuffer.applying(_:pool:)` carries out.
+    ///   - width: The image's width in pixels.
+    ///   - height: The image's height in pixels.
+    ///   - orientation: The image's orientation.
+    ///   - subsampling: Sizes other than ``full`` and fractions are multiples of its chroma samples: even for 4:2:0.
+    /// - Returns: The plan, for `PixelBuffer.applying(_:pool:)`.
     public func plan(
         forWidth width: Int,
         height: Int,
@@ -99,7 +99,7 @@ public enum OutputScale: Sendable, Hashable {
         }
     }
 
-    /// The box whose one side decides; the other is left open.
+    /// The box with the side that decides; the other side is unbounded.
     private static func agoraBox(for picture: BufferSize) -> BufferSize {
         let (width, height) = (picture.width, picture.height)
         if width <= height {
@@ -112,7 +112,7 @@ public enum OutputScale: Sendable, Hashable {
 }
 
 extension BufferSize {
-    /// The size as a person sees it, of one in a buffer, and the other way round.
+    /// Converts between the size in the buffer and the upright size.
     func turned(by orientation: FrameOrientation) -> BufferSize {
         orientation.swapsAxes ? BufferSize(width: height, height: width) : self
     }

@@ -2,7 +2,7 @@ internal import FrameWire
 public import TurboJPEG
 
 extension SampleUploader {
-    /// Which pictures are sent, how they are scaled, encoded and described, and how much memory that may take.
+    /// Which frames are sent, how they are scaled, encoded and described, and how much memory that may take.
     public struct Configuration: Sendable {
         /// The quality of the JPEGs, from 1 to 100.
         ///
@@ -11,50 +11,53 @@ extension SampleUploader {
 
         /// The size of the JPEGs.
         ///
-        /// Default: as the pictures are.
+        /// Default: the size of the submitted images.
         public var scale: OutputScale
 
-        /// How chroma is subsampled; planar pictures are always 4:2:0.
+        /// The chroma subsampling; planar images are always 4:2:0.
         ///
         /// Default: 4:2:0.
         public var subsampling: ChromaSubsampling
 
-        /// Which pictures are sent.
+        /// Which frames are sent.
         ///
-        /// Default: all.
+        /// Default: every frame.
         public var pacing: Pacing
 
-        /// Whether pictures are flipped and turned before they are encoded, so that every receiver shows them upright.
+        /// Whether images are flipped and rotated before encoding, so that every receiver shows them upright.
         ///
-        /// Default: false: the head says how the picture lies, and the receiver turns it.
+        /// Default: false. The header states the orientation, and the receiver rotates the image.
         ///
-        /// A JPEG that is handed in is turned without loss where its size is of whole blocks, and else encoded anew.
+        /// A submitted JPEG is rotated losslessly if its size is a whole number of blocks, and is otherwise encoded
+        /// again.
         public var appliesOrientation: Bool
 
-        /// Whether each frame tells its presentation time and number, which receivers that do not know them ignore.
+        /// Whether every frame states its presentation time and number; receivers that do not know these fields ignore
+        /// them.
         ///
         /// Default: true.
         public var sendsTiming: Bool
 
-        /// Whether pictures are encoded in strips, on several cores, and again only where they changed.
+        /// Whether images are encoded in strips, on several cores, with only the changed strips encoded again.
         ///
-        /// Default: automatic.
+        /// Default: ``SampleUploader/Configuration/Strips/automatic``.
         public var strips: Strips
 
-        /// The most bytes that the uploader holds at one time; nil for no limit.
+        /// The maximum number of bytes that the uploader holds at one time; nil for no limit.
         ///
         /// Default: nil.
         ///
-        /// Counted are the frames that are deferred, wait or are under way, with what they become: scaled, turned, and
-        /// compressed at the worst; the strips that are kept, unless there is no room for these; and the JPEG of the latest
-        /// frame. If a newer frame needs the memory, that JPEG is given up first, and then the frame that waits. A frame
-        /// that does not fit beside the one under way is dropped with ``DropCause/overMemoryBudget``, and one that would
-        /// not fit even alone is never sent. A process needs about 10 MB besides.
+        /// The limit covers frames that are deferred, waiting or in progress, including their scaled, rotated and
+        /// worst-case compressed forms; the strips that are kept, unless there is no room for them; and the JPEG of the
+        /// latest frame. If a newer frame needs the memory, that JPEG is released first, then the waiting frame. A
+        /// frame that does not fit beside the one in progress is dropped with ``DropCause/overMemoryBudget``, and one
+        /// that would not fit even alone is never sent. The process needs about 10 MB in addition.
         ///
-        /// A size or quality that a receiver prefers applies only if there is memory for it.
+        /// A size or quality that a receiver prefers applies only if it fits in memory; if not, the receiver gets a
+        /// status that counts a refused preference.
         public let maximumMemory: Int?
 
-        /// A configuration with the defaults, but for what is given.
+        /// Creates a configuration with the given values, and defaults for the rest.
         public init(
             quality: Int = 80,
             scale: OutputScale = .full,
@@ -78,18 +81,18 @@ extension SampleUploader {
 }
 
 extension SampleUploader.Configuration {
-    /// Whether a picture is encoded in strips.
+    /// Whether an image is encoded in strips.
     public enum Strips: Sendable, Hashable {
-        /// In strips between restart markers, which every decoder of baseline JPEGs takes.
+        /// Strips between restart markers, which every decoder of baseline JPEGs supports.
         ///
-        /// Only the strips whose pixels differ from those of the frame before are encoded. They are told by a keyed hash of
-        /// 64 bits: by chance one change in about 2^53 goes unseen, until the next change of its strip.
+        /// Only the strips whose pixels differ from those of the previous frame are encoded. They are identified by a
+        /// keyed 64-bit hash: about one change in 2^53 goes undetected by chance, until the next change of its strip.
         case automatic
-        /// Always as a whole, by one thread, without restart markers.
+        /// Whole images on one thread, without restart markers.
         case off
     }
 
-    /// This configuration, except for what a receiver prefers; what it says nothing of stays.
+    /// Returns this configuration with a receiver's preferences applied; unstated properties stay.
     func preferring(_ preferences: ControlPreferences) -> Self {
         var result = self
         if let frameRate = preferences.frameRate { result.pacing.rate = .framesPerSecond(frameRate) }
@@ -98,7 +101,7 @@ extension SampleUploader.Configuration {
         return result
     }
 
-    /// This configuration with what differs between two others; the memory limit stays.
+    /// Returns this configuration with the properties changed that differ between two others; the memory limit stays.
     func changed(from old: Self, to new: Self) -> Self {
         var result = self
         func change<Value: Equatable>(_ property: WritableKeyPath<Self, Value>) {

@@ -4,54 +4,59 @@ public import FrameWire
 internal import Locking
 public import TurboJPEG
 
-/// Sends the latest of the frames that it is offered, as fast as the receiver accepts them.
+/// Sends the latest of the submitted frames, as fast as the receiver accepts them.
 ///
 ///     let connection = SocketConnection(path: "/run/user/1000/rtc_SSFD")
 ///     let uploader = SampleUploader(connection: connection, configuration: .init(quality: 80, scale: .half))
 ///     uploader.send(image, orientation: .up)
 ///
-/// Offering a frame never blocks: scaling, encoding and sending happen on a queue of the uploader's own. One frame is
-/// encoded and sent at a time, one waits, and a newer one takes its place; live video is worth nothing late. A frame
-/// that cannot be encoded costs only itself. If the pacing skips unchanged frames, offering one that is due also costs one
-/// pass over its bytes.
+/// Submitting a frame never blocks: scaling, encoding and sending happen on the uploader's own queue. One frame is
+/// encoded and sent at a time, and one waits until a newer one replaces it: late frames of live video are worthless. A
+/// frame that fails to encode affects no other frame. If the pacing skips unchanged frames, submitting one that is due
+/// also costs one pass over its bytes.
 ///
-/// The latest frame is kept: as it was offered until it is encoded, then as its JPEG. A new receiver gets it at once, and
-/// so does one that asks for a frame, resumes after a pause, or wants frames again; a source that has nothing new to offer
-/// need not do anything for that. A frame that is sent again keeps its timestamp, number and orientation.
+/// The uploader keeps the latest frame: as submitted until it is encoded, then as its JPEG. A new receiver gets it at
+/// once, and so does one that requests a frame, resumes after a pause, or wants frames again; a source with no new
+/// frame does not have to do anything. A frame that is sent again keeps its timestamp, number and orientation.
 ///
-/// A receiver may ask for a pause, another rate, size or quality, or a frame now, and the uploader obeys for as long as
-/// that receiver stays. Another size or quality applies from the next frame on; the latest frame is encoded that way only
-/// if it has not been encoded yet.
+/// A receiver may request a pause, another rate, size or quality, or an immediate frame, and the uploader complies for
+/// as long as that receiver stays connected. Another size or quality applies from the next frame on; the latest frame
+/// is encoded that way only if it has not been encoded yet.
 public final class SampleUploader: Sendable {
-    /// What became of a frame when it was offered.
+    /// The outcome of submitting a frame.
     public enum Outcome: Sendable, Hashable {
-        /// It will be sent, unless a newer one comes before its turn, it cannot be encoded, or the connection ends.
+        /// The frame will be sent, unless a newer one arrives before its turn, it cannot be encoded, or the connection
+        /// ends.
         case taken
-        /// It is not sent now, for this cause, but kept as the latest frame: it is sent when the cause ends, unless a newer
-        /// frame has been offered by then.
+        /// The frame is not sent now, for this cause, but is kept as the latest frame. It is sent when the cause ends,
+        /// unless a newer frame has been submitted by then.
         ///
-        /// The cause is ``DropCause/paced``, ``DropCause/notConnected``, ``DropCause/paused`` or ``DropCause/notWanted``.
+        /// The cause is ``DropCause/paced``, ``DropCause/notConnected``, ``DropCause/paused`` or
+        /// ``DropCause/notWanted``.
         case deferred(DropCause)
-        /// It will not be sent.
+        /// The frame will not be sent.
         case dropped(DropCause)
     }
 
-    /// Where frames go.
+    /// The connection that frames are sent on.
     public let connection: SocketConnection
 
     private let encoder = FrameEncoder()
     private let digester = FrameDigester()
+
+    /// Memory for images that are copied when they are submitted.
+    private let copies = PixelBufferPool()
     private let queue = DispatchQueue(label: "framesocket.encode", qos: .userInitiated)
 
-    /// Everything that is decided; held for as long as one event takes.
+    /// Makes every decision; locked for the duration of one event.
     private let machine: Locked<UploaderMachine>
 
-    // Made when it is first needed. Locked while it is set, so that whoever sets it last sets what is wanted last.
+    // Created on first use. Locked while it is set, so that the last caller sets the latest deadline.
     private let timer = Locked<DeadlineTimer?>(nil)
 
     private let waiters = Locked(FinishWaiters())
 
-    /// Held by one ``update(_:)`` at a time, and by nothing else.
+    /// Serializes calls of ``update(_:)``.
     private let updating = Locked(())
 
     /// The uploader that the current task is updating.
@@ -59,7 +64,7 @@ public final class SampleUploader: Sendable {
 
     /// Creates an uploader that opens `connection` and sends to it.
     ///
-    /// What the receiver has asked for by now applies from the beginning. A connection has one uploader.
+    /// What the receiver has already requested applies from the start. Create only one uploader for a connection.
     public init(connection: SocketConnection, configuration: Configuration = .init()) {
         self.connection = connection
         machine = Locked(UploaderMachine(configuration))
@@ -72,21 +77,22 @@ public final class SampleUploader: Sendable {
         connection.open()
     }
 
-    /// What has been done so far.
+    /// The statistics so far.
     public var statistics: SendingStatistics { machine.withLock { $0.statistics } }
 
-    /// How frames are treated at present: as the program has set it, except for what the receiver prefers.
+    /// The configuration in effect: the program's own, with the receiver's preferences applied.
     public var configuration: Configuration { machine.withLock { $0.configuration } }
 
-    /// Changes the configuration from the next frame on, from any thread.
+    /// Changes the configuration from the next frame on; safe to call from any thread.
     ///
     ///     uploader.update { $0.pacing = .framesPerSecond(5) }
     ///
-    /// `change` gets the program's own configuration, without what the receiver prefers, and may use the uploader. Updates
-    /// of several threads follow one another, so that none is lost, and `change` must not wait for another thread's. An
-    /// update inside `change` takes effect at once; if both change the same property, the outer one wins.
+    /// `change` receives the program's own configuration, without the receiver's preferences, and may use the uploader.
+    /// Updates from several threads are serialized, so that none is lost; `change` must not wait for an update on
+    /// another thread. An update inside `change` takes effect at once; if both change the same property, the outer one
+    /// wins.
     ///
-    /// The memory limit stays what it was at the beginning, whatever is assigned.
+    /// The memory limit stays at its initial value, whatever is assigned.
     public func update(_ change: (inout Configuration) -> Void) {
         let id = ObjectIdentifier(self)
         guard Self.updated != id else { return apply(change) }
@@ -104,43 +110,76 @@ public final class SampleUploader: Sendable {
         }
     }
 
-    /// Sends the latest frame at once, whatever the pacing and whether it has been sent or not.
+    /// Sends the latest frame at once, regardless of pacing and even if it has been sent before.
     ///
-    /// If no frame is kept, the next one that is offered is sent whatever the pacing.
+    /// If no frame is kept, the next submitted frame is sent regardless of pacing.
     public func requestFrame() {
         handle { $0.requestFrame(at: MonotonicClock.now()) }
     }
 
-    /// Sends the next frame that is offered, whatever the pacing.
+    /// Forces the next submitted frame through pacing.
     package func passNextFrame() {
         handle { $0.passNextFrame() }
     }
 
-    // MARK: Offering frames
+    // MARK: Submitting frames
 
-    /// Offers a frame.
+    /// Submits a frame.
     ///
-    /// Never blocks, and keeps no more than a reference to the pixels.
+    /// Never blocks, and keeps only a reference to the pixels.
     ///
     /// - Parameters:
-    ///   - picture: The pixels. Changing the buffer afterwards changes a copy.
-    ///   - orientation: How the image lies.
-    ///   - timestamp: The presentation time in nanoseconds; by default now, by `MonotonicClock`.
+    ///   - picture: The pixels. Later changes to the buffer affect a copy.
+    ///   - orientation: The image's orientation.
+    ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
     /// - Returns: Whether the frame was accepted, or why it was deferred or dropped.
     @discardableResult
     public func send(_ picture: PixelBuffer, orientation: FrameOrientation = .up, timestamp: UInt64? = nil) -> Outcome {
         offer(.pixels(picture), orientation, timestamp)
     }
 
-    /// Offers a frame that is a JPEG already, to be sent as it is.
+    /// Submits a frame whose memory its source reuses, copying what is sent before returning.
     ///
-    /// Never blocks. Quality and size of the configuration do not apply.
+    /// Use this method for sources that draw the next image over the last one, such as ReplayKit and shared memory of a
+    /// window system. The call scales the image to the size that is sent, or copies it, and converts the samples of
+    /// planar formats if `color` differs from a JPEG's. It does not wait for anything else. The memory of the copies is
+    /// reused, for at most three images.
+    ///
+    /// - Parameters:
+    ///   - image: The pixels. They may change as soon as the call returns.
+    ///   - color: The color space of the samples of a planar format. Default: that of a JPEG.
+    ///   - orientation: The image's orientation.
+    ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
+    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it cannot be
+    ///   copied.
+    @discardableResult
+    public func send(
+        copying image: PixelBuffer,
+        color: VideoColor = .jpeg,
+        orientation: FrameOrientation = .up,
+        timestamp: UInt64? = nil
+    ) -> Outcome {
+        switch handle({ $0.offerCopy(of: image, orientation: orientation) }) {
+        case .decided(let outcome):
+            return outcome
+        case .copy(let plan):
+            do throws(TurboJPEGError) {
+                return offer(.scaled(try plan.copy(image, of: color, pool: copies)), orientation, timestamp)
+            } catch {
+                return handle { $0.offerFailed(error) }
+            }
+        }
+    }
+
+    /// Submits a JPEG, to be sent unchanged.
+    ///
+    /// Never blocks. The configured quality and size do not apply.
     ///
     /// - Parameters:
     ///   - jpeg: The JPEG.
-    ///   - bufferSize: The image's size, as the message's header states it.
-    ///   - orientation: How the image lies.
-    ///   - timestamp: The presentation time in nanoseconds; by default now, by `MonotonicClock`.
+    ///   - bufferSize: The image's size, for the message's header.
+    ///   - orientation: The image's orientation.
+    ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
     /// - Returns: Whether the frame was accepted, or why it was deferred or dropped.
     @discardableResult
     public func send(
@@ -152,16 +191,17 @@ public final class SampleUploader: Sendable {
         offer(.jpeg(jpeg, bufferSize), orientation, timestamp)
     }
 
-    /// Offers a JPEG, to be sent in the configured size.
+    /// Submits a JPEG, to be sent in the configured size.
     ///
-    /// Never blocks. If the size is another than its own, the JPEG is decoded in the least size that will do, scaled, and
-    /// encoded in the configured quality; else it is sent as it is.
+    /// Never blocks. If the configured size differs from the JPEG's own, the JPEG is decoded at the smallest sufficient
+    /// size, scaled, and encoded at the configured quality. Otherwise it is sent unchanged.
     ///
     /// - Parameters:
     ///   - jpeg: The JPEG.
-    ///   - orientation: How the image lies.
-    ///   - timestamp: The presentation time in nanoseconds; by default now, by `MonotonicClock`.
-    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it is no JPEG.
+    ///   - orientation: The image's orientation.
+    ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
+    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it is not a
+    ///   JPEG.
     @discardableResult
     public func send(
         resizing jpeg: FrameBytes,
@@ -189,11 +229,12 @@ public final class SampleUploader: Sendable {
         case .decided(let decision):
             outcome = decision
         case .compare(var frame):
-            // No lock is held meanwhile: another thread may offer a newer frame, which then takes this one's place.
+            // No lock is held here: another thread may submit a newer frame, which then replaces this one.
             frame.digest = digester.digest(content, orientation: orientation)
             outcome = handle { $0.admit(frame, at: MonotonicClock.now()) }
         }
-        // Whoever has seen the end of the connection need not wait until this uploader has been told.
+        // A caller that has seen the connection end should not see a deferral because this uploader has not been told
+        // yet.
         if outcome == .deferred(.notConnected), connection.hasEnded {
             handle { $0.close(at: MonotonicClock.now()) }
             outcome = .dropped(.notConnected)
@@ -203,20 +244,20 @@ public final class SampleUploader: Sendable {
 
     // MARK: Finishing
 
-    /// Waits until every frame that was offered before is sent or dropped.
+    /// Waits until every frame submitted before the call is sent or dropped.
     ///
-    /// A frame that the pacing has deferred is sent at once. One that is deferred because nobody is connected, or nobody
-    /// wants frames, is not waited for. Frames that are offered meanwhile do not prolong this.
+    /// A frame that the pacing has deferred is sent at once. A frame that is deferred because no receiver is connected,
+    /// or because the receiver wants no frames, is not waited for. Frames submitted during the call do not prolong it.
     ///
-    /// - Throws: `cancelled` if the caller's task is cancelled first.
+    /// - Throws: `cancelled` if the calling task is cancelled first.
     public func finish() async throws(TransportError) {
         try await finish(waiters.withLock { $0.nextID() }, isolation: #isolation).get()
     }
 
-    /// Waits under a number, without leaving the caller's actor: that would cost a change of thread for each frame.
+    /// Waits under an ID, without leaving the caller's actor: that would cost a thread switch for every frame.
     private func finish(_ id: UInt64, isolation: isolated (any Actor)?) async -> Result<Void, TransportError> {
         await withTaskCancellationHandler {
-            // Named, so that this closure belongs to the actor.
+            // Captured, so that this closure is isolated to the actor.
             _ = isolation
             return await withCheckedContinuation { continuation in
                 waiters.withLock { $0.add(continuation, id) }
@@ -236,7 +277,7 @@ public final class SampleUploader: Sendable {
 
     // MARK: Effects
 
-    /// Lets the machine decide, and does what follows.
+    /// Passes an event to the machine and performs the effects.
     @discardableResult
     private func handle<Result>(_ event: (inout UploaderMachine) -> Result) -> Result {
         let (result, effects) = machine.withLock { machine in
@@ -251,12 +292,13 @@ public final class SampleUploader: Sendable {
         if let message = effects.message { submit(message) }
         if effects.startsTurn { queue.async { self.takeTurn() } }
         if effects.setsTimer { setTimer() }
+        if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }
         for id in effects.finished {
             waiters.withLock { $0.take(id) }?.resume(returning: .success(()))
         }
     }
 
-    /// Encodes a frame; runs on the queue.
+    /// Encodes a frame, on the queue.
     private func takeTurn() {
         guard var job = handle({ $0.beginTurn(at: MonotonicClock.now()) }) else { return }
         let result = job.encode(with: encoder, digester)

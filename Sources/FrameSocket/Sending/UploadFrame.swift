@@ -1,21 +1,21 @@
 internal import FrameTransport
 package import FrameWire
 
-/// One frame and all that is known of it, from its offer to the wire.
+/// A frame and its state, from submission to the wire.
 package struct UploadFrame: Sendable {
-    /// What it consists of; nil while the encoder has it.
+    /// The content; nil while the encoder has it.
     var content: FrameContent?
 
-    /// How the content lies.
+    /// The orientation of the content.
     var orientation: FrameOrientation
 
     /// The presentation time in nanoseconds.
     package let timestamp: UInt64
 
-    /// When it was offered, by the monotonic clock.
+    /// The time of submission, on the monotonic clock.
     package let offeredAt: UInt64
 
-    /// Its place in the order of the offers, from 1.
+    /// Its place in the order of submission, from 1.
     package internal(set) var ticket: UInt64 = 0
 
     /// The number that the receiver sees; nil until the frame is accepted for sending.
@@ -24,10 +24,10 @@ package struct UploadFrame: Sendable {
     /// A hash of the content, if it has been computed.
     package var digest: UInt64?
 
-    /// How it is encoded; nil if it is sent as it is.
+    /// The plan for encoding; nil if the frame is sent unchanged.
     var plan: EncodingPlan?
 
-    /// A frame that is offered at `offeredAt`; that is its presentation time too unless one is given.
+    /// Creates a frame submitted at `offeredAt`, which is also its presentation time unless one is given.
     package init(
         _ content: FrameContent,
         orientation: FrameOrientation = .up,
@@ -43,15 +43,15 @@ package struct UploadFrame: Sendable {
     /// The bytes that the frame keeps in memory.
     var byteCount: Int { content?.byteCount ?? 0 }
 
-    /// The bytes that it takes at most, while it is encoded.
+    /// The maximum number of bytes that the frame takes while it is encoded.
     var totalByteCount: Int { plan?.need.total ?? byteCount }
 
-    /// Whether it can be sent without encoding.
+    /// Whether the frame can be sent without encoding.
     var isEncoded: Bool {
         if case .encoded = content { true } else { false }
     }
 
-    /// The message that carries it; nil before it is encoded.
+    /// Returns the message that carries the frame; nil before it is encoded.
     func message(withTiming sendsTiming: Bool) -> FrameMessage? {
         guard case .encoded(let jpeg, let bufferSize) = content else { return nil }
         return FrameMessage(

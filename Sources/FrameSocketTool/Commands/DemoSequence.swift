@@ -3,7 +3,7 @@ import FrameSocket
 /// Pictures that belong together: the frames of a screen that moves, or photographs of one kind.
 struct DemoSequence: Sendable {
     let name: String
-    let paths: [String]
+    let paths: [FilePath]
 
     /// The sequences below a directory of fixtures; without one, of the nearest that is found.
     static func all(in directory: String?) throws(CommandFailure) -> [DemoSequence] {
@@ -24,7 +24,7 @@ struct DemoSequence: Sendable {
             throw CommandFailure(.noInput, "\(error)")
         }
         for path in try PictureFile.expand([directory + "/photos"]) {
-            let name = path.split(separator: "/").last?.split(separator: "-").first ?? "photo"
+            let name = path.name.split(separator: "-").first ?? "photo"
             sequences.append(DemoSequence(name: String(name), paths: [path]))
         }
         return sequences
@@ -38,7 +38,7 @@ struct DemoSequence: Sendable {
         var pictures: [PixelBuffer] = []
         let pool = PixelBufferPool(maximumIdle: 1)
         for path in paths {
-            pictures.append(try Picture(name: path, content: PictureFile(path, pool: pool).content).pixels(pool))
+            pictures.append(try Picture(name: path.text, content: PictureFile(path, pool: pool).content).pixels(pool))
         }
         return pictures
     }

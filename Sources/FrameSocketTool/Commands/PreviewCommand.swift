@@ -19,7 +19,8 @@ struct PreviewCommand: Command {
         Listens at PATH, or at tcp:PORT of this machine, and serves a page that shows
         the picture of the latest sender, upright, with its size, rate and latency.
         Beside the page (/) there are /stream (multipart/x-mixed-replace, for an <img>),
-        /snapshot.jpg and /state (JSON).
+        /snapshot.jpg and /state (JSON). With several senders the page lets the viewer
+        choose; ?sender=N behind an address chooses the one of connection N.
 
           --http ADDRESS   where to serve the page (127.0.0.1:8080); port 0 picks a free
                            one

@@ -9,7 +9,7 @@ struct PictureFile {
     let content: Picture.Content
 
     /// Reads a file; its pixels, if it has any, into memory of `pool`.
-    init(_ path: String, pool: PixelBufferPool) throws(CommandFailure) {
+    init(_ path: FilePath, pool: PixelBufferPool) throws(CommandFailure) {
         let bytes: [UInt8]
         do {
             bytes = try Files.contents(of: path)
@@ -19,10 +19,10 @@ struct PictureFile {
         let kind = FileKind(bytes)
         switch kind {
         case .jpeg, .png, .pnm: break
-        case .empty: throw CommandFailure(.badData, "\(path): the file is empty")
+        case .empty: throw CommandFailure(.badData, "\(path.text): the file is empty")
         case .foreign(let name):
-            throw CommandFailure(.badData, "\(path): a \(name) file, and not a JPEG, PNG or PNM file")
-        case .unknown: throw CommandFailure(.badData, "\(path): not a JPEG, PNG or PNM file")
+            throw CommandFailure(.badData, "\(path.text): a \(name) file, and not a JPEG, PNG or PNM file")
+        case .unknown: throw CommandFailure(.badData, "\(path.text): not a JPEG, PNG or PNM file")
         }
         do throws(TurboJPEGError) {
             switch kind {
@@ -36,7 +36,7 @@ struct PictureFile {
                 content = .pixels(try PixelBuffer(ppm: bytes.span))
             }
         } catch {
-            throw CommandFailure(.badData, "\(path): \(Self.complaint(error, about: bytes))")
+            throw CommandFailure(.badData, "\(path.text): \(Self.complaint(error, about: bytes))")
         }
     }
 
@@ -47,19 +47,19 @@ struct PictureFile {
     }
 
     /// The files that `paths` name: themselves, and the pictures in those that are directories, by name.
-    static func expand(_ paths: [String]) throws(CommandFailure) -> [String] {
-        var files: [String] = []
+    static func expand(_ paths: [String]) throws(CommandFailure) -> [FilePath] {
+        var files: [FilePath] = []
         for path in paths {
             guard Files.isDirectory(path) else {
                 guard Files.exists(path) else { throw CommandFailure(.noInput, "\(path): there is no such file") }
-                files.append(path)
+                files.append(FilePath(path))
                 continue
             }
             do {
-                let names = try Files.names(in: path).filter { name in
-                    extensions.contains { name.lowercased().hasSuffix($0) }
+                let entries = try Files.entries(in: path).filter { entry in
+                    extensions.contains { entry.text.lowercased().hasSuffix($0) }
                 }
-                files += names.map { path.hasSuffix("/") ? path + $0 : path + "/" + $0 }
+                files += entries.map { FilePath(path).appending($0) }
             } catch {
                 throw CommandFailure(.noInput, error.message)
             }

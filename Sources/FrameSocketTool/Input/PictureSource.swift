@@ -18,7 +18,7 @@ extension PictureSource {
 /// The pictures of files, as often as is wished.
 struct FileSource: PictureSource {
     /// The files, without those that were found to be bad.
-    private var paths: [String]
+    private var paths: [FilePath]
     private let hasSeveral: Bool
     private var loopsLeft: Int
     private var index = 0
@@ -26,8 +26,9 @@ struct FileSource: PictureSource {
     private let pool = PixelBufferPool(maximumIdle: 1)
     /// The picture read last, for a single file that is sent many times.
     private var last: Picture?
+    private var lastPath: FilePath?
 
-    init(_ paths: [String], loops: Int) {
+    init(_ paths: [FilePath], loops: Int) {
         self.paths = paths
         hasSeveral = paths.count > 1
         loopsLeft = loops
@@ -48,9 +49,10 @@ struct FileSource: PictureSource {
         }
         guard loopsLeft > 0, !paths.isEmpty else { return nil }
         defer { index += 1 }
-        if let last, last.name == paths[index] { return last }
+        if let last, lastPath == paths[index] { return last }
         last = nil
-        last = Picture(name: paths[index], content: try PictureFile(paths[index], pool: pool).content)
+        last = Picture(name: paths[index].text, content: try PictureFile(paths[index], pool: pool).content)
+        lastPath = paths[index]
         return last
     }
 }

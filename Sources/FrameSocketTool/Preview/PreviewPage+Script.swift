@@ -12,10 +12,41 @@ extension PreviewPage {
         let isStreaming = false;
         let retryAt = 0;
 
+        // The connection of the sender that is looked at, as text; empty for the latest.
+        let chosen = new URLSearchParams(location.search).get("sender") ?? "";
+
+        function address(path, query = {}) {
+          const search = new URLSearchParams(chosen ? { ...query, sender: chosen } : query).toString();
+          return search ? `${path}?${search}` : path;
+        }
+
+        function choose(sender) {
+          chosen = sender;
+          history.replaceState(null, "", address("/"));
+          element("senders").value = chosen;
+          stopStream();
+          retryAt = 0;
+        }
+
+        function offer(choices) {
+          const options = [["", "the latest"], ...choices.map((sender) => {
+            const process = sender.pid === undefined ? "" : `, process ${sender.pid}`;
+            const size = sender.width === undefined ? "" : `, ${sender.width} × ${sender.height}`;
+            return [String(sender.connection), `sender ${sender.connection}${process}${size}`];
+          })];
+          element("choice").hidden = choices.length < 2 && !chosen;
+          // A list that is open would be closed.
+          const text = JSON.stringify(options);
+          if (element("senders").dataset.options === text) return;
+          element("senders").dataset.options = text;
+          element("senders").replaceChildren(...options.map(([value, label]) => new Option(label, value)));
+          element("senders").value = chosen;
+        }
+
         function startStream() {
           isStreaming = true;
           streamNumber += 1;
-          picture.src = `/stream?${streamNumber}`;
+          picture.src = address("/stream", { number: streamNumber });
         }
 
         function stopStream() {
@@ -90,6 +121,7 @@ extension PreviewPage {
           say("command", command);
           element("command").hidden = command === "";
           say("path", state.path);
+          offer(state.choices);
 
           const hasPicture = state.width !== undefined;
           const hasSender = state.connection !== undefined;
@@ -118,7 +150,7 @@ extension PreviewPage {
         function enable(isEnabled) {
           element("full").disabled = !isEnabled;
           element("save").toggleAttribute("href", isEnabled);
-          if (isEnabled) element("save").href = "/snapshot.jpg";
+          if (isEnabled) element("save").href = address("/snapshot.jpg");
           element("save").setAttribute("aria-disabled", String(!isEnabled));
         }
 
@@ -135,15 +167,23 @@ extension PreviewPage {
 
         async function look() {
           try {
-            const answer = await fetch("/state", { signal: AbortSignal.timeout(5000) });
-            if (!answer.ok) throw new Error(answer.statusText);
-            show(await answer.json());
+            const asked = chosen;
+            const answer = await fetch(address("/state"), { signal: AbortSignal.timeout(5000) });
+            if ((answer.status === 404 || answer.status === 400) && asked) {
+              // The sender has gone, or was never there.
+              if (asked === chosen) choose("");
+            } else {
+              if (!answer.ok) throw new Error(answer.statusText);
+              const state = await answer.json();
+              if (asked === chosen) show(state);
+            }
           } catch {
             showEnd();
           }
           setTimeout(look, interval);
         }
 
+        element("senders").addEventListener("change", () => choose(element("senders").value));
         element("full").addEventListener("click", () => {
           if (document.fullscreenElement) document.exitFullscreen(); else element("stage").requestFullscreen();
         });

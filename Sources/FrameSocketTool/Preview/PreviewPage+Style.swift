@@ -57,6 +57,9 @@ extension PreviewPage {
         body[data-state="live"] #note { bottom: .5rem; color: var(--quiet); font-size: .9rem; }
         section { width: 18rem; flex: none; padding: 1.25rem; background: var(--sheet); border-left: 1px solid var(--line); overflow: auto; }
         h2 { margin: 0 0 .75rem; font-size: .85rem; font-weight: 600; color: var(--quiet); }
+        #choice { display: flex; align-items: baseline; gap: .5rem; margin: 0 0 .75rem; }
+        #choice label { color: var(--quiet); }
+        #choice select { flex: 1; min-width: 0; font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--line); border-radius: 6px; padding: .3rem; }
         dl { margin: 0; }
         dl div { display: flex; justify-content: space-between; gap: 1rem; padding: .35rem 0; border-bottom: 1px solid var(--line); }
         dt { color: var(--quiet); }

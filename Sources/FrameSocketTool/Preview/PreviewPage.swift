@@ -28,6 +28,7 @@ enum PreviewPage {
           </figure>
           <section aria-labelledby="facts-title">
             <h2 id="facts-title">What comes</h2>
+            <p id="choice" hidden><label for="senders">Show</label> <select id="senders"></select></p>
             <dl>
               <div><dt>Size</dt><dd id="size">–</dd></div>
               <div><dt>Rate</dt><dd id="rate">–</dd></div>

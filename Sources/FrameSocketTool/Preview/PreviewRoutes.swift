@@ -61,9 +61,9 @@ struct PreviewRoutes: Sendable {
         case "/preview.css": Self.file("text/css; charset=utf-8", PreviewPage.css)
         case "/preview.js": Self.file("text/javascript; charset=utf-8", PreviewPage.script)
         case "/icon.svg": Self.file("image/svg+xml", PreviewPage.icon)
-        case "/state": state
-        case "/snapshot.jpg": snapshot
-        case "/stream": stream
+        case "/state": chosen(by: request) { state(choosing: $0) }
+        case "/snapshot.jpg": chosen(by: request) { snapshot(choosing: $0) }
+        case "/stream": chosen(by: request) { stream(choosing: $0) }
         default: HTTPResponse(status: 404, "There is nothing here. The page is at /.")
         }
     }
@@ -72,8 +72,21 @@ struct PreviewRoutes: Sendable {
         HTTPResponse(type: type, body: .bytes(Array(text.utf8)))
     }
 
-    private var state: HTTPResponse {
+    /// Answers for the sender that the query names, by the number of its connection; without one, for the latest.
+    private func chosen(by request: HTTPRequest, _ answer: (Int?) -> HTTPResponse) -> HTTPResponse {
+        guard let text = request.sender else { return answer(nil) }
+        guard let number = Int(text), number > 0 else {
+            return HTTPResponse(status: 400, "The query's sender is the number of a connection, such as sender=1.")
+        }
+        guard stage.state.sender(number) != nil else {
+            return HTTPResponse(status: 404, "Sender \(number) is not connected.")
+        }
+        return answer(number)
+    }
+
+    private func state(choosing choice: Int?) -> HTTPResponse {
         let text = stage.state.json(
+            choosing: choice,
             endpoint: endpoint,
             maximumViewers: stage.maximumViewers,
             at: MonotonicClock.now()
@@ -81,8 +94,8 @@ struct PreviewRoutes: Sendable {
         return Self.file("application/json", text + "\n")
     }
 
-    private var snapshot: HTTPResponse {
-        guard let picture = stage.state.shown?.picture else {
+    private func snapshot(choosing choice: Int?) -> HTTPResponse {
+        guard let picture = stage.state.sender(choice)?.picture else {
             return HTTPResponse(status: 404, "There is no picture yet.")
         }
         do {
@@ -92,8 +105,8 @@ struct PreviewRoutes: Sendable {
         }
     }
 
-    private var stream: HTTPResponse {
-        guard let seat = stage.admit() else {
+    private func stream(choosing choice: Int?) -> HTTPResponse {
+        guard let seat = stage.admit(choosing: choice) else {
             let count = Format.count(stage.maximumViewers, "viewer")
             return HTTPResponse(status: 503, "There is room for \(count), and no place is free.").adding(
                 "Retry-After",

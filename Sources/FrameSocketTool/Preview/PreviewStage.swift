@@ -3,7 +3,7 @@ import Locking
 
 /// What there is to see, who sends it, and who looks.
 ///
-/// One picture is shown: that of the sender who connected last, of those who have sent any.
+/// Unless a viewer has chosen a sender, the picture is that of the one who connected last, of those who have sent any.
 final class PreviewStage: Sendable {
     /// What is known of one sender.
     struct Sender {
@@ -30,8 +30,11 @@ final class PreviewStage: Sendable {
         fileprivate(set) var seats: [ObjectIdentifier: Seat] = [:]
         fileprivate var pictureCount = 0
 
-        /// The sender whose picture is shown, or is waited for.
-        var shown: Sender? { senders.last { $0.picture != nil } ?? senders.last }
+        /// Returns the sender that a viewer chose, if it is connected; without a choice the one whose picture is shown, or is waited for.
+        func sender(_ choice: Int?) -> Sender? {
+            guard let choice else { return senders.last { $0.picture != nil } ?? senders.last }
+            return senders.first { $0.id == choice }
+        }
         /// How many look.
         var viewerCount: Int { seats.count }
     }
@@ -102,9 +105,9 @@ final class PreviewStage: Sendable {
 
     // MARK: Viewers
 
-    /// Lets another viewer look; nil where there are enough.
-    func admit() -> (stream: HTTPStream, contentType: String)? {
-        let viewer = PreviewViewer(of: self)
+    /// Lets another viewer look, at the sender it chose if it chose one; nil if there are enough viewers.
+    func admit(choosing choice: Int? = nil) -> (stream: HTTPStream, contentType: String)? {
+        let viewer = PreviewViewer(of: self, choosing: choice)
         let stream = HTTPStream {
             viewer.supply(&$0)
         } released: { [weak self] in

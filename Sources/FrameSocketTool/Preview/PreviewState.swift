@@ -13,20 +13,22 @@ extension PreviewStage.State {
         case paused
     }
 
-    var summary: Summary {
-        guard let shown else { return .none }
-        if shown.isPaused { return .paused }
-        return shown.picture == nil ? .waiting : .live
+    private static func summary(of sender: PreviewStage.Sender?) -> Summary {
+        guard let sender else { return .none }
+        if sender.isPaused { return .paused }
+        return sender.picture == nil ? .waiting : .live
     }
 
-    /// The state as a page and scripts read it: one JSON object; times are in nanoseconds.
-    func json(endpoint: SocketEndpoint, maximumViewers: Int, at now: UInt64) -> String {
+    /// The state as a page and scripts read it, of the sender that was chosen or of the latest: one JSON object; times are in nanoseconds.
+    func json(choosing choice: Int?, endpoint: SocketEndpoint, maximumViewers: Int, at now: UInt64) -> String {
+        let shown = sender(choice)
         var line = JSONLine(event: "state")
-        line.add("state", summary.rawValue)
+        line.add("state", Self.summary(of: shown).rawValue)
         line.add("path", endpoint.description)
         line.add("senders", senders.count)
         line.add("viewers", viewerCount)
         line.add("maximumViewers", maximumViewers)
+        line.add("choices", senders.map(\.choice))
         if let shown { shown.describe(in: &line, at: now) }
         if let lastEnd { line.add("lastEnd", lastEnd.description) }
         return line.text
@@ -34,12 +36,29 @@ extension PreviewStage.State {
 }
 
 extension PreviewStage.Sender {
-    fileprivate func describe(in line: inout JSONLine, at now: UInt64) {
+    /// What somebody chooses by.
+    fileprivate var choice: JSONLine {
+        var line = JSONLine()
+        identify(in: &line)
+        if let picture { measure(picture, in: &line) }
+        return line
+    }
+
+    private func identify(in line: inout JSONLine) {
         line.add("connection", id)
         if let peer {
             line.add("pid", peer.processID)
             line.add("uid", peer.userID)
         }
+    }
+
+    private func measure(_ picture: PreviewPicture, in line: inout JSONLine) {
+        line.add("width", picture.size.width)
+        line.add("height", picture.size.height)
+    }
+
+    fileprivate func describe(in line: inout JSONLine, at now: UInt64) {
+        identify(in: &line)
         line.add("frames", statistics.frames)
         line.add("bytes", statistics.bytes)
         line.add("missing", statistics.missing)
@@ -53,8 +72,7 @@ extension PreviewStage.Sender {
             line.add("latencyMaximum", reading.latency.maximum)
         }
         guard let picture else { return }
-        line.add("width", picture.size.width)
-        line.add("height", picture.size.height)
+        measure(picture, in: &line)
         line.add("orientation", picture.orientation.rawValue)
         line.add("age", now > picture.receivedAt ? now - picture.receivedAt : 0)
     }

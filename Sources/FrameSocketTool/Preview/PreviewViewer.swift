@@ -25,9 +25,12 @@ final class PreviewViewer: Sendable {
 
     // Not back: the stage has the viewers.
     private weak let stage: PreviewStage?
+    /// The connection of the sender that is looked at; nil for the latest.
+    private let choice: Int?
     private let locked: Locked<State>
 
-    init(of stage: PreviewStage) {
+    init(of stage: PreviewStage, choosing choice: Int?) {
+        self.choice = choice
         let state = State()
         contentType = state.parts.contentType
         locked = Locked(state)
@@ -44,9 +47,12 @@ final class PreviewViewer: Sendable {
         locked.withLock { state in
             if state.parts.isIdle {
                 guard let stage = stage?.state, !stage.isClosed else { return .end }
-                if let picture = stage.shown?.picture {
+                let sender = stage.sender(choice)
+                if let picture = sender?.picture {
                     add(picture, to: &state)
                 } else {
+                    // A connection's number is not given out again.
+                    if choice != nil, sender == nil { return .end }
                     // Its sender has left: there is nothing to repeat.
                     state.isRepeated = true
                 }

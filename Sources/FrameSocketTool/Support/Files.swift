@@ -64,11 +64,16 @@ enum Files {
 
     /// Reads a whole file.
     static func contents(of path: String) throws(Failure) -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Failure(path) }
+        try contents(of: FilePath(path))
+    }
+
+    /// Reads a whole file.
+    static func contents(of path: FilePath) throws(Failure) -> [UInt8] {
+        let descriptor = unsafe path.withCString { unsafe open($0, O_RDONLY | O_CLOEXEC) } ?? -1
+        guard descriptor >= 0 else { throw Failure(path.text) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
-        while bytes.count < maximumByteCount, try read(from: descriptor, into: &bytes, name: path) {}
+        while bytes.count < maximumByteCount, try read(from: descriptor, into: &bytes, name: path.text) {}
         return bytes
     }
 
@@ -167,16 +172,18 @@ enum Files {
         unsafe access(path, F_OK) == 0
     }
 
-    /// The names in a directory, in the order of their bytes.
+    /// The names in a directory that are UTF-8, in the order of their bytes.
     static func names(in directory: String) throws(Failure) -> [String] {
+        try entries(in: directory).compactMap(\.exactText)
+    }
+
+    /// The names in a directory, in the order of their bytes.
+    static func entries(in directory: String) throws(Failure) -> [FilePath] {
         guard let stream = unsafe opendir(directory) else { throw Failure(directory) }
         defer { unsafe closedir(stream) }
-        var names: [String] = []
+        var names: [FilePath] = []
         while let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
-            names.append(name)
+            names.append(unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe FilePath($0) })
         }
         return names.sorted()
     }
@@ -213,7 +220,11 @@ enum Files {
 
     /// Makes a new directory for temporary files.
     static func makeTemporaryDirectory(named prefix: String) throws(Failure) -> String {
-        let base = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+        var base = "/tmp"
+        if let text = unsafe getenv("TMPDIR") {
+            guard let path = unsafe String(validatingCString: text) else { throw Failure("TMPDIR", EILSEQ) }
+            base = path
+        }
         var template = Array("\(base)/\(prefix)-XXXXXX".utf8CString)
         let made = unsafe template.withUnsafeMutableBufferPointer { text -> String? in
             guard let base = text.baseAddress, let path = unsafe mkdtemp(base) else { return nil }

@@ -56,7 +56,7 @@ struct ServiceManager: Sendable {
     }
 
     private static func value(_ name: String) -> String? {
-        unsafe getenv(name).map { unsafe String(cString: $0) }
+        unsafe getenv(name).flatMap { unsafe String(validatingCString: $0) }
     }
 
     /// A name as the socket's address has it; nil for what is neither a path nor abstract, as a virtual machine's port.

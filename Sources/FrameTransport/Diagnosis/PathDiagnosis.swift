@@ -1,20 +1,21 @@
 internal import Locking
 
-/// What is right and what is wrong with a socket's path: the directory, what stands there, and who listens.
+/// A diagnosis of a socket's path: its directory, the file at the path, and the listening server.
 ///
 ///     let diagnosis = await PathDiagnosis(of: "/run/user/1000/rtc_SSFD")
 ///     for finding in diagnosis.findings { print(finding.code, finding) }
 ///
-/// Nothing is changed on disk, and no symbolic link at the path is followed. Where a socket stands there it is connected
-/// to, and the connection ended at once without a byte: a server sees a sender that comes and goes.
+/// The diagnosis changes nothing on disk, and does not follow a symbolic link at the path. If there is a socket, the
+/// diagnosis connects to it and ends the connection at once without sending a byte: a server sees a sender that
+/// connects and disconnects.
 public struct PathDiagnosis: Sendable, Hashable {
-    /// The path that was looked at.
+    /// The examined path.
     public let path: String
 
-    /// What was found: of the path first, then of its directory, of what stands there, and of the system.
+    /// The findings: first about the path, then about its directory, the file at the path, and the system.
     public let findings: [PathFinding]
 
-    /// The worst finding, and the first of those that are as bad.
+    /// The first of the most severe findings.
     public var worst: PathFinding? {
         findings.reduce(nil) { worst, finding in
             guard let worst, worst.severity >= finding.severity else { return finding }
@@ -22,15 +23,15 @@ public struct PathDiagnosis: Sendable, Hashable {
         }
     }
 
-    /// How bad the worst finding is.
+    /// The severity of the worst finding.
     public var severity: PathFinding.Severity { worst?.severity ?? .note }
 
-    /// Looks at a path, on a thread of its own.
+    /// Examines a path, on its own thread.
     ///
     /// - Parameters:
-    ///   - path: a server's, as ``FrameServer`` takes it.
-    ///   - peers: whose server is one to deal with; default: this user's and root's.
-    ///   - deadline: how long a server may take to take a connection and see its end; default: 2 s.
+    ///   - path: The path of a server, as for ``FrameServer``.
+    ///   - peers: The users whose server is acceptable. Default: this user and root.
+    ///   - deadline: The time allowed for a server to accept a connection and see its end. Default: 2 s.
     public init(of path: String, peers: PeerPolicy = .sameUserOrRoot, within deadline: Duration = .seconds(2)) async {
         self.path = path
         let findings = Latch<[PathFinding]>()

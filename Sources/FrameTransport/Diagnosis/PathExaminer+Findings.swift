@@ -1,4 +1,4 @@
-/// What is said of each thing that is found, and how it is mended.
+/// The text of every finding, and the remedy.
 extension PathExaminer {
     // MARK: The path
 
@@ -277,11 +277,11 @@ extension PathExaminer {
         )
     }
 
-    // MARK: Words
+    // MARK: Formatting
 
     private static func octal(_ mode: UInt32) -> String { String(mode, radix: 8) }
 
-    /// A path as a shell takes it.
+    /// Returns a path quoted for a shell.
     private static func quoted(_ path: String) -> String {
         let isPlain = path.utf8.allSatisfy { byte in
             switch byte {

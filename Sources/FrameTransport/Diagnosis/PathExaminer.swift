@@ -1,6 +1,6 @@
-/// Looks at a path as a server would that is about to listen there, and a sender that is about to connect.
+/// Examines a path as a server would before listening there, and a sender before connecting.
 ///
-/// It blocks, for its deadline at most.
+/// It blocks, at most until its deadline.
 struct PathExaminer {
     private(set) var findings: [PathFinding] = []
 
@@ -31,9 +31,9 @@ struct PathExaminer {
         }
     }
 
-    // MARK: Where it leads
+    // MARK: The directory and the file
 
-    /// Looks at the directory and at what stands there, and gives the process that listens.
+    /// Examines the directory and the file at the path, and returns the listening process.
     private mutating func examinePlace(_ path: SocketPath) -> Int32? {
         let directory: OwnedDescriptor
         do {
@@ -44,7 +44,7 @@ struct PathExaminer {
         }
         var probe = SocketProbe(path: path, directory: directory.rawValue, peers: peers, patience: patience)
         let found = Self.entryFinding(path, in: directory.rawValue) ?? probe.finding()
-        // Whether more can be made there matters only to a server that is to start.
+        // Whether files can be created there matters only to a server that is yet to start.
         let isServed = [.liveServer, .silentServer, .turningServer, .refusedPeer].contains(found.code)
         findings += Self.directoryFindings(path, directory.rawValue, isServed: isServed)
         if !isServed, let lock = Self.lockFinding(path, in: directory.rawValue) { findings.append(lock) }
@@ -72,7 +72,7 @@ struct PathExaminer {
         return findings
     }
 
-    /// What there is to say of the path's entry; nil where it is a socket, which is to be asked.
+    /// Returns the finding about the file at the path; nil for a socket, which must be probed.
     private static func entryFinding(_ path: SocketPath, in directory: Int32) -> PathFinding? {
         do throws(Errno) {
             let entry = try Syscalls.entry(named: path.name, in: directory)
@@ -93,12 +93,12 @@ struct PathExaminer {
 
     // MARK: The system
 
-    /// How many descriptors a server should have left: one for each sender that it takes.
+    /// The number of descriptors that a server should have left: one for every sender that it accepts.
     private static let wantedDescriptors = TransportLimits().connections
 
     private mutating func examineDescriptors(of server: Int32?) {
         addDescriptors(of: nil)
-        // The system's own process, which may listen for others, shows its descriptors to root alone.
+        // The system's own process, which may listen for others, shows its descriptors only to root.
         if let server, server > 1 { addDescriptors(of: server) }
     }
 

@@ -1,12 +1,12 @@
-/// One thing that a ``PathDiagnosis`` has found: what it is, and how it is mended.
+/// A finding of a ``PathDiagnosis``: what it is, and how to fix it.
 public struct PathFinding: Sendable, Hashable, CustomStringConvertible {
-    /// How bad it is.
+    /// The severity of the finding.
     public enum Severity: Int, Sendable, Hashable, Comparable, CustomStringConvertible {
         /// Nothing is wrong.
         case note
-        /// It works, or will when a server starts, and somebody should look at it.
+        /// It works, or will when a server starts, but deserves attention.
         case warning
-        /// Frames do not go through here.
+        /// Frames cannot get through.
         case failure
 
         /// `note`, `warning` or `failure`, for logs and scripts.
@@ -18,33 +18,33 @@ public struct PathFinding: Sendable, Hashable, CustomStringConvertible {
             }
         }
 
-        /// Whether the first is less bad than the second.
+        /// Returns whether the first is less severe than the second.
         public static func < (first: Severity, second: Severity) -> Bool {
             first.rawValue < second.rawValue
         }
     }
 
-    /// What it is.
+    /// The code of the finding.
     public let code: Code
 
-    /// How bad it is.
+    /// The severity of the finding.
     public let severity: Severity
 
-    /// What was found, in a sentence.
+    /// A sentence that says what was found.
     public let message: String
 
-    /// What to do about it, in a line, as a rule a command for a shell; nil where there is nothing to do.
+    /// The remedy in one line, usually a shell command; nil if there is nothing to do.
     public let mend: String?
 
-    /// The numbers in the sentence by name, as ``Code`` tells of them.
+    /// The numbers in the message by name, as described by ``Code``.
     public let values: [String: Int]
 
-    /// The sentence, with the mend behind it.
+    /// The message, followed by the remedy.
     public var description: String {
         mend.map { "\(message); \($0)" } ?? message
     }
 
-    /// Makes a finding, for checks of a program's own beside those of ``PathDiagnosis``.
+    /// Creates a finding, for a program's own checks in addition to those of ``PathDiagnosis``.
     public init(
         _ code: Code,
         _ severity: Severity,

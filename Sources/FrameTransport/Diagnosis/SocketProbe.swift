@@ -1,10 +1,10 @@
-/// Asks a socket whether somebody listens there, who it is, and whether connections are taken.
+/// Probes a socket: whether a server listens, whose it is, and whether it accepts connections.
 ///
-/// It connects, and looks for a moment whether it is turned away. Then it says that nothing will come, and waits for the other
-/// side to end too, as every server does that takes the connection and reads: so that one which is stopped, or has too many
-/// waiting, is told from one that is well.
+/// The probe connects, and waits a moment to see whether the server closes the connection. Then it shuts down its
+/// sending side and waits for the server to end too, as every server does that accepts the connection and reads. This
+/// distinguishes a healthy server from one that is stopped or has too many waiting connections.
 struct SocketProbe {
-    /// The process that listens, where the system tells.
+    /// The listening process, if the system reports it.
     private(set) var server: Int32?
 
     private let path: SocketPath
@@ -13,10 +13,10 @@ struct SocketProbe {
     private let patience: Duration
     private let deadline: UInt64
 
-    /// How long to wait between two attempts where the queue of those who wait is full, in nanoseconds.
+    /// The time between two attempts if the backlog is full, in nanoseconds.
     private static let pause: UInt64 = 10_000_000
 
-    /// How long a server has to turn a connection away, in nanoseconds.
+    /// The time allowed for a server to refuse a connection, in nanoseconds.
     private static let firstLook: UInt64 = 300_000_000
 
     init(path: SocketPath, directory: Int32, peers: PeerPolicy, patience: Duration) {
@@ -27,7 +27,7 @@ struct SocketProbe {
         deadline = MonotonicClock.deadline(in: patience)
     }
 
-    /// What there is to say of the socket and of whoever listens there.
+    /// Returns the finding about the socket and its server.
     mutating func finding() -> PathFinding {
         let socket: OwnedDescriptor
         do {
@@ -44,7 +44,7 @@ struct SocketProbe {
             return PathExaminer.refusedPeer(path, peer)
         }
         server = peer.processID
-        // One that takes connections has nothing to end as long as nobody says that nothing will come.
+        // A server that accepts the connection has no reason to end it before this side shuts down.
         if isEnded(socket.rawValue, until: min(deadline, MonotonicClock.now() &+ Self.firstLook)) {
             return PathExaminer.turningServer(path, peer)
         }
@@ -66,13 +66,13 @@ struct SocketProbe {
         }
     }
 
-    /// Reads away what comes until the other side ends; false where it has not by the deadline.
+    /// Discards input until the other side ends; false if it has not by the deadline.
     private func isEnded(_ socket: Int32, until deadline: UInt64) -> Bool {
         unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { scratch in
             let nothing = unsafe MemoryRun(start: nil, count: 0)
             while MonotonicClock.now() < deadline {
                 switch try? unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
-                // A connection that was reset has ended too.
+                // A reset connection has ended too.
                 case .bytes(0, _), nil: return true
                 case .bytes: continue
                 case .wouldBlock:

@@ -5,21 +5,21 @@ struct Backoff: Sendable {
     private var pause: Duration
 
     /// - Parameters:
-    ///   - first: the first pause; 1 ms at least, as none would only spin.
-    ///   - longest: the longest; never less than the first.
+    ///   - first: The first pause; at least 1 ms, because no pause would spin.
+    ///   - longest: The longest pause; at least the first.
     init(first: Duration, longest: Duration) {
         self.first = max(first, .milliseconds(1))
         self.longest = max(longest, self.first)
         pause = self.first
     }
 
-    /// The next pause.
+    /// Returns the next pause.
     mutating func next() -> Duration {
         defer { pause = pause < longest / 2 ? pause * 2 : longest }
         return pause
     }
 
-    /// An attempt went well.
+    /// Starts over after a successful attempt.
     mutating func reset() {
         pause = first
     }

@@ -1,20 +1,20 @@
-/// Decides how much memory messages may take while they are received, over all connections that share a budget.
+/// Decides how much memory messages may take while being received, over all connections that share a budget.
 ///
-/// One half is for the connections: each has an allowance of it for as long as it lasts, for bodies of a usual size. The
-/// other half is for large bodies, which are granted whole and in the order of asking; so they wait for each other and
-/// never forever, since one that was begun needs nothing more. What departed senders have left unread stays in that half
-/// too, but only while nobody else wants the room: it gives way, oldest first.
+/// One half is for the connections: each has an allowance for as long as it lasts, for bodies of the usual size. The
+/// other half is for large bodies, which are granted whole and in the order of the requests; they wait for each other,
+/// but never forever, because a body that was started needs nothing more. What departed senders have left unread also
+/// stays in that half, but only while its space is not needed: it is dropped, oldest first.
 package struct BudgetMachine: Sendable {
     /// A request for a large body.
     package enum Answer: Sendable, Hashable {
         case granted
-        /// It waits, under this number.
+        /// The request waits, under this number.
         case waiting(UInt64)
     }
 
-    /// What follows from a change, in order.
+    /// The effects of a change, in order.
     package struct Effects: Sendable, Hashable {
-        /// The departed whose frames are to be dropped.
+        /// The departed senders whose frames are to be dropped.
         package var evicted: [UInt64] = []
         /// The requests that have been granted.
         package var granted: [UInt64] = []
@@ -25,39 +25,39 @@ package struct BudgetMachine: Sendable {
         let bytes: Int
     }
 
-    /// The bytes of all bodies together.
+    /// The total number of bytes.
     package let bytes: Int
 
-    /// What allowances are made of.
+    /// The bytes free for allowances.
     package private(set) var freeForAllowances: Int
 
-    /// What large bodies have left, and the departed.
+    /// The bytes free for large bodies and departed senders.
     package private(set) var free: Int
 
     private var requests: [Request] = []
     private var departed: [Request] = []
     private var lastID: UInt64 = 0
 
-    /// A budget of so many bytes.
+    /// Creates a budget of the given number of bytes.
     package init(bytes: Int) {
         self.bytes = max(0, bytes)
         freeForAllowances = self.bytes / 2
         free = self.bytes / 2
     }
 
-    /// The largest body that can ever be received.
+    /// The size of the largest body that can be received.
     package var largestGrant: Int { bytes / 2 }
 
-    /// How many requests wait.
+    /// The number of waiting requests.
     package var requestCount: Int { requests.count }
 
-    /// What the frames of departed senders take.
+    /// The bytes taken by frames of departed senders.
     package var departedBytes: Int { departed.reduce(0) { $0 + $1.bytes } }
 
-    /// How many departed senders have frames left.
+    /// The number of departed senders with frames left.
     package var departedCount: Int { departed.count }
 
-    /// What a connection is allowed without asking, if so many may be connected to its server.
+    /// Returns the allowance of a connection, given the maximum number of connections of its server.
     package static func allowance(of bytes: Int, connections: Int) -> Int {
         bytes / 2 / max(1, min(connections, 1 << 20))
     }
@@ -74,7 +74,7 @@ package struct BudgetMachine: Sendable {
         freeForAllowances += allowance
     }
 
-    /// Asks for a part of the large half, at most ``largestGrant``.
+    /// Requests a part of the large half, at most ``largestGrant``.
     package mutating func ask(_ bytes: Int) -> (answer: Answer, effects: Effects) {
         var effects = Effects()
         if requests.isEmpty, makeRoom(for: bytes, &effects) {
@@ -86,14 +86,14 @@ package struct BudgetMachine: Sendable {
         return (.waiting(lastID), effects)
     }
 
-    /// Takes back a request that waits.
+    /// Cancels a waiting request.
     package mutating func withdraw(_ id: UInt64) -> Effects {
         requests.removeAll { $0.id == id }
-        // Those behind it may have been waiting for nothing else.
+        // Requests behind it may have been waiting only for this one.
         return giveBack(0)
     }
 
-    /// Takes back what was granted.
+    /// Returns a grant to the budget.
     package mutating func giveBack(_ bytes: Int) -> Effects {
         free += bytes
         var effects = Effects()
@@ -104,12 +104,12 @@ package struct BudgetMachine: Sendable {
         return effects
     }
 
-    /// Keeps the unread frames of a sender that has gone, as far as there is room.
+    /// Keeps the unread frames of a departed sender, if there is room.
     ///
-    /// - Returns: the number under which they are kept; nil if there is no room for them.
+    /// - Returns: The number under which they are kept; nil if there is no room for them.
     package mutating func depart(_ bytes: Int) -> (id: UInt64?, effects: Effects) {
         var effects = Effects()
-        // Nothing is kept at the expense of those who wait.
+        // Nothing is kept at the expense of waiting requests.
         guard requests.isEmpty, makeRoom(for: bytes, &effects) else { return (nil, effects) }
         free -= bytes
         lastID += 1
@@ -123,7 +123,7 @@ package struct BudgetMachine: Sendable {
         return giveBack(departed.remove(at: index).bytes)
     }
 
-    /// Lets departed senders give way, oldest first, until there is room; none does unless that makes enough.
+    /// Drops departed senders, oldest first, until there is room; drops none if that would not make enough.
     private mutating func makeRoom(for bytes: Int, _ effects: inout Effects) -> Bool {
         guard bytes <= free + departedBytes else { return false }
         while free < bytes {

@@ -1,4 +1,4 @@
-/// Deadlines in the order in which they pass, at most one for each owner: a binary heap, O(log n) for each change.
+/// Deadlines in order, at most one per owner: a binary heap, with O(log n) changes.
 package struct DeadlineHeap {
     private struct Entry {
         var time: UInt64
@@ -12,13 +12,14 @@ package struct DeadlineHeap {
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// How many owners have a deadline.
+    /// The number of owners with a deadline.
     package var count: Int { entries.count }
 
     /// The earliest deadline.
     package var first: UInt64? { entries.first?.time }
 
-    /// How long a poller may wait for the first deadline: rounded up, so that it has passed on waking; -1 for no limit.
+    /// Returns the time that a poller may wait for the first deadline: rounded up, so that it has passed on waking; -1
+    /// for no limit.
     package func milliseconds(until now: () -> UInt64) -> Int32 {
         guard let first = entries.first else { return -1 }
         let now = now()
@@ -26,7 +27,7 @@ package struct DeadlineHeap {
         return Int32(clamping: (first.time - now + 999_999) / 1_000_000)
     }
 
-    /// Sets an owner's deadline, in place of the one that it had.
+    /// Sets an owner's deadline, replacing its previous one.
     package mutating func set(_ time: UInt64, token: UInt64) {
         if let index = positions[token] {
             entries[index].time = time
@@ -38,7 +39,7 @@ package struct DeadlineHeap {
         }
     }
 
-    /// Forgets an owner's deadline.
+    /// Removes an owner's deadline.
     package mutating func remove(_ token: UInt64) {
         guard let index = positions.removeValue(forKey: token) else { return }
         let last = entries.removeLast()
@@ -55,7 +56,7 @@ package struct DeadlineHeap {
         return first.token
     }
 
-    /// - Returns: where the entry is now.
+    /// - Returns: The new index of the entry.
     private mutating func siftUp(from index: Int) -> Int {
         var child = index
         while child > 0 {

@@ -1,20 +1,21 @@
-/// Decides which readers receive which frame of one sender: each the latest, one that joins late the last one first.
+/// Decides which readers receive which frame of one sender: every reader gets the latest, and one that joins late
+/// starts with the last.
 package struct FanOutMachine<Frame> {
     private var readers: [UInt64] = []
     private var lastReader: UInt64 = 0
     private var last: Frame?
 
-    /// Why the frames have ended; nil while they come.
+    /// The reason for the end of the frames; nil until then.
     package private(set) var ending: CloseReason?
 
     package init() {}
 
-    /// How many readers there are.
+    /// The number of readers.
     package var readerCount: Int { readers.count }
 
-    /// Takes a frame.
+    /// Publishes a frame.
     ///
-    /// - Returns: the readers that receive it; none once the frames have ended.
+    /// - Returns: The readers that receive it; none once the frames have ended.
     package mutating func publish(_ frame: Frame) -> [UInt64] {
         guard ending == nil else { return [] }
         last = frame
@@ -23,21 +24,21 @@ package struct FanOutMachine<Frame> {
 
     /// Adds a reader.
     ///
-    /// - Returns: its number, the frame that it begins with, and the end if that is all that it receives.
+    /// - Returns: Its number, the frame that it starts with, and the end if the frames have ended.
     package mutating func join() -> (reader: UInt64, first: Frame?, ending: CloseReason?) {
         lastReader += 1
         if ending == nil { readers.append(lastReader) }
         return (lastReader, last, ending)
     }
 
-    /// A reader has gone.
+    /// Removes a reader.
     package mutating func leave(_ reader: UInt64) {
         readers.removeAll { $0 == reader }
     }
 
-    /// Ends every reader, once it has had its last frame; the first end counts.
+    /// Ends every reader after its last frame; only the first end counts.
     ///
-    /// - Returns: the readers that are told.
+    /// - Returns: The readers to notify.
     package mutating func end(_ reason: CloseReason) -> [UInt64] {
         guard ending == nil else { return [] }
         ending = reason

@@ -1,18 +1,19 @@
 package import FrameWire
 
-/// Puts messages together from the bytes of one stream: the decoder, and the memory that bodies are read into.
+/// Assembles messages from the bytes of one stream: the decoder, and the memory that bodies are read into.
 ///
-/// A read goes straight into the message's own memory, and past its end into a small staging area, so that one call
-/// brings the rest of a body and the next header together. Only what of a body arrives with its header is copied.
+/// A read goes directly into the message's own memory, and past its end into a small staging area, which receives the
+/// next header, so that one call reads the rest of a body and the next header together. Only the part of a body that
+/// arrives with its header is copied.
 @safe package struct FrameAssembler: ~Copyable {
     package enum Event {
-        /// A message came whole.
+        /// A complete frame.
         case frame(Frame)
         case audio(AudioMessage)
         case status(SenderStatus)
-        /// A message that nobody wants came whole, and was skipped by its length.
+        /// A complete message that is not wanted, skipped by its length.
         case skipped(Skipped)
-        /// The header of a body has come that is to be kept; it is read once ``admitBody(with:)`` was called.
+        /// The header of a body to keep, which is read after a call of ``admitBody(with:)``.
         case body(byteCount: Int)
         /// More bytes are needed.
         case incomplete
@@ -23,7 +24,7 @@ package import FrameWire
         case frame, audio, unknown
     }
 
-    /// Where in a message the stream stands; deadlines follow from it.
+    /// The position of the stream within a message; deadlines depend on it.
     package enum Phase: Sendable, Hashable {
         case betweenMessages
         case header
@@ -36,7 +37,7 @@ package import FrameWire
         case audio(AudioHead)
         case skipped(Skipped)
 
-        /// The bytes of the body; nil if they are thrown away.
+        /// The bytes of the body; nil if they are discarded.
         var keptByteCount: Int? {
             switch self {
             case .frame(let head): head.contentLength
@@ -46,19 +47,19 @@ package import FrameWire
         }
     }
 
-    /// The first memory of a body whose like has not been seen: the rest is taken as the bytes arrive, never on a claim.
+    /// The initial memory of a body of an unproven size: the rest is allocated as the bytes arrive, never on a claim.
     ///
-    /// What is thrown away is read into as much at a time.
+    /// Discarded bytes are read in chunks of the same size.
     private static let firstCapacity = 64 << 10
     private static let stagingCapacity = 2048
 
     package private(set) var phase = Phase.betweenMessages
-    /// How many messages of any kind have come whole.
+    /// The number of complete messages of any kind.
     package private(set) var messages = 0
 
-    /// Whether frames are kept; if not, they are skipped from the next one on.
+    /// Whether frames are kept; if false, they are skipped from the next one on.
     package var keepsFrames = true
-    /// The longest audio message that is kept; others are skipped.
+    /// The maximum length of audio messages; longer ones are skipped.
     package var longestAudio = 0
 
     private var frames = 0
@@ -68,7 +69,7 @@ package import FrameWire
     private let staging: MemoryRun
     private var staged = 0..<0
     private var message: Message?
-    /// What the body is read into; for one that is thrown away a place that is used again and again.
+    /// The memory that the body is read into; for a discarded body, memory that is reused.
     private var body: FrameBytes?
     private var grant: MemoryBudget.Grant?
     private var largestBody = 0
@@ -85,13 +86,13 @@ package import FrameWire
         unsafe staging.deallocate()
     }
 
-    /// How many bytes of memory the body under way takes.
+    /// The memory of the body in progress, in bytes.
     package var heldByteCount: Int { body?.capacity ?? 0 }
 
-    /// Whether ``next(at:)`` has something to say before more is read.
+    /// Whether ``next(at:)`` has an event before more is read.
     package var hasMore: Bool { !staged.isEmpty || (message != nil && decoder.bodyRemaining == 0) }
 
-    /// Gives up the body that is being read: the connection has ended.
+    /// Releases the body that is being read, because the connection has ended.
     package mutating func abandon() {
         message = nil
         body = nil
@@ -99,23 +100,23 @@ package import FrameWire
         staged = 0..<0
     }
 
-    /// Begins the body whose header has come, with the part of the memory budget that it takes.
+    /// Begins the body whose header has arrived, with its part of the memory budget.
     ///
     /// - Throws: `noMemory`.
     package mutating func admitBody() throws(TransportError) {
         guard let length = message?.keptByteCount else { return }
-        // What this connection has sent before, it may send again; a larger claim must first be made good.
+        // This connection may send again what it has sent before; a larger claim must be proven first.
         let trusted = max(Self.firstCapacity, largestBody * 2)
         body = FrameBytes(capacity: min(length, trusted), pool: pool)
         try makeRoom(for: min(1, length))
     }
 
-    /// Notes what of the memory budget was granted for the body whose header has come.
+    /// Records the memory grant for the body whose header has arrived.
     mutating func take(_ grant: MemoryBudget.Grant) {
         self.grant = grant
     }
 
-    /// Decodes what has been read, up to the end of a message or of a header that a body follows.
+    /// Decodes the bytes read, up to the end of a message or of a header that is followed by a body.
     ///
     /// - Throws: `malformedMessage` or `noMemory`.
     package mutating func next(at now: UInt64) throws(TransportError) -> Event {
@@ -155,7 +156,7 @@ package import FrameWire
         return .incomplete
     }
 
-    /// Notes the end of the stream.
+    /// Handles the end of the stream.
     ///
     /// - Throws: `malformedMessage` if it is within a message.
     package mutating func finish() throws(TransportError) {
@@ -168,19 +169,19 @@ package import FrameWire
 
     // MARK: Reading
 
-    /// The memory that the next bytes belong into: so many of the body at most, and the staging area behind them.
+    /// Returns the memory for the next bytes: at most `limit` bytes of the body, and the staging area after them.
     ///
     /// - Throws: `noMemory`.
     mutating func targets(limit: Int) throws(TransportError) -> (MemoryRun, MemoryRun) {
         try makeRoom(for: 1)
         let rest = decoder.bodyRemaining
         let target = unsafe body?.freeRun(limit: min(rest, limit)) ?? MemoryRun(start: nil, count: 0)
-        // While the body does not fit yet, what follows belongs to it and not to the staging area.
+        // While the body does not fit yet, further bytes belong to it and not to the staging area.
         let isAllThere = target.count == rest || body == nil
         return unsafe (target, isAllThere ? staging : MemoryRun(start: nil, count: 0))
     }
 
-    /// Notes that so many bytes were read, into the places that ``targets(limit:)`` gave.
+    /// Records the number of bytes read into the memory from ``targets(limit:)``.
     mutating func didRead(_ count: Int, into first: Int) {
         let direct = min(count, first)
         if message?.keptByteCount != nil { body?.advance(by: direct) }
@@ -190,7 +191,7 @@ package import FrameWire
 
     // MARK: Bodies
 
-    /// Takes up a message whose header has come; an event if its body waits to be admitted.
+    /// Starts a message whose header has arrived; returns an event if its body must be admitted.
     private mutating func begin(_ message: Message) -> Event? {
         self.message = message
         let length = decoder.bodyRemaining
@@ -202,19 +203,19 @@ package import FrameWire
         return .body(byteCount: length)
     }
 
-    /// Whether the body under way is that of a frame.
+    /// Whether the body in progress belongs to a frame.
     var isAtFrame: Bool {
         if case .frame? = message { true } else { false }
     }
 
-    /// Skips the frame whose body has not been admitted yet; false if there is none.
+    /// Skips the frame whose body has not been admitted yet; returns false if there is none.
     mutating func skipPendingFrame() -> Bool {
         guard case .frame? = message, body == nil else { return false }
         _ = begin(.skipped(.frame))
         return true
     }
 
-    /// Takes the message out if its body is whole.
+    /// Returns the message if its body is complete.
     private mutating func finishedBody(at now: UInt64) -> Event? {
         guard let message, decoder.bodyRemaining == 0 else { return nil }
         if message.keptByteCount != nil, body == nil { return nil }
@@ -250,14 +251,14 @@ package import FrameWire
         )
     }
 
-    /// Copies bytes of a body that came with its header.
+    /// Copies the bytes of a body that arrived with its header.
     private func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
         guard message?.keptByteCount != nil else { return }
         try makeRoom(for: bytes.count)
         unsafe body?.append(bytes)
     }
 
-    /// Sees to it that `count` more bytes, or some at least, have a place in the body.
+    /// Makes room in the body for `count` more bytes, or at least for some.
     ///
     /// - Throws: `noMemory`.
     private func makeRoom(for count: Int) throws(TransportError) {

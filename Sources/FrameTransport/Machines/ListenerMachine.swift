@@ -1,42 +1,43 @@
-/// Decides everything about the listening side of a server: who is accepted, who has a place, when accepting pauses, how
+/// Makes every decision on the listening side of a server: who is accepted, who has a place, when accepting pauses, how
 /// many departed senders are remembered, and the end.
 package struct ListenerMachine: Sendable {
-    /// What the shell is to do.
+    /// A command to the shell.
     package enum Command: Sendable, Hashable {
-        /// Accept one connection, and report with ``accepted(isAdmitted:)``, ``wouldBlock()`` or ``acceptFailed(_:isMisuse:at:)``.
+        /// Accept one connection, and report with ``accepted(isAdmitted:)``, ``wouldBlock()`` or
+        /// ``acceptFailed(_:isMisuse:at:)``.
         case accept
-        /// Take up the connection that was accepted last, under this number.
+        /// Start the connection that was accepted last, under this number.
         case admit(Int)
         /// Close the connection that was accepted last: there is no place for it.
         case turnAway
-        /// Have a connection that has yet to show its token give way.
+        /// Close a connection that has yet to send its token, to make room.
         case makeWay(Int)
         case setDeadline(UInt64?)
-        /// Let others have their turns, then call ``resume()``.
+        /// Let other connections have their turns, then call ``resume()``.
         case yield
-        /// Release the socket and its path, and present no further connection.
+        /// Release the socket and its path, and present no further connections.
         case stopListening(TransportError?)
         /// Close, or drain, every connection.
         case closeConnections
         case drainConnections
-        /// Drop a departed sender that nobody has taken from the queue of connections.
+        /// Drop a departed sender that was not taken from the queue of connections.
         case dropVisitor(Int)
         /// Everything has ended.
         case finished
     }
 
-    /// How many connections one turn may accept.
+    /// The maximum number of connections accepted per turn.
     package static let acceptsPerTurn = 64
 
     private enum State {
         case listening
-        /// The system is short of something: whoever comes waits for the end of the pause.
+        /// The system is short of a resource: new senders wait for the end of the pause.
         case pausing
         case ended
     }
 
     private let places: Int
-    /// How many connections may have yet to show their token; nil if there are no tokens.
+    /// The maximum number of connections that have yet to send their token; nil if there are no tokens.
     private let handshakes: Int?
     private var state = State.listening
     private var commands: [Command] = []
@@ -46,22 +47,22 @@ package struct ListenerMachine: Sendable {
     private var pauses: Backoff
     private var lastID = 0
     private var connected: Set<Int> = []
-    /// Those that have yet to show their token, in order.
+    /// The connections that have yet to send their token, in order.
     private var handshaking: [Int] = []
-    /// Those among them that give way, until they have ended.
+    /// The ones among them that are being closed to make room, until they have ended.
     private var leaving: Set<Int> = []
     private var isFinished = false
 
-    /// Those who wait in the queue of connections to be taken by the program, and those among them that have gone, in order.
+    /// The connections in the queue for the program, and those among them that have departed, in order.
     private var queued: Set<Int> = []
     private var departed: [Int] = []
-    /// Those in the queue whose frames gave way for want of memory: they have been counted.
+    /// The queued connections whose frames were dropped for lack of memory: they have been counted.
     private var emptied: Set<Int> = []
 
-    /// How many were turned away, for want of a place, of rights or of a token.
+    /// The number of refused senders: for lack of a place, permission or token.
     package private(set) var refused = 0
 
-    /// How many departed senders were dropped with what the program had not taken: they themselves, or their frames.
+    /// The number of departed senders that were dropped before the program took them, or whose frames were.
     package private(set) var dropped = 0
 
     package init(limits: TransportLimits, usesTokens: Bool = false) {
@@ -70,34 +71,34 @@ package struct ListenerMachine: Sendable {
         pauses = Backoff(first: limits.firstAcceptPause, longest: limits.longestAcceptPause)
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     package var connectionCount: Int { connected.count }
 
-    /// How many connections wait to be taken by the program.
+    /// The number of connections waiting to be taken by the program.
     package var queuedCount: Int { queued.count }
 
     // MARK: Events
 
-    /// Somebody may have come; reported once for each change.
+    /// Handles readiness, reported once per change: senders may have connected.
     package mutating func becameReady() {
         mayAccept = true
         if !hasYielded { acceptsLeft = Self.acceptsPerTurn }
     }
 
-    /// The pause after a shortage is over.
+    /// Ends the pause after a shortage.
     package mutating func deadlinePassed() {
         guard case .pausing = state else { return }
         state = .listening
         becameReady()
     }
 
-    /// Others have had their turns.
+    /// Continues after other connections have had their turns.
     package mutating func resume() {
         hasYielded = false
         acceptsLeft = Self.acceptsPerTurn
     }
 
-    /// A connection was accepted, whose user may connect or not.
+    /// Handles an accepted connection, whose user may or may not connect.
     package mutating func accepted(isAdmitted: Bool) {
         acceptsLeft -= 1
         pauses.reset()
@@ -113,60 +114,60 @@ package struct ListenerMachine: Sendable {
         commands.append(.admit(lastID))
     }
 
-    /// The sender of a connection has shown its token.
+    /// Records that a connection's sender has sent its token.
     package mutating func tokenShown(_ id: Int) {
         handshaking.removeAll { $0 == id }
-        // It was faster than the order to give way.
+        // It was faster than the order to close.
         leaving.remove(id)
     }
 
-    /// Nobody waits to be accepted.
+    /// No connection waits to be accepted.
     package mutating func wouldBlock() {
         mayAccept = false
     }
 
-    /// Somebody who had come was gone before being accepted.
+    /// A sender disconnected before being accepted.
     package mutating func acceptAborted() {
         acceptsLeft -= 1
     }
 
-    /// Accepting failed.
+    /// Handles a failure to accept.
     package mutating func acceptFailed(_ error: Errno, isMisuse: Bool, at now: UInt64) {
         if isMisuse {
             return end(TransportError(.system, systemError: error, "no more connections can be accepted"))
         }
-        // A shortage of descriptors or memory, as a rule: the connection stays in the backlog, and trying again at once
-        // would only spin.
+        // Usually a shortage of descriptors or memory: the connection stays in the backlog, and retrying at once would
+        // only spin.
         state = .pausing
         commands.append(.setDeadline(pauses.next().after(now)))
     }
 
-    /// A connection was put into the queue of connections.
+    /// Records that a connection was queued for the program.
     package mutating func queued(_ id: Int) {
         queued.insert(id)
-        // It may have gone before this was known.
+        // It may have ended before this was known.
         if !connected.contains(id) { departed(id) }
     }
 
-    /// The program has taken a connection from the queue.
+    /// Records that the program has taken a connection from the queue.
     package mutating func taken(_ id: Int) {
         queued.remove(id)
         emptied.remove(id)
         departed.removeAll { $0 == id }
     }
 
-    /// The frames that a departed sender left unread gave way for want of memory.
+    /// Records that a departed sender's unread frames were dropped for lack of memory.
     package mutating func framesDropped(_ id: Int) {
         dropped += 1
         if queued.contains(id) { emptied.insert(id) }
     }
 
-    /// A connection has ended; one that was never ready had no right token.
+    /// Handles the end of a connection; one that was never ready had no valid token.
     package mutating func ended(_ id: Int, wasReady: Bool) {
         guard connected.remove(id) != nil else { return }
         leaving.remove(id)
         handshaking.removeAll { $0 == id }
-        // One that was still showing its token when the server ended was not turned away.
+        // A connection that was still in its handshake when the server ended was not refused.
         if !wasReady, !hasEnded { refused += 1 }
         if queued.contains(id) { departed(id) }
         settle()
@@ -184,14 +185,14 @@ package struct ListenerMachine: Sendable {
         commands.append(.drainConnections)
     }
 
-    /// The listening socket cannot be used.
+    /// Handles an unusable listening socket.
     package mutating func failed(_ error: TransportError) {
         end(error)
     }
 
     // MARK: Commands
 
-    /// What to do next; nil when there is nothing until the next event.
+    /// Returns the next command; nil if there is none until the next event.
     package mutating func nextCommand() -> Command? {
         if !commands.isEmpty { return commands.removeFirst() }
         guard case .listening = state, mayAccept, !hasYielded else { return nil }
@@ -204,9 +205,9 @@ package struct ListenerMachine: Sendable {
 
     // MARK: Changes of state
 
-    /// Has the oldest connection without a token give way, if one more would be too many of them, or there is no place.
+    /// Closes the oldest connection without a token, if another would be too many of them, or there is no place.
     ///
-    /// So whoever cannot show the token keeps nobody out who can, and shows it at once.
+    /// Senders without the token therefore keep out no sender that has it and sends it at once.
     private mutating func makeWay() {
         guard let handshakes, let oldest = handshaking.first else { return }
         guard handshaking.count >= handshakes || connected.count - leaving.count >= places else { return }
@@ -217,7 +218,7 @@ package struct ListenerMachine: Sendable {
 
     private var hasEnded: Bool { if case .ended = state { true } else { false } }
 
-    /// Remembers as many departed senders as there are places; beyond that the oldest is dropped.
+    /// Remembers a departed sender, at most as many as there are places; beyond that the oldest is dropped.
     private mutating func departed(_ id: Int) {
         departed.append(id)
         guard departed.count > max(1, places) else { return }

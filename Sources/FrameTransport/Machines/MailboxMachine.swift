@@ -1,9 +1,9 @@
-/// Decides what becomes of the elements between a thread that produces and the tasks that consume: their order, which
-/// of them give way, who is woken, how far the producer may read ahead, and the end.
+/// Decides what happens to elements between a producing thread and consuming tasks: their order, which are replaced,
+/// who is resumed, how far the producer may read ahead, and the end.
 ///
 /// Whatever is in the mailbox when it ends is still delivered.
 package struct MailboxMachine<Element> {
-    /// What becomes of an element that comes while the mailbox is full.
+    /// What happens to an element that arrives while the mailbox is full.
     package enum Overflow: Sendable {
         /// The producer reserves room first, and waits to be called.
         case refused
@@ -14,25 +14,25 @@ package struct MailboxMachine<Element> {
     /// An element that was taken.
     package struct Taken {
         package let element: Element
-        /// Whether the producer waits to hear of the room.
+        /// Whether the producer waits to be told that there is room.
         package let mustCallProducer: Bool
         /// Whether nothing will follow.
         package let isLast: Bool
     }
 
-    /// What a waiter finds when it is woken.
+    /// What a waiter receives when it is resumed.
     package enum Delivery {
         case element(Taken)
         case end(TransportError?)
     }
 
-    /// How many elements a mailbox holds.
+    /// The capacity of a mailbox.
     package struct Capacity: Sendable {
-        /// The most elements that wait.
+        /// The maximum number of waiting elements.
         package var count: Int
-        /// The most that they may weigh together; one alone may weigh more.
+        /// The maximum of their total weight; a single element may weigh more.
         package var weight = Int.max
-        /// How far the count grows while the consumer is faster than the producer; no less than `count`.
+        /// The maximum count while the consumer is faster than the producer; at least `count`.
         package var longest: Int
 
         package init(count: Int, weight: Int = .max, longest: Int? = nil) {
@@ -48,43 +48,43 @@ package struct MailboxMachine<Element> {
     private let capacity: Capacity
     private let overflow: Overflow
     private var entries: [Entry] = []
-    /// The end, once it has come: without an error, or with one.
+    /// The end, once reached: without an error, or with one.
     private var ending: TransportError??
     private var waiters: [UInt64] = []
-    /// What was put down for those who have been woken.
+    /// The deliveries for waiters that have been resumed.
     private var deliveries: [(waiter: UInt64, delivery: Delivery)] = []
     /// The waiters that were cancelled before they began to wait.
     private var cancelled: Set<UInt64> = []
     private var lastWaiter: UInt64 = 0
-    /// A producer that waits is called when no more than so many elements are left.
+    /// A waiting producer is called when at most this many elements are left.
     private var producerWaitsFor: Int?
-    /// How many elements may be read ahead.
+    /// The number of elements that may be read ahead.
     private var window: Int
     /// Whether a consumer has found nothing since the window was last changed.
     private var hasStarved = false
-    /// How many elements were taken since a consumer last found nothing.
+    /// The number of elements taken since a consumer last found nothing.
     private var takenSinceStarved = 0
 
-    /// The elements that the last ``put(_:weight:)`` made give way, for the shell to release behind its lock.
+    /// The elements that the last ``put(_:weight:)`` replaced, for the shell to release outside its lock.
     private var givenWay: [Element] = []
 
-    /// How many elements gave way to newer ones, or were discarded.
+    /// The number of elements that were replaced by newer ones, or discarded.
     package private(set) var replaced = 0
 
-    /// What the waiting elements weigh.
+    /// The weight of the waiting elements.
     package private(set) var weight = 0
 
-    /// An empty mailbox.
+    /// Creates an empty mailbox.
     package init(capacity: Capacity, overflow: Overflow) {
         self.capacity = capacity
         self.overflow = overflow
         window = capacity.count
     }
 
-    /// How many elements wait.
+    /// The number of waiting elements.
     package var count: Int { entries.count }
 
-    /// How many consumers wait.
+    /// The number of waiting consumers.
     package var waiterCount: Int { waiters.count }
 
     /// Whether the mailbox has ended.
@@ -92,17 +92,17 @@ package struct MailboxMachine<Element> {
 
     // MARK: Producing
 
-    /// How many elements may be put in now; none if the producer is called as soon as there is room.
+    /// Returns how many elements may be added now; if none, the producer is called as soon as there is room.
     ///
-    /// A consumer that comes back and finds nothing is faster than the producer: the window within which the producer
-    /// reads ahead is doubled. While no more than half of it waits, the producer may fill it up, so that the two work
-    /// at the same time, and both are woken once for several elements. A consumer that takes more than half a window
-    /// and always finds something is slow: the window is the shortest again, so that it gets no older elements for it.
+    /// A consumer that returns and finds nothing is faster than the producer: the read-ahead window is doubled. While
+    /// at most half of the window is waiting, the producer may fill it, so that both work at the same time, and both
+    /// are resumed once for several elements. A consumer that takes more than half a window and always finds something
+    /// is slow: the window becomes the shortest again, so that the consumer does not get older elements.
     ///
-    /// What the waiters are about to get is not read ahead.
+    /// Elements that waiters are about to get do not count as read ahead.
     ///
-    /// - Parameter onceEmpty: whether there is no room before everything that waits has been taken.
-    /// - Returns: how many elements, and what those weigh that wait.
+    /// - Parameter onceEmpty: Whether there is room only after every waiting element has been taken.
+    /// - Returns: The number of elements, and the weight of those waiting.
     package mutating func reserve(onceEmpty: Bool = false) -> (room: Int, waitingWeight: Int) {
         guard overflow == .refused else { return (.max, 0) }
         if hasStarved {
@@ -121,20 +121,20 @@ package struct MailboxMachine<Element> {
         return (window - ahead, ahead > 0 ? weight : 0)
     }
 
-    /// Puts in an element.
+    /// Adds an element.
     ///
     /// - Parameters:
-    ///   - element: the element.
-    ///   - weight: what it weighs.
-    ///   - more: whether more may follow at once, so that a waiter is left asleep until ``wakeWaiter()``.
-    /// - Returns: whether it was accepted, which it is until the mailbox ends, and the waiter to wake.
+    ///   - element: The element.
+    ///   - weight: Its weight.
+    ///   - more: Whether more may follow at once, so that a waiter stays suspended until ``wakeWaiter()``.
+    /// - Returns: Whether it was accepted, which it is until the mailbox ends, and the waiter to resume.
     package mutating func put(
         _ element: Element,
         weight: Int = 0,
         more: Bool = false
     ) -> (isAccepted: Bool, woken: UInt64?) {
         guard ending == nil else { return (false, nil) }
-        // Held back, an element might give way before its consumer sees it.
+        // If held back, an element might be replaced before its consumer sees it.
         if !waiters.isEmpty, entries.isEmpty, !more || overflow == .replacesOldest {
             let waiter = waiters.removeFirst()
             deliveries.append((waiter, .element(Taken(element: element, mustCallProducer: false, isLast: false))))
@@ -154,9 +154,9 @@ package struct MailboxMachine<Element> {
         return (true, nil)
     }
 
-    /// Puts down the first element for the first consumer who waits, once no more follows at once.
+    /// Assigns the first element to the first waiting consumer, once no more follow at once.
     ///
-    /// - Returns: the waiter to wake; nil if none waits, or there is nothing for it.
+    /// - Returns: The waiter to resume; nil if none waits, or there is nothing for it.
     package mutating func wakeWaiter() -> UInt64? {
         guard !waiters.isEmpty, let taken = take() else { return nil }
         let waiter = waiters.removeFirst()
@@ -164,7 +164,7 @@ package struct MailboxMachine<Element> {
         return waiter
     }
 
-    /// Takes out what gave way.
+    /// Takes out the replaced elements.
     package mutating func takeGivenWay() -> [Element] {
         if givenWay.isEmpty { return [] }
         defer { givenWay = [] }
@@ -173,11 +173,11 @@ package struct MailboxMachine<Element> {
 
     /// Ends the mailbox; the first end counts.
     ///
-    /// - Returns: the waiters to wake.
+    /// - Returns: The waiters to resume.
     package mutating func end(_ error: TransportError?) -> [UInt64] {
         guard ending == nil else { return [] }
         ending = .some(error)
-        // What is there comes before the end.
+        // Available elements come before the end.
         var woken: [UInt64] = []
         while let waiter = wakeWaiter() { woken.append(waiter) }
         defer { waiters = [] }
@@ -185,9 +185,9 @@ package struct MailboxMachine<Element> {
         return woken + waiters
     }
 
-    /// Takes out everything that waits, counts it as replaced, and ends with `error` whatever the end was before.
+    /// Takes out every waiting element, counts it as replaced, and ends with `error`, overriding an earlier end.
     ///
-    /// - Returns: the elements, and the waiters to wake.
+    /// - Returns: The elements, and the waiters to resume.
     package mutating func discard(_ error: TransportError?) -> (elements: [Element], woken: [UInt64]) {
         let elements = entries.map(\.element)
         replaced += elements.count
@@ -198,7 +198,7 @@ package struct MailboxMachine<Element> {
         return (elements, woken)
     }
 
-    /// Takes out the first element that `matches`.
+    /// Removes the first element that `matches`.
     package mutating func removeFirst(where matches: (Element) -> Bool) -> Element? {
         guard let index = entries.firstIndex(where: { matches($0.element) }) else { return nil }
         let entry = entries.remove(at: index)
@@ -206,7 +206,7 @@ package struct MailboxMachine<Element> {
         return entry.element
     }
 
-    /// Changes every element that waits, or was put down for a waiter that has not come for it.
+    /// Changes every element that waits, or was assigned to a waiter that has not taken it yet.
     package mutating func changeEach(_ change: (inout Element) -> Void) {
         for index in entries.indices { change(&entries[index].element) }
         for index in deliveries.indices {
@@ -221,7 +221,7 @@ package struct MailboxMachine<Element> {
 
     // MARK: Consuming
 
-    /// Takes an element that is there already.
+    /// Takes an available element.
     package mutating func take() -> Taken? {
         guard !entries.isEmpty else { return nil }
         let entry = entries.removeFirst()
@@ -232,15 +232,15 @@ package struct MailboxMachine<Element> {
         return Taken(element: entry.element, mustCallProducer: mustCall, isLast: hasEnded && entries.isEmpty)
     }
 
-    /// A number for a consumer that is about to wait.
+    /// Returns a number for a consumer that is about to wait.
     package mutating func makeWaiter() -> UInt64 {
         lastWaiter += 1
         return lastWaiter
     }
 
-    /// Waits, unless there is something for the consumer by now.
+    /// Waits, unless there is now something for the consumer.
     ///
-    /// - Returns: whether its delivery is there already.
+    /// - Returns: Whether its delivery is already available.
     package mutating func wait(_ waiter: UInt64) -> Bool {
         if !cancelled.isEmpty, cancelled.remove(waiter) != nil {
             deliveries.append((waiter, .end(nil)))
@@ -259,10 +259,10 @@ package struct MailboxMachine<Element> {
 
     /// Ends the wait of a consumer that was cancelled.
     ///
-    /// - Returns: whether it is to be woken. If it has been served, it keeps what it was served.
+    /// - Returns: Whether to resume it. A consumer that has been served keeps its delivery.
     package mutating func cancel(_ waiter: UInt64) -> Bool {
         guard let index = waiters.firstIndex(of: waiter) else {
-            // Cancelled before it began to wait, or after it was served; the former finds this note.
+            // Cancelled before it began to wait, or after it was served; in the former case it finds this record.
             cancelled.insert(waiter)
             return false
         }
@@ -271,11 +271,11 @@ package struct MailboxMachine<Element> {
         return true
     }
 
-    /// What was put down for a waiter that has been woken.
+    /// Takes the delivery for a waiter that has been resumed.
     package mutating func takeDelivery(for waiter: UInt64) -> Delivery {
         if !cancelled.isEmpty { cancelled.remove(waiter) }
         guard let index = deliveries.firstIndex(where: { $0.waiter == waiter }) else { return .end(nil) }
-        // Their order is of no importance.
+        // Their order does not matter.
         deliveries.swapAt(index, deliveries.endIndex - 1)
         return deliveries.removeLast().delivery
     }

@@ -1,6 +1,6 @@
 internal import FrameWire
 
-/// What follows from an event.
+/// The consequences of events.
 extension ReceiverMachine {
     mutating func becomeReady() {
         if let command = newDeadline() { commands.append(command) }
@@ -8,12 +8,12 @@ extension ReceiverMachine {
         commands.append(.present)
     }
 
-    /// Keeps from now on what is asked for.
+    /// Keeps from now on what the hello requests.
     mutating func heed(_ hello: ControlHello) {
         wants = hello.wants
         assembler.keepsFrames = wants.contains(.pictures)
         assembler.longestAudio = wants.contains(.audio) ? audioAllowance : 0
-        // Frames that nobody wants hold up nothing.
+        // Unwanted frames must not hold up anything.
         guard !assembler.keepsFrames, let gate = state.gate else { return }
         if pendingBody != nil, assembler.skipPendingFrame() {
             withdrawRequest()
@@ -23,9 +23,9 @@ extension ReceiverMachine {
         setGate(.open(room: nil))
     }
 
-    /// The peer has hung up: whatever it sent has arrived, and nothing holds that up any more.
+    /// The peer has hung up: everything that it sent has arrived, and nothing holds that up any longer.
     ///
-    /// A sender that has gone takes up neither a place nor memory that others wait for, consumed or not.
+    /// A departed sender takes neither a place nor memory that others wait for, whether consumed or not.
     mutating func hangUp() {
         hasHungUp = true
         guard let gate = state.gate else { return }
@@ -46,12 +46,12 @@ extension ReceiverMachine {
         }
     }
 
-    /// Deadlines are absolute: set when a phase begins, and left alone while bytes trickle in.
+    /// Deadlines are absolute: set when a phase begins, and not extended while bytes trickle in.
     ///
-    /// - Returns: the command that sets the deadline of a phase that has begun.
+    /// - Returns: The command that sets the deadline of a phase that has just begun.
     mutating func newDeadline() -> Command? {
         guard case .receiving = state else { return nil }
-        // A sender that was asked to be silent may be.
+        // A sender that was asked to be silent may be silent.
         let mustSpeak = !hasPaused && !wants.isEmpty
         let current = (phase: assembler.phase, messages: assembler.messages, mustSpeak: mustSpeak)
         if let deadlinePhase, deadlinePhase == current { return nil }
@@ -67,32 +67,32 @@ extension ReceiverMachine {
         return .setDeadline(duration.map { $0.after(now) })
     }
 
-    /// Lets no deadline run against the peer; that of an end, which is this side's, goes on.
+    /// Suspends deadlines for the peer; the deadline of an end, which is this side's, continues.
     mutating func suspendDeadline() {
         guard case .receiving = state else { return }
         deadlinePhase = nil
         commands.append(.setDeadline(nil))
     }
 
-    /// The stream has ended between two messages.
+    /// Handles the end of the stream between two messages.
     mutating func end() {
         if case .draining = state { return finish(drainReason) }
         finish(.closedByPeer(stopReason ?? .stoppedByUser))
     }
 
     mutating func fail(_ error: TransportError) {
-        // A stream that this side ends may end within a message, or break.
+        // A stream that this side ends may end within a message, or fail.
         if case .draining = state, error.isTruncation { return finish(drainReason) }
         finish(.failed(error))
     }
 
-    /// Says that nothing will follow, and reads the rest away until the peer has closed too, or the time for that is over.
+    /// Shuts down sending, and discards input until the peer has closed too, or the time for that is over.
     mutating func linger(_ reason: CloseReason) {
         state = .lingering(reason)
         pendingBody = nil
         mayRead = true
         assembler.abandon()
-        // What of a request the socket has not taken by now is lost: the peer does not read.
+        // Requests that the socket has not accepted by now are lost: the peer does not read.
         commands.append(.endDelivery)
         commands.append(.shutDownSending)
         commands.append(.setDeadline(configuration.limits.linger.after(now)))
@@ -109,7 +109,7 @@ extension ReceiverMachine {
 }
 
 extension TransportError {
-    /// Whether the stream ended within a message, as it may if this side ends it, or broke.
+    /// Whether the stream ended within a message, as it may if this side ends it, or failed.
     var isTruncation: Bool { code == .connectionLost || wireError?.isTruncation == true }
 }
 

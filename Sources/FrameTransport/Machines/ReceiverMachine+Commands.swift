@@ -1,8 +1,8 @@
 internal import FrameWire
 
-/// What is to be done next.
+/// The next command.
 extension ReceiverMachine {
-    /// What to do next; nil when there is nothing until the next event.
+    /// Returns the next command; nil if there is none until the next event.
     package mutating func nextCommand() -> Command? {
         if !commands.isEmpty { return commands.removeFirst() }
         guard !hasYielded else { return nil }
@@ -42,7 +42,7 @@ extension ReceiverMachine {
             case .frame(let frame):
                 turn.messagesLeft -= 1
                 burstByteCount += frame.jpeg.count
-                // Asked again once what was reserved is used up.
+                // Requested again once the reservation is used up.
                 if let room { setGate(.open(room: room > 1 ? room - 1 : nil)) }
                 return .deliver(frame, more: mayRead || assembler.hasMore)
             case .audio(let message):
@@ -64,10 +64,11 @@ extension ReceiverMachine {
         return commands.isEmpty ? nil : commands.removeFirst()
     }
 
-    /// Admits the body whose header has come, if its memory is there; else what is to be done for it.
+    /// Admits the body whose header has arrived, if its memory is available; otherwise returns the command to obtain
+    /// it.
     mutating func admission() -> Command? {
         guard let byteCount = pendingBody else { return nil }
-        // What a departed sender has left lies in the socket already; it is bounded by the socket's own buffer.
+        // What a departed sender has left is already in the socket, bounded by the socket's buffer.
         if hasHungUp {
             admitPendingBody()
         } else if byteCount > share {
@@ -82,11 +83,11 @@ extension ReceiverMachine {
                 return nil
             }
             setGate(.awaitingMemory)
-            // The wait is this side's.
+            // This side causes the wait.
             suspendDeadline()
             return .askForMemory(byteCount: byteCount)
         } else if assembler.isAtFrame, burstByteCount > 0, burstByteCount + byteCount > share {
-            // What is read ahead has a share of its own, and this would exceed it.
+            // Frames read ahead have a share of their own, which this would exceed.
             setGate(.open(room: nil))
             return .reserveRoom(onceEmpty: true)
         } else {
@@ -106,7 +107,7 @@ extension ReceiverMachine {
 
     /// Waits for the socket's next report.
     mutating func idle(_ room: Int?) -> Command? {
-        // What is reserved holds for one run of frames: by the next one the consumer may have more room, or less.
+        // A reservation holds for one run of frames: by the next run the consumer may have more room, or less.
         if room != nil { setGate(.open(room: nil)) }
         if let command = newDeadline() { return command }
         return commands.isEmpty ? nil : commands.removeFirst()

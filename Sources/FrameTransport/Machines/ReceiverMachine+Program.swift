@@ -1,6 +1,6 @@
 package import FrameWire
 
-/// What the program and its consumer do.
+/// Events from the program and its consumer.
 extension ReceiverMachine {
     /// Starts the connection.
     package mutating func start(at now: UInt64) {
@@ -12,7 +12,7 @@ extension ReceiverMachine {
         }
     }
 
-    /// Sends a request to the sender, which need not understand it; one that cannot be taken is dropped.
+    /// Sends a request to the sender, which need not understand it; a request that cannot be queued is dropped.
     ///
     /// A sender obeys requests only after a hello, so the first one is preceded by it.
     package mutating func send(_ request: ControlRequest) {
@@ -29,11 +29,11 @@ extension ReceiverMachine {
         commands.append(.writeRequests)
     }
 
-    /// Ends the connection in order: says that nothing will follow, and reads the rest away until the peer has closed too.
+    /// Ends the connection in order: shuts down sending, and discards input until the peer has closed too.
     ///
     /// - Parameters:
-    ///   - reason: why; nil tells the peer nothing, and it may come back.
-    ///   - now: the current time.
+    ///   - reason: The reason; with nil the peer is told nothing, and may reconnect.
+    ///   - now: The current time.
     package mutating func close(_ reason: FinishReason?, at now: UInt64) {
         self.now = now
         switch state {
@@ -45,7 +45,8 @@ extension ReceiverMachine {
         linger(.closedLocally(reason ?? .stoppedByUser))
     }
 
-    /// Ends a connection whose sender has not shown its token, or a wrong one, if that is still so: its place is needed.
+    /// Ends a connection whose sender has not sent its token, or a wrong one, if that is still the case: its place is
+    /// needed.
     package mutating func giveWay(at now: UInt64) {
         self.now = now
         switch state {
@@ -59,7 +60,7 @@ extension ReceiverMachine {
         }
     }
 
-    /// Ends the connection in order, once what has arrived, and what comes until the sender stops, is delivered.
+    /// Ends the connection in order, once everything that has arrived, or arrives until the sender stops, is delivered.
     package mutating func drain(at now: UInt64) {
         self.now = now
         switch state {
@@ -67,7 +68,7 @@ extension ReceiverMachine {
             close(nil, at: now)
         case .receiving(let gate):
             state = .draining(gate)
-            // A sender that has said why it stops has ended the connection by itself.
+            // A sender that has stated why it stops has itself ended the connection.
             drainReason = stopReason.map { .closedByPeer($0) } ?? .closedLocally(.stoppedByUser)
             commands.append(.shutDownSending)
             commands.append(.setDeadline(configuration.limits.linger.after(now)))
@@ -76,7 +77,7 @@ extension ReceiverMachine {
         }
     }
 
-    /// Ends the connection of a sender that sent too many frames in a row that cannot be decoded.
+    /// Ends the connection of a sender that sent too many consecutive undecodable frames.
     package mutating func undecodableLimitReached() {
         guard case .receiving = state else { return }
         let count = configuration.limits.undecodableFrames
@@ -87,7 +88,7 @@ extension ReceiverMachine {
         )
     }
 
-    /// The consumer has room again.
+    /// Handles that the consumer has room again.
     package mutating func roomAvailable(at now: UInt64) {
         self.now = now
         guard case .awaitingRoom? = state.gate else { return }
@@ -95,16 +96,16 @@ extension ReceiverMachine {
         setGate(.open(room: nil))
     }
 
-    /// Allows one frame to be delivered to a consumer that asks for it on the connection's own thread.
+    /// Allows one frame to be delivered to a consumer that requests it on the connection's own thread.
     ///
-    /// - Returns: whether one may be read now: the connection has its turn, and nothing else holds it up.
+    /// - Returns: Whether a frame may be read now: the connection has its turn, and nothing else holds it up.
     package mutating func beginInline() -> Bool {
         guard !hasYielded, case .open(let room)? = state.gate else { return false }
         setGate(.open(room: max(1, room ?? 0)))
         return true
     }
 
-    /// How many frames the consumer has room for, behind so many bytes of frames that wait; if for none,
+    /// Records how many frames the consumer has room for, behind the given bytes of waiting frames; if none,
     /// ``roomAvailable(at:)`` follows.
     package mutating func reserved(_ count: Int, behind waitingByteCount: Int = 0) {
         guard case .open? = state.gate else { return }
@@ -113,21 +114,21 @@ extension ReceiverMachine {
             setGate(.open(room: count))
         } else {
             setGate(.awaitingRoom)
-            // The wait is the consumer's.
+            // The consumer causes the wait.
             suspendDeadline()
         }
     }
 
-    /// Memory for the body that waits for it.
+    /// Handles a grant of memory for the waiting body.
     ///
-    /// One that is no longer waited for goes back at once.
+    /// A grant that is no longer needed is returned at once.
     mutating func memoryGranted(_ grant: MemoryBudget.Grant, at now: UInt64) {
         if memoryGranted(at: now) { assembler.take(grant) }
     }
 
-    /// Memory was granted for the body that waits for it.
+    /// Handles a grant of memory for the waiting body.
     ///
-    /// - Returns: whether it is still waited for.
+    /// - Returns: Whether the body is still waiting for it.
     package mutating func memoryGranted(at now: UInt64) -> Bool {
         self.now = now
         guard case .awaitingMemory? = state.gate else { return false }
@@ -136,7 +137,7 @@ extension ReceiverMachine {
         return true
     }
 
-    /// Others have had their turns.
+    /// Continues after other connections have had their turns.
     package mutating func resume(at now: UInt64) {
         self.now = now
         hasYielded = false

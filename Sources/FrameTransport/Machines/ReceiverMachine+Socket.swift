@@ -1,8 +1,8 @@
 internal import FrameWire
 
-/// What the socket and the clock report.
+/// Events from the socket and the clock.
 extension ReceiverMachine {
-    /// The socket has become readable or writable, or the peer has hung up.
+    /// Handles readiness: the socket is readable or writable, or the peer has hung up.
     package mutating func becameReady(_ readiness: Readiness, at now: UInt64) {
         self.now = now
         if !hasYielded { turn = Turn() }
@@ -11,7 +11,7 @@ extension ReceiverMachine {
         if readiness.contains(.writable), !outbox.bytes.isEmpty, isReady { commands.append(.writeRequests) }
     }
 
-    /// Bytes of the sender's token were read.
+    /// Handles bytes read of the sender's token.
     package mutating func didReadToken(_ bytes: Span<UInt8>, at now: UInt64) {
         self.now = now
         guard case .handshaking(var reader) = state else { return }
@@ -20,20 +20,21 @@ extension ReceiverMachine {
         state = .handshaking(reader)
         guard reader.remaining == 0 else { return }
         guard reader.isRight else {
-            // A sender that knows of no token would take what follows for an end in order, after frames that nobody got.
+            // A sender that uses no token would mistake what follows for an orderly end, after frames that were not
+            // delivered.
             if reader.hasMessage {
                 outbox.add(.hello(ControlHello()))
                 outbox.add(.stop(.tokenRejected))
                 commands.append(.writeRequests)
             }
-            // Not closed at once: bytes that it has not read would turn the end that tells the sender into a reset.
+            // Not closed at once: unread bytes would turn the end that the sender sees into a reset.
             return linger(.failed(TransportError(.tokenRejected, "the sender's token is not the one expected")))
         }
         state = .showingToken
         commands.append(.writeToken)
     }
 
-    /// This side's token was written, or the error that kept it from that.
+    /// Handles the write of this side's token, or its failure.
     package mutating func didWriteToken(_ error: TransportError?, at now: UInt64) {
         self.now = now
         guard case .showingToken = state else { return }
@@ -42,29 +43,29 @@ extension ReceiverMachine {
         becomeReady()
     }
 
-    /// A read brought `count` bytes into the memory of ``readTargets()``, whose first run had room for `first`.
+    /// Handles a read of `count` bytes into the memory of ``readTargets()``, whose first run had room for `first`.
     package mutating func didRead(_ count: Int, into first: Int, isShort: Bool, at now: UInt64) {
         self.now = now
         turn.readsLeft -= 1
         turn.bytesLeft -= count
-        // A short read has emptied the socket, and the next bytes come with a report of their own; but an end that
-        // was reported together with these bytes will not be reported again.
+        // A short read has emptied the socket, and the next bytes are reported separately; but an end that was reported
+        // together with these bytes is not reported again.
         mayRead = !isShort || hasHungUp
         assembler.didRead(count, into: first)
     }
 
-    /// A read brought bytes that are thrown away.
+    /// Handles a read of bytes to discard.
     package mutating func didDiscard() {
         turn.readsLeft -= 1
     }
 
-    /// A read found nothing.
+    /// Handles a read that found nothing.
     package mutating func wouldBlock(at now: UInt64) {
         self.now = now
         mayRead = false
     }
 
-    /// The peer sends nothing more.
+    /// Handles the end of the peer's stream.
     package mutating func endOfStream() {
         mayRead = false
         switch state {
@@ -86,7 +87,7 @@ extension ReceiverMachine {
         }
     }
 
-    /// A read failed.
+    /// Handles a failed read.
     package mutating func readFailed(_ error: Errno) {
         mayRead = false
         switch state {
@@ -95,8 +96,8 @@ extension ReceiverMachine {
         case .lingering(let reason):
             finish(reason)
         case .receiving, .draining:
-            // A peer that closes without having read this side's requests resets the connection: it has ended in order
-            // all the same, if nothing that it sent is lost.
+            // A peer that closes without having read this side's requests resets the connection: the end is orderly
+            // nevertheless, if nothing that it sent is lost.
             let isOrderly = error == .reset && configuration.resetKeepsData && outbox.hasWritten
             if isOrderly, assembler.phase == .betweenMessages { return end() }
             fail(.lost(error))
@@ -105,12 +106,12 @@ extension ReceiverMachine {
         }
     }
 
-    /// There was no memory for a read.
+    /// Handles a lack of memory for a read.
     package mutating func readFailed(_ error: TransportError) {
         fail(error)
     }
 
-    /// So many bytes of the requests were written; a failure is left to the reads, which meet it too.
+    /// Records how many bytes of the requests were written; a failure is left to the reads, which encounter it too.
     package mutating func didWriteRequests(_ count: Int) {
         outbox.didWrite(count)
         let mustWatch = !outbox.bytes.isEmpty && isReady
@@ -119,7 +120,7 @@ extension ReceiverMachine {
         commands.append(.watchRoom(mustWatch))
     }
 
-    /// The deadline has passed.
+    /// Handles the passing of the deadline.
     package mutating func deadlinePassed(at now: UInt64) {
         self.now = now
         switch state {
@@ -136,7 +137,7 @@ extension ReceiverMachine {
                 }
             finish(.failed(TransportError(.receiveTimedOut, "the sender took too long over \(what)")))
         case .draining:
-            // What has arrived by now is all that is delivered.
+            // Only what has arrived by now is delivered.
             commands.append(.shutDownReceiving)
             mayRead = true
             hangUp()

@@ -1,19 +1,19 @@
 package import FrameWire
 
-/// Decides everything about the receiving end of one connection: the handshake, what is read when and for how long, what
+/// Makes every decision on the receiving end of one connection: the handshake, what is read when and for how long, what
 /// waits for the consumer or for memory, the deadlines, the requests to the sender, and the end.
 ///
-/// The shell reports events, and carries out the commands that ``nextCommand()`` returns until there are no more.
+/// The shell reports events, and executes the commands from ``nextCommand()`` until there are no more.
 package struct ReceiverMachine: ~Copyable {
-    /// What the shell is to do.
+    /// A command to the shell.
     package enum Command {
-        /// Read at most so many bytes of the token; report with ``didReadToken(_:at:)`` or as for a read.
+        /// Read at most this many bytes of the token; report with ``didReadToken(_:at:)`` or as for a read.
         case readToken(count: Int)
         /// Write this side's token, and report with ``didWriteToken(_:at:)``.
         case writeToken
-        /// Present the connection to the program: frames may come from now on.
+        /// Present the connection to the program: frames may arrive from now on.
         case present
-        /// Ask the consumer's side how many frames it has room for, once what waits there has been taken if so wished, and
+        /// Ask the consumer's side how many frames it has room for, optionally after it has taken what waits there, and
         /// report with ``reserved(_:behind:)``.
         case reserveRoom(onceEmpty: Bool)
         /// Read once into ``readTargets()``, and report with ``didRead(_:into:isShort:at:)``, ``wouldBlock(at:)``,
@@ -23,31 +23,31 @@ package struct ReceiverMachine: ~Copyable {
         case deliver(Frame, more: Bool)
         case deliverAudio(AudioMessage)
         case deliverStatus(SenderStatus)
-        /// Count an audio message that was asked for, and is longer than the memory that audio may take.
+        /// Count an audio message that was requested, but exceeds the memory for audio.
         case countDroppedAudio
-        /// Ask for a part of the memory budget; report with ``memoryGranted(_:at:)``, now or later.
+        /// Request a part of the memory budget; report with ``memoryGranted(_:at:)``, now or later.
         case askForMemory(byteCount: Int)
-        /// Take back the request for memory.
+        /// Cancel the request for memory.
         case withdrawRequestForMemory
         /// Write what ``outbox`` holds, and report with ``didWriteRequests(_:)``.
         case writeRequests
-        /// Report when the socket has room, or no longer.
+        /// Start or stop reporting when the socket has room.
         case watchRoom(Bool)
         case setDeadline(UInt64?)
         case shutDownSending
         case shutDownReceiving
-        /// Read and throw away, and report with ``didDiscard()``, ``wouldBlock(at:)``, ``endOfStream()`` or
+        /// Read and discard, and report with ``didDiscard()``, ``wouldBlock(at:)``, ``endOfStream()`` or
         /// ``readFailed(_:)``.
         case discard
-        /// Let others have their turns, then call ``resume()``.
+        /// Let other connections have their turns, then call ``resume()``.
         case yield
-        /// Deliver nothing further: what the consumer has not taken is still its own.
+        /// Deliver nothing further; the consumer keeps what it has not taken yet.
         case endDelivery
-        /// Close the socket, and tell everybody why. It is the last command.
+        /// Close the socket, and report the reason. This is the last command.
         case close(CloseReason)
     }
 
-    /// What one turn may do before other connections have theirs.
+    /// The limits of one turn before other connections have theirs.
     package struct Turn: Sendable {
         package static let messages = 16
         package static let reads = 64
@@ -60,24 +60,24 @@ package struct ReceiverMachine: ~Copyable {
         var isOver: Bool { messagesLeft <= 0 || readsLeft <= 0 || bytesLeft <= 0 }
     }
 
-    /// What is settled before a connection begins.
+    /// The configuration of a connection, fixed before it begins.
     package struct Configuration: Sendable {
         package var limits = TransportLimits()
         package var expectedToken: [UInt8]?
         package var hello: ControlHello?
-        /// What the connection may take of the memory budget without asking.
+        /// The part of the memory budget that the connection may take without a request.
         package var allowance = Int.max / 2
         /// The largest body that can be granted.
         package var largestGrant = Int.max / 2
-        /// Whether a reset loses nothing that was sent before it, as over a Unix-domain socket.
+        /// Whether a reset preserves everything sent before it, as over a Unix-domain socket.
         package var resetKeepsData = true
 
         package init() {}
     }
 
-    /// What holds up reading.
+    /// The gate that controls reading.
     enum Gate {
-        /// Nothing; so many frames may still be delivered, nil for not known.
+        /// Open; the number of frames that may still be delivered, nil if unknown.
         case open(room: Int?)
         /// The consumer has no room.
         case awaitingRoom
@@ -87,12 +87,12 @@ package struct ReceiverMachine: ~Copyable {
 
     enum State {
         case handshaking(TokenReader)
-        /// The sender's token was right, and this side's is being written.
+        /// The sender's token was valid, and this side's is being written.
         case showingToken
         case receiving(Gate)
         /// This side ends the connection once what has arrived is delivered.
         case draining(Gate)
-        /// This side has ended the connection, for this reason, and reads on to the peer's end.
+        /// This side has ended the connection, for this reason, and reads until the peer's end.
         case lingering(CloseReason)
         case closed(CloseReason)
 
@@ -112,16 +112,17 @@ package struct ReceiverMachine: ~Copyable {
     var hasYielded = false
     var now: UInt64 = 0
 
-    /// Whether the socket may have more: reports come once for each change, so that this is kept until a read finds nothing.
+    /// Whether the socket may have more: reports come once per change, so this stays set until a read finds nothing.
     var mayRead = false
-    /// Whether the peer sends nothing beyond what has arrived.
+    /// Whether everything that the peer sends has arrived.
     var hasHungUp = false
     /// The length of a body whose header has come, until it may be read.
     var pendingBody: Int?
-    /// What may wait for the consumer: the bytes that waited when room was last reserved, and those delivered since.
+    /// The bytes that may be waiting for the consumer: those waiting at the last reservation, and those delivered
+    /// since.
     var burstByteCount = 0
 
-    /// The requests that wait to be written.
+    /// The requests waiting to be written.
     package internal(set) var outbox = RequestOutbox()
     var watchesRoom = false
     var hasSaidHello = false
@@ -131,7 +132,7 @@ package struct ReceiverMachine: ~Copyable {
     var drainReason = CloseReason.closedLocally(.stoppedByUser)
     var deadlinePhase: (phase: FrameAssembler.Phase, messages: Int, mustSpeak: Bool)?
 
-    /// A connection that has just been accepted; ``start(at:)`` comes first.
+    /// Creates the machine of a connection that has just been accepted; call ``start(at:)`` first.
     package init(_ configuration: Configuration, pool: BytePool, tally: DecodingTally? = nil) {
         self.configuration = configuration
         assembler = FrameAssembler(limits: configuration.limits.wire, pool: pool, tally: tally)
@@ -141,30 +142,30 @@ package struct ReceiverMachine: ~Copyable {
 }
 
 extension ReceiverMachine {
-    /// Whether frames may come: at once, or when the sender has shown its token.
+    /// Whether frames may arrive: immediately, or after the sender has sent its token.
     package var isReady: Bool { state.gate != nil }
 
-    /// How the connection ended; nil while it lasts.
+    /// The reason for the connection's end; nil while it lasts.
     package var closeReason: CloseReason? {
         if case .closed(let reason) = state { reason } else { nil }
     }
 
-    /// How many messages of any kind have come whole.
+    /// The number of complete messages of any kind.
     package var messages: Int { assembler.messages }
 
-    /// The memory of the body under way.
+    /// The memory of the body in progress, in bytes.
     package var heldByteCount: Int { assembler.heldByteCount }
 
-    /// The largest body that needs no grant: two fit into the allowance, and audio if it is wanted.
+    /// The size of the largest body that needs no grant: two fit in the allowance, with audio if it is wanted.
     package var share: Int { (configuration.allowance - audioAllowance) / 2 }
 
-    /// How much audio may wait: none unless it was asked for.
+    /// The bytes of audio that may wait: none unless audio was requested.
     package var audioAllowance: Int { wants.contains(.audio) ? Self.audioAllowance(of: configuration.allowance) : 0 }
 
-    /// The part of an allowance that audio takes, if it is wanted.
+    /// Returns the part of an allowance that is for audio, if wanted.
     package static func audioAllowance(of allowance: Int) -> Int { allowance / 8 }
 
-    /// The memory that the next read goes to.
+    /// Returns the memory for the next read.
     ///
     /// - Throws: `noMemory`.
     package mutating func readTargets() throws(TransportError) -> (

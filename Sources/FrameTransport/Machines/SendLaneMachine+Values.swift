@@ -1,22 +1,22 @@
 extension SendLaneMachine {
-    /// How far a lane got.
+    /// The progress of a lane.
     package enum Progress: Sendable, Hashable {
         /// Everything that was accepted has been written.
         case sent
-        /// As `sent`, and nothing more is accepted: the last message is out.
+        /// As `sent`, and nothing more is accepted: the last message has been written.
         case ended
-        /// The socket is full; the count grows as the peer takes bytes.
+        /// The socket is full; the count grows as the peer reads bytes.
         case waiting(bytesWritten: Int)
         /// A write has failed.
         case broken(Errno)
     }
 
-    /// What became of a frame; each accepted frame has at most one.
+    /// The outcome of a frame; every accepted frame has at most one.
     package struct Settlement: Sendable, Hashable {
         /// The frame's ticket, as it was submitted.
         package let ticket: Int
 
-        /// Why the frame was not sent; nil if the system has taken all of it.
+        /// The reason that the frame was not sent; nil if the system has accepted all of it.
         package let error: TransportError?
 
         init(ticket: Int, error: TransportError? = nil) {
@@ -26,11 +26,11 @@ extension SendLaneMachine {
 
     /// Bytes to write in one call.
     ///
-    /// The memory is the machine's, and valid until the next call of one of its methods.
+    /// The memory belongs to the machine, and is valid until the next call of one of its methods.
     @safe package struct Write {
         package let runs: MessageWriter.Runs
 
-        /// The size that the socket's send buffer should have, if it should change.
+        /// The new size for the socket's send buffer; nil to leave it unchanged.
         package let sendBuffer: Int?
 
         init(_ runs: MessageWriter.Runs, sendBuffer: Int?) {

@@ -2,21 +2,22 @@ package import FrameWire
 
 /// Decides what a sender writes to its connection, and in which order.
 ///
-/// At most one frame is next or under way. An answer to the receiver goes before audio, and audio before the frame, so that
-/// neither waits for more than the message under way. The `stopped` status that ends a session is the last message.
+/// At most one frame is queued or in progress. An answer to the receiver precedes audio, and audio precedes the frame,
+/// so that neither waits for more than the message in progress. The `stopped` status that ends a session is the last
+/// message.
 ///
-/// The machine encodes messages and hands out the bytes as runs of memory; whoever drives it writes them to a socket, in
+/// The machine encodes messages and returns the bytes as runs of memory; its driver writes them to a socket, using
 /// ``nextWrite()``, ``didWrite(_:)``, ``wouldBlock()`` and ``writeFailed(_:)``, until there is no next write.
 package struct SendLaneMachine: ~Copyable {
-    /// How many audio messages wait at most; the oldest gives way to one more.
+    /// The maximum number of waiting audio messages; another one replaces the oldest.
     package static let audioCapacity = 64
 
     private enum Phase {
-        /// No socket is in use.
+        /// No socket is open.
         case closed
         /// Messages are accepted.
         case accepting
-        /// Nothing more is accepted; what waits is still written, and then the last status.
+        /// Nothing more is accepted; waiting messages are still written, followed by the last status.
         case ending(last: SenderStatus?)
         /// A write has failed.
         case broken(Errno)
@@ -29,7 +30,7 @@ package struct SendLaneMachine: ~Copyable {
         case underWay(ticket: Int?)
     }
 
-    /// Where the message that the writer has encoded came from: it stays there until its first byte is out.
+    /// The origin of the message that the writer has encoded: it stays there until its first byte is written.
     private enum Origin {
         case answer
         case audio
@@ -40,26 +41,26 @@ package struct SendLaneMachine: ~Copyable {
     private var phase = Phase.closed
     private var frame = FrameSlot.empty
     private var audio: [AudioMessage] = []
-    /// The status that the receiver is owed; a later one takes its place.
+    /// The status owed to the receiver; a later one replaces it.
     private var answer: SenderStatus?
     private var writer = MessageWriter()
-    /// Set until the first byte of a message is out; until then it can be withdrawn.
+    /// Set until the first byte of a message is written; until then the message can be withdrawn.
     private var origin: Origin?
     /// Whether the socket was full at the last write.
     private var isBlocked = false
-    /// Bytes of all messages that are out.
+    /// The number of bytes of completed messages.
     private var bytesOut = 0
-    /// How long a message may be before the socket's buffer is enlarged.
+    /// The length up to which a message fits without enlarging the socket's buffer.
     private var fittingByteCount = 0
     private let padsShortBodies: Bool
 
-    /// What the receiver wants; one that said nothing wants frames.
+    /// What the receiver wants; by default frames.
     package private(set) var wants = ControlWants.pictures
 
-    /// Whether the receiver has asked for a pause.
+    /// Whether the receiver has requested a pause.
     package private(set) var isPaused = false
 
-    /// How many audio messages were not sent.
+    /// The number of audio messages that were not sent.
     package private(set) var droppedAudio = 0
 
     package init(padsShortBodies: Bool) {
@@ -71,7 +72,7 @@ package struct SendLaneMachine: ~Copyable {
     /// Whether messages are accepted.
     package var isAccepting: Bool { if case .accepting = phase { true } else { false } }
 
-    /// How far the lane got.
+    /// The progress of the lane.
     package var progress: Progress {
         switch phase {
         case .broken(let error): .broken(error)
@@ -84,7 +85,7 @@ package struct SendLaneMachine: ~Copyable {
 
     private var hasUnsent: Bool { writer.isWriting || queueCount > 0 }
 
-    /// How many messages have not begun.
+    /// The number of messages that have not been started.
     package var queueCount: Int {
         var count = audio.count
         if answer != nil { count += 1 }
@@ -96,14 +97,14 @@ package struct SendLaneMachine: ~Copyable {
     /// Whether a message is partly written.
     package var isWriting: Bool { writer.isWriting }
 
-    /// Whether a frame is next or under way, so that another would be refused as `busy`.
+    /// Whether a frame is queued or in progress, so that another would be refused as `busy`.
     package var hasFrame: Bool { if case .empty = frame { false } else { true } }
 
     // MARK: The connection
 
     /// Begins a connection.
     ///
-    /// - Parameter fittingByteCount: how long a message may be before the socket's buffer is enlarged for it.
+    /// - Parameter fittingByteCount: The length up to which a message fits without enlarging the socket's buffer.
     package mutating func open(fittingByteCount: Int) {
         phase = .accepting
         self.fittingByteCount = fittingByteCount
@@ -112,17 +113,17 @@ package struct SendLaneMachine: ~Copyable {
         isBlocked = false
     }
 
-    /// Ends the connection in order: accepts nothing more, and writes `last` behind everything else.
+    /// Ends the connection in order: accepts nothing more, and writes `last` after everything else.
     ///
     /// - Parameters:
-    ///   - last: the `stopped` status; nil for a receiver that did not say hello.
-    ///   - error: if set, what has not begun is withdrawn, and the waiting frame fails with this error. The message
-    ///     under way is always completed.
-    /// - Returns: what became of the waiting frame.
+    ///   - last: The `stopped` status; nil for a receiver that sent no hello.
+    ///   - error: If set, messages that have not been started are withdrawn, and the waiting frame fails with this
+    ///     error. The message in progress is always completed.
+    /// - Returns: The settlement of the waiting frame.
     package mutating func end(last: SenderStatus?, withdrawing error: TransportError?) -> Settlement? {
         guard case .accepting = phase else { return nil }
         phase = .ending(last: last)
-        // Whatever the socket said before: only another write shows that a peer has gone completely.
+        // Regardless of earlier results: only another write shows that a peer has gone completely.
         isBlocked = false
         guard let error else { return nil }
         answer = nil
@@ -130,11 +131,11 @@ package struct SendLaneMachine: ~Copyable {
         return withdrawFrame(error)
     }
 
-    /// Forgets the connection; a frame that is waiting or under way fails with `error`.
+    /// Discards the connection; a frame that is waiting or in progress fails with `error`.
     package mutating func close(_ error: TransportError) -> Settlement? {
         phase = .closed
         isBlocked = false
-        // What the receiver stated ends with it.
+        // The receiver's terms end with it.
         wants = .pictures
         isPaused = false
         answer = nil
@@ -156,7 +157,7 @@ package struct SendLaneMachine: ~Copyable {
         frame = .waiting(message, ticket: ticket)
     }
 
-    /// Accepts audio, and drops the oldest that waits if there is too much.
+    /// Accepts audio, and drops the oldest waiting message if there are too many.
     ///
     /// - Throws: `closed`, `paused` or `notWanted`.
     package mutating func submit(_ message: AudioMessage) throws(TransportError) {
@@ -173,7 +174,7 @@ package struct SendLaneMachine: ~Copyable {
         droppedAudio += 1
     }
 
-    /// Withdraws a frame that has not begun; one under way is completed, but nobody waits for it anymore.
+    /// Withdraws a frame that has not been started; one in progress is completed, but nobody waits for it any longer.
     package mutating func cancel(_ ticket: Int) -> Settlement? {
         switch frame {
         case .waiting(_, ticket): frame = .empty
@@ -183,27 +184,27 @@ package struct SendLaneMachine: ~Copyable {
         return Settlement(ticket: ticket, error: TransportError(.cancelled, "sending was cancelled"))
     }
 
-    // MARK: What the receiver asks for
+    // MARK: Requests from the receiver
 
-    /// Notes what the receiver wants, withdraws what it does not, and answers.
+    /// Records what the receiver wants, withdraws what it does not want, and answers.
     package mutating func setWants(_ wants: ControlWants, answering status: SenderStatus) -> Settlement? {
         self.wants = wants
         send(status)
         return withhold()
     }
 
-    /// Notes whether the receiver wants nothing for now, withdraws what has not begun, and answers.
+    /// Records whether the receiver has paused, withdraws what has not been started, and answers.
     ///
-    /// The answer to a pause so follows the last message before the pause.
+    /// The answer to a pause therefore follows the last message before the pause.
     package mutating func setPaused(_ isPaused: Bool, answering status: SenderStatus) -> Settlement? {
         self.isPaused = isPaused
         send(status)
         return withhold()
     }
 
-    /// Tells the receiver how the sender stands.
+    /// Sends the receiver the sender's status.
     ///
-    /// An answer that has not begun gives way to a later one, which keeps its pong unless it has its own.
+    /// An answer that has not been started is replaced by a later one, which keeps its pong unless it has its own.
     package mutating func send(_ status: SenderStatus) {
         guard isAccepting else { return }
         unblockIfIdle()
@@ -214,8 +215,8 @@ package struct SendLaneMachine: ~Copyable {
 
     // MARK: Writing
 
-    /// Returns the bytes to write next, beginning the next message if none is under way; nil if there is nothing to write,
-    /// or the socket is full.
+    /// Returns the bytes to write next, starting the next message if none is in progress; nil if there is nothing to
+    /// write, or the socket is full.
     package mutating func nextWrite() -> Write? {
         switch phase {
         case .closed, .broken: return nil
@@ -227,7 +228,7 @@ package struct SendLaneMachine: ~Copyable {
         return unsafe Write(writer.runs, sendBuffer: makeBufferFit())
     }
 
-    /// Notes that the socket has taken `count` bytes of the write; fewer than all of them mean that it is full.
+    /// Records that the socket has accepted `count` bytes of the write; fewer than all of them mean that it is full.
     package mutating func didWrite(_ count: Int) -> Settlement? {
         let byteCount = writer.messageByteCount
         if count > 0 { begin() }
@@ -241,19 +242,19 @@ package struct SendLaneMachine: ~Copyable {
         return ticket.map { Settlement(ticket: $0) }
     }
 
-    /// Notes that the socket takes nothing now.
+    /// Records that the socket is full.
     package mutating func wouldBlock() {
         isBlocked = true
-        // Not begun: what the receiver says meanwhile may still hold it back, or go before it.
+        // Not started: the receiver's next request may still hold it back, or its answer may precede it.
         if origin.take() != nil { writer.abandon() }
     }
 
-    /// Notes that the socket may have room again.
+    /// Records that the socket may have room again.
     package mutating func hasRoom() {
         isBlocked = false
     }
 
-    /// Notes that a write has failed: nothing more is written or accepted on this connection.
+    /// Records that a write has failed: nothing more is written or accepted on this connection.
     package mutating func writeFailed(_ error: Errno) -> Settlement? {
         writer.abandon()
         origin = nil
@@ -265,7 +266,7 @@ package struct SendLaneMachine: ~Copyable {
 // MARK: - Decisions
 
 extension SendLaneMachine {
-    /// - Throws: why no message of a kind is accepted at present.
+    /// - Throws: The reason that messages of a kind are not accepted now.
     private func accept(_ kind: ControlWants) throws(TransportError) {
         guard isAccepting else { throw TransportError(.closed, "no server is connected") }
         if let error = objection(to: kind) { throw error }
@@ -298,7 +299,7 @@ extension SendLaneMachine {
         return ticket.map { Settlement(ticket: $0, error: error) }
     }
 
-    /// Encodes the next message, which stays where it is until its first byte is out.
+    /// Encodes the next message, which stays in its queue until its first byte is written.
     private mutating func encodeNext() -> Bool {
         if let answer {
             origin = .answer
@@ -318,7 +319,7 @@ extension SendLaneMachine {
         return true
     }
 
-    /// The first byte of the encoded message is out.
+    /// Handles the first written byte of the encoded message.
     private mutating func begin() {
         switch origin.take() {
         case nil: break
@@ -329,14 +330,14 @@ extension SendLaneMachine {
         }
     }
 
-    /// A socket that was full is tried again if nothing waits for room, as then nobody may watch for it.
+    /// Retries a full socket if nothing waits for room, because then room may not be watched.
     private mutating func unblockIfIdle() {
         if isBlocked, !hasUnsent { isBlocked = false }
     }
 
-    /// A buffer of twice a message lets one be written while another is read, and makes one call of most writes.
+    /// Enlarges the buffer to two messages: one is written while another is read, and most writes take one call.
     ///
-    /// Much more would only let old frames queue up.
+    /// A much larger buffer would only queue old frames.
     private mutating func makeBufferFit() -> Int? {
         guard writer.messageByteCount > fittingByteCount else { return nil }
         fittingByteCount = writer.messageByteCount

@@ -1,39 +1,40 @@
 package import FrameWire
 
 extension SenderMachine {
-    /// What a machine wants done.
+    /// A command of the machine.
     package enum Command: Sendable, Hashable {
-        /// Make a socket and connect it.
+        /// Create a socket and connect it.
         ///
-        /// Report `connected`, `connectFailed` or `endpointIsUnusable`; nothing while the connection is being made.
+        /// Report `connected`, `connectFailed` or `endpointIsUnusable`; report nothing while the connection is being
+        /// made.
         case connect
-        /// Ask the system what became of the connection that was being made; report `connected` or `connectFailed`.
+        /// Check the outcome of the pending connection; report `connected` or `connectFailed`.
         case checkConnected
-        /// Ask the system who is at the other end; report `peerAdmitted`, `peerRefused` or `peerIsThisSide`.
+        /// Check the peer; report `peerAdmitted`, `peerRefused` or `peerIsThisSide`.
         case checkPeer
         /// Write this side's token from `offset` on; report `didWriteToken` or `tokenWriteFailed`.
         case writeToken(from: Int)
         /// Read at most `limit` bytes; report `didRead`, `readWouldBlock`, `reachedEndOfStream` or `readFailed`.
         case read(limit: Int)
-        /// Say that nothing more will be written.
+        /// Shut down sending.
         case shutdownSending
-        /// Report, or no longer, when there is room to write.
+        /// Start or stop reporting when there is room to write.
         case watchRoom(Bool)
-        /// Report `deadlinePassed` at this time, and at no earlier one; nil for never.
+        /// Report `deadlinePassed` at this time, replacing an earlier deadline; nil for never.
         case setDeadline(UInt64?)
-        /// Close the socket, if there is one, and take it from the lane, whose frame fails with the error.
+        /// Close the socket, if any, and take it from the lane, whose frame fails with the error.
         case closeSocket(TransportError)
-        /// Do something to the lane.
+        /// Give an order to the lane.
         case lane(LaneOrder)
-        /// Tell somebody who waits for the connection to open that it has; or, with an error, that it will not.
+        /// Tell a waiter that the connection has opened or, with an error, that it will not.
         case settle(waiter: Int, TransportError?)
-        /// Tell others.
+        /// Publish news.
         case tell(News)
-        /// Report `continueTurn` after others have had theirs.
+        /// Report `continueTurn` after other connections have had their turns.
         case continueLater
     }
 
-    /// What is to be done to the lane.
+    /// An order to the lane.
     package enum LaneOrder: Sendable, Hashable {
         /// Hand over the socket.
         case open
@@ -51,15 +52,15 @@ extension SenderMachine {
         case report
     }
 
-    /// What others are told.
+    /// News for others.
     package enum News: Sendable, Hashable {
         case state(SocketConnection.State)
         case event(SocketConnection.Event)
         case terms(ReceiverTerms)
-        /// How the receiver introduced itself; nil for a new one, which has not.
+        /// The receiver's hello; nil for a new receiver, which has sent none.
         case hello(ControlHello?)
         case request(ControlRequest)
-        /// A request meant nothing.
+        /// A request was not understood.
         case skippedRequest
         /// The connection has ended for good.
         case ended(CloseReason)

@@ -1,14 +1,14 @@
 package import FrameWire
 
-// How connections end.
+// The end of connections.
 
 extension SenderMachine {
     /// Closes the connection in order and for good.
     package mutating func close(_ reason: FinishReason, at now: UInt64) {
         switch state {
         case .handshaking(let handshake) where handshake.unsentOffset == nil:
-            // The server may take the token for the beginning of a session, and its own is still to come: to be told of an
-            // orderly end it must be read to its end.
+            // The server may mistake the token for the start of a session, and its own is still to come: for an orderly
+            // end, read it to its end.
             let until = now &+ settings.linger
             enter(
                 .ending(Ending(.closedLocally(reason), until: until, awaiting: .peersEnd, next: .close, wasOpen: false))
@@ -19,7 +19,7 @@ extension SenderMachine {
             finish(.closedLocally(reason))
         case .open(let session):
             if case .broken(let error, _) = session.sending {
-                // The first cause counts, for this connection; the close ends the attempts that would follow.
+                // The first cause counts for this connection; the close prevents further attempts.
                 end(.failed(.lost(error)), at: now)
                 return close(reason, at: now)
             }
@@ -37,7 +37,7 @@ extension SenderMachine {
 
     /// Begins an orderly end.
     ///
-    /// What was accepted before is written if this side ends; a peer that ends gets no more than the message under way.
+    /// If this side ends, everything accepted before is written; a peer that ends gets only the message in progress.
     mutating func beginEnding(
         _ reason: CloseReason,
         last: SenderStatus?,
@@ -50,13 +50,13 @@ extension SenderMachine {
         commands.append(.lane(.end(last: last, withdrawing: error)))
     }
 
-    /// Ends a connection that is open, at once.
+    /// Ends an open connection at once.
     mutating func end(_ reason: CloseReason, at now: UInt64) {
         let next = settings.reopens ? Afterwards.reopen : .close
         conclude(Ending(reason, until: now, awaiting: .peersEnd, next: next), at: now)
     }
 
-    /// Leaves the socket, and goes on as it was decided.
+    /// Releases the socket, and continues as decided.
     mutating func conclude(_ ending: Ending, at now: UInt64) {
         switch ending.next {
         case .close:
@@ -72,7 +72,7 @@ extension SenderMachine {
         }
     }
 
-    /// Ends for good; those who wait for the connection to open are told `error`.
+    /// Ends for good; callers that wait for the connection to open get `error`.
     mutating func finish(_ reason: CloseReason, telling error: TransportError = closedError) {
         leaveSocket(reason)
         enter(.closed(reason))
@@ -92,7 +92,7 @@ extension SenderMachine {
         }
     }
 
-    /// What the sender of a frame that did not get out is told.
+    /// Returns the error for a frame that was not sent.
     private func loss(for reason: CloseReason) -> TransportError {
         reason.error
             ?? TransportError(.connectionLost, path: settings.name, "\(reason) before the message was out")

@@ -1,15 +1,15 @@
 internal import FrameWire
 
-// Connecting, and those who wait for it.
+// Connecting, and the callers that wait for it.
 
 extension SenderMachine {
-    /// Goes on trying to connect until a server is reached, or the connection is closed.
+    /// Retries connecting until a server is reached, or the connection is closed.
     package mutating func open(at now: UInt64) {
         isWantedForGood = true
         if case .idle = state { attempt(at: now) }
     }
 
-    /// Connects on behalf of somebody who waits, for at most `limit`, until `deadline`.
+    /// Connects on behalf of a waiting caller, for at most `limit`, until `deadline`.
     package mutating func open(waiter id: Int, limit: Duration?, deadline: UInt64?, at now: UInt64) {
         let waiter = Waiter(id: id, limit: limit, deadline: deadline)
         switch state {
@@ -23,7 +23,7 @@ extension SenderMachine {
             waiters.append(waiter)
         case .waiting(let until):
             waiters.append(waiter)
-            // Everybody who waits gets at least one attempt.
+            // Every waiter gets at least one attempt.
             if let deadline, deadline < until { attempt(at: now) }
         case .idle:
             waiters.append(waiter)
@@ -31,7 +31,7 @@ extension SenderMachine {
         }
     }
 
-    /// Stops waiting, because the caller's task was cancelled; attempts that nobody else wants end.
+    /// Stops waiting, because the calling task was cancelled; attempts that nobody else waits for end.
     package mutating func abandon(waiter id: Int, at now: UInt64) {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
         waiters.remove(at: index)
@@ -42,25 +42,25 @@ extension SenderMachine {
 
     // MARK: Reports
 
-    /// The endpoint or the tokens can never be used, so no later attempt can succeed.
+    /// Handles an unusable endpoint or token: no later attempt can succeed.
     package mutating func endpointIsUnusable(_ error: TransportError, at now: UInt64) {
         guard case .connecting = state else { return }
         refuse(error, at: now)
     }
 
-    /// The system has made the connection.
+    /// Handles a connection made by the system.
     package mutating func connected(at now: UInt64) {
         guard case .connecting = state else { return }
         commands.append(.checkPeer)
     }
 
-    /// The connection could not be made.
+    /// Handles a failure to connect.
     package mutating func connectFailed(_ error: Errno, at now: UInt64) {
         guard case .connecting = state else { return }
         giveUpAttempt(after: .system(error), at: now)
     }
 
-    /// The other end is one that this side deals with.
+    /// Handles an accepted peer.
     package mutating func peerAdmitted(at now: UInt64) {
         guard case .connecting = state else { return }
         guard let tokens = settings.tokens else { return didOpen(at: now) }
@@ -69,19 +69,19 @@ extension SenderMachine {
         commands.append(.writeToken(from: 0))
     }
 
-    /// The other end is one that this side does not deal with, and never will.
+    /// Handles a refused peer, which ends the connection for good.
     package mutating func peerRefused(_ error: TransportError, at now: UInt64) {
         guard case .connecting = state else { return }
         refuse(error, at: now)
     }
 
-    /// The socket is connected to itself, as a TCP socket may be if nobody listens at the port.
+    /// Handles a socket that is connected to itself, which can happen over TCP if nobody listens at the port.
     package mutating func peerIsThisSide(at now: UInt64) {
         guard case .connecting = state else { return }
         giveUpAttempt(after: .system(.refused), at: now)
     }
 
-    /// The socket has taken so many more bytes of this side's token; 0 if it is full.
+    /// Records that the socket has accepted `count` more bytes of this side's token; 0 if it is full.
     package mutating func didWriteToken(_ count: Int, at now: UInt64) {
         guard case .handshaking(var handshake) = state, let offset = handshake.unsentOffset else { return }
         let isOut = offset + count >= settings.tokens?.own.count ?? 0
@@ -90,7 +90,7 @@ extension SenderMachine {
         concludeHandshake(handshake, at: now)
     }
 
-    /// This side's token could not be written.
+    /// Handles a failure to write this side's token.
     package mutating func tokenWriteFailed(_ error: Errno, at now: UInt64) {
         guard case .handshaking = state else { return }
         giveUpAttempt(after: .system(error), at: now)
@@ -104,7 +104,7 @@ extension SenderMachine {
         commands.append(.connect)
     }
 
-    /// Opens the connection when both tokens have been shown.
+    /// Opens the connection after both tokens have been exchanged.
     mutating func concludeHandshake(_ handshake: Handshake, at now: UInt64) {
         guard handshake.unsentOffset == nil, handshake.token.remaining == 0 else { return }
         guard handshake.token.isRight else {
@@ -142,14 +142,14 @@ extension SenderMachine {
         isReadable = false
         watchesRoom = false
         lastFailure = failure
-        // A server that turns senders away has enough of them.
+        // A server that refuses senders has enough of them.
         let pause = if case .turnedAway? = failure { turnAwayPauses.next().nanoseconds } else { settings.retryInterval }
         enter(.waiting(until: now &+ pause))
         expireWaiters(at: now)
         giveUpIfUnwanted()
     }
 
-    /// Has nothing more to do with a server, for good.
+    /// Rejects a server permanently.
     mutating func refuse(_ error: TransportError, at now: UInt64) {
         finish(.failed(error), telling: error)
     }
@@ -159,7 +159,7 @@ extension SenderMachine {
         waiters.removeAll(keepingCapacity: true)
     }
 
-    /// Tells those whose time is up, with what the latest attempt came to.
+    /// Fails the waiters whose time is up, with the result of the latest attempt.
     mutating func expireWaiters(at now: UInt64) {
         let expired = waiters.filter { waiter in waiter.deadline.map { $0 <= now } ?? false }
         guard !expired.isEmpty else { return }
@@ -188,7 +188,7 @@ extension SenderMachine {
         )
     }
 
-    /// Ends attempts that nobody waits for.
+    /// Ends attempts for which nobody waits.
     private mutating func giveUpIfUnwanted() {
         guard waiters.isEmpty, !isWantedForGood else { return }
         switch state {

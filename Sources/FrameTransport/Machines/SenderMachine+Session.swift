@@ -1,11 +1,11 @@
 internal import FrameWire
 
-// What the server says, and how messages get on.
+// Input from the server, and the progress of messages.
 
 extension SenderMachine {
     // MARK: Reports
 
-    /// These bytes were read.
+    /// Handles bytes that were read.
     package mutating func didRead(_ bytes: Span<UInt8>, at now: UInt64) {
         switch state {
         case .handshaking(var handshake):
@@ -14,22 +14,22 @@ extension SenderMachine {
             concludeHandshake(handshake, at: now)
         case .open:
             take(bytes, at: now)
-        // While this side ends the connection it reads only to see the server's end.
+        // While this side ends the connection, it reads only to detect the server's end.
         case .idle, .waiting, .connecting, .ending, .closed:
             break
         }
     }
 
-    /// Nothing is there to read for now.
+    /// Handles a read that found nothing.
     package mutating func readWouldBlock(at now: UInt64) {
         isReadable = false
         guard case .open(let session) = state, case .broken(let error, _) = session.sending else { return }
-        // If the server has gone, its end is still to come, and requests may come before.
+        // If the server has gone, its end is still to be read, and requests may precede it.
         if error == .brokenPipe || error == .reset { return }
         end(.failed(.lost(error)), at: now)
     }
 
-    /// The server has said that it will write nothing more, which is the end of what there is to read.
+    /// Handles the end of the server's stream.
     package mutating func reachedEndOfStream(at now: UInt64) {
         isReadable = false
         switch state {
@@ -38,7 +38,7 @@ extension SenderMachine {
         case .open(let session):
             let reason = CloseReason.closedByPeer(.stoppedByUser)
             if case .broken = session.sending { return end(reason, at: now) }
-            // It may still read: the message under way is completed, and nothing new is begun.
+            // The server may still read: the message in progress is completed, and no new one is started.
             beginEnding(reason, last: nil, awaiting: .ownBytes, next: settings.reopens ? .reopen : .close, at: now)
         case .ending(var ending):
             if ending.awaiting == .peersEnd { return conclude(ending, at: now) }
@@ -50,7 +50,7 @@ extension SenderMachine {
         }
     }
 
-    /// A read has failed.
+    /// Handles a failed read.
     package mutating func readFailed(_ error: Errno, at now: UInt64) {
         isReadable = false
         switch state {
@@ -61,14 +61,15 @@ extension SenderMachine {
         }
     }
 
-    /// The lane has got so far; reported after each order that says so, and when a caller's own write has left a rest.
+    /// Handles the lane's progress; reported after every order that says so, and if a caller's own write was
+    /// incomplete.
     package mutating func laneProgressed(_ progress: SendLaneMachine.Progress, at now: UInt64) {
         switch state {
         case .open(var session):
             update(&session, progress, at: now)
         case .ending(var ending):
             switch progress {
-            // An answer that was ordered before the end may be out before the lane knows of the end.
+            // An answer that was ordered before the end may be written before the lane knows of the end.
             case .waiting, .sent: break
             case .broken: conclude(ending, at: now)
             case .ended:
@@ -102,7 +103,7 @@ extension SenderMachine {
             }
             session.sending = .stalled(bytesWritten: bytes, until: now &+ settings.sendTimeout)
         case (.broken(let error), _):
-            // Everything that the server said before is heard first: it may have asked for the end.
+            // Everything that the server sent before is read first: it may have requested the end.
             session.sending = .broken(error, until: now &+ settings.linger)
             isReadable = true
         }
@@ -111,13 +112,13 @@ extension SenderMachine {
 
     // MARK: Requests
 
-    /// Takes what the server said.
+    /// Handles input from the server.
     ///
-    /// A server that said hello keeps to the requests, or the connection has failed. One that did not owes nothing: what it
-    /// says is read and dropped, as deployed senders do.
+    /// After a hello, the server must send valid requests, or the connection fails. Without a hello, input is read and
+    /// dropped, as deployed senders do.
     private mutating func take(_ bytes: Span<UInt8>, at now: UInt64) {
         guard case .open(var session) = state else { return }
-        // The decoder is moved out, so that it is not copied at its first change.
+        // The decoder is moved out to avoid a copy at its first change.
         state = .open(Session())
         var offset = 0
         do throws(WireError) {
@@ -147,7 +148,7 @@ extension SenderMachine {
         }
     }
 
-    /// Obeys a request; returns the reason for which the receiver wants the end, if it does.
+    /// Obeys a request, and returns the reason for the end if the receiver requests it.
     private mutating func handle(_ request: ControlRequest, in session: inout Session) -> FinishReason? {
         if case .hello(let hello) = request {
             session.hello = hello
@@ -163,7 +164,7 @@ extension SenderMachine {
             case .hello, .stop, .prefer, .refresh, .ping: terms.isPaused
             }
         var status = status(of: session, isPaused: isPaused)
-        // The lane first: whoever hears of a request may act on it at once.
+        // The lane first: an observer of the request may act on it at once.
         switch request {
         case .hello(let hello): commands.append(.lane(.setWants(hello.wants, answer: status)))
         case .pause, .resume: commands.append(.lane(.setPaused(isPaused, answer: status)))
@@ -186,20 +187,27 @@ extension SenderMachine {
         return nil
     }
 
-    /// How the sender stands.
+    /// Returns the sender's status.
     private func status(of session: borrowing Session, isPaused: Bool) -> SenderStatus {
         var status = SenderStatus(state: isPaused ? .paused : .live)
         status.refusedPreferences = session.refusedPreferences
         return status
     }
 
-    /// Tells the receiver that what it prefers cannot be: nothing changes.
+    /// Tells the receiver of a connection that the source of the frames cannot follow its preference.
+    package mutating func preferencesRefused(byUserOf connection: Int, at now: UInt64) {
+        guard case .open(var session) = state, terms.connection == connection, session.hello != nil else { return }
+        refusePreference(in: &session)
+        state = .open(session)
+    }
+
+    /// Tells the receiver that its preference is refused: nothing changes.
     private mutating func refusePreference(in session: inout Session) {
         session.refusedPreferences &+= 1
         commands.append(.lane(.answer(status(of: session, isPaused: terms.isPaused))))
     }
 
-    /// Obeys a stop, which is for good.
+    /// Obeys a stop, which is permanent.
     private mutating func stop(_ session: Session, _ reason: FinishReason, at now: UInt64) {
         state = .open(session)
         let last = SenderStatus(state: .stopped(reason))

@@ -1,26 +1,26 @@
 internal import FrameWire
 
 extension SenderMachine {
-    /// What a machine is told once.
+    /// The fixed settings of a machine.
     package struct Settings: Sendable {
-        /// The endpoint, as errors name it.
+        /// The name of the endpoint in errors.
         package var name: String
-        /// Nanoseconds between two attempts to connect.
+        /// The time between two attempts to connect, in nanoseconds.
         package var retryInterval: UInt64
-        /// Nanoseconds that one attempt to connect may take.
+        /// The time allowed for one attempt to connect, in nanoseconds.
         package var connectTimeout: UInt64
-        /// Nanoseconds that the server may take to show its token.
+        /// The time allowed for the server to send its token, in nanoseconds.
         package var handshakeTimeout: UInt64
-        /// Nanoseconds for which the server may take nothing of a message.
+        /// The time that the server may read nothing of a message, in nanoseconds.
         package var sendTimeout: UInt64
-        /// Nanoseconds that an orderly end may take.
+        /// The time allowed for an orderly end, in nanoseconds.
         package var linger: UInt64
-        /// Whether to connect again after the connection was lost, or ended by the server.
+        /// Whether to reconnect after the connection was lost, or ended by the server.
         package var reopens: Bool
-        /// What both sides show each other; nil for nothing.
+        /// The tokens that both sides exchange; nil for none.
         package var tokens: HandshakeTokens?
 
-        /// The settings of a connection, with the defaults of ``SocketConnection/Configuration``.
+        /// Creates settings with the defaults of ``SocketConnection/Configuration``.
         package init(name: String) {
             self.name = name
             retryInterval = 100_000_000
@@ -33,26 +33,26 @@ extension SenderMachine {
         }
     }
 
-    /// Why an attempt to connect failed, if something says so.
+    /// The known reason that an attempt to connect failed.
     enum AttemptFailure {
         case system(Errno)
-        /// The server closed in place of its token: it expects another one, or has no place.
+        /// The server closed instead of sending its token: it expects a different one, or has no place.
         case turnedAway
     }
 
-    /// Somebody who waits for the connection to open.
+    /// A caller that waits for the connection to open.
     struct Waiter {
         let id: Int
         let limit: Duration?
         let deadline: UInt64?
     }
 
-    /// Where a connection stands.
+    /// The state of a connection.
     enum State {
         case idle
         /// Between two attempts to connect.
         case waiting(until: UInt64)
-        /// The system makes the connection, and says who is at its other end.
+        /// The system is making the connection, and identifying the peer.
         case connecting(until: UInt64)
         case handshaking(Handshake)
         case open(Session)
@@ -60,22 +60,22 @@ extension SenderMachine {
         case closed(CloseReason)
     }
 
-    /// Both sides show their tokens.
+    /// The exchange of tokens.
     struct Handshake {
-        /// What is still to come of the server's token.
+        /// Reads the server's token.
         var token: TokenReader
-        /// Where the rest of this side's token begins; nil when all of it is out.
+        /// The offset of the unsent rest of this side's token; nil when all of it is sent.
         var unsentOffset: Int?
         let until: UInt64
     }
 
-    /// A connection that is open.
+    /// An open connection.
     struct Session {
-        /// Reads the server's requests; nil once it said something else, as a plain server may.
+        /// Decodes the server's requests; nil once it has sent something else, as a plain server may.
         var decoder: ControlDecoder?
-        /// How the receiver introduced itself; nil if it did not.
+        /// The receiver's hello; nil if it sent none.
         var hello: ControlHello?
-        /// How many of its preferences were refused.
+        /// The number of its refused preferences.
         var refusedPreferences: UInt64 = 0
         var sending = Sending.flowing
 
@@ -89,23 +89,23 @@ extension SenderMachine {
         }
     }
 
-    /// How the messages of an open connection get on.
+    /// The sending progress of an open connection.
     enum Sending {
         /// Nothing waits for room.
         case flowing
         /// The socket was full when so many bytes had been written.
         case stalled(bytesWritten: Int, until: UInt64)
-        /// A write has failed; what there is to read may say why the server ended, or that it asks for no more.
+        /// A write has failed; unread input may say why the server ended, or that it requests the end.
         case broken(Errno, until: UInt64)
     }
 
-    /// An end in order.
+    /// An orderly end.
     struct Ending {
         let reason: CloseReason
         let until: UInt64
         var awaiting: Awaiting
         var next: Afterwards
-        /// Whether frames could be sent before.
+        /// Whether frames could be sent before it.
         let wasOpen: Bool
 
         init(
@@ -123,9 +123,9 @@ extension SenderMachine {
     /// What an orderly end still waits for.
     enum Awaiting {
         case ownBytesAndPeersEnd
-        /// The messages that were accepted before; the peer has ended.
+        /// The messages accepted before; the peer has ended.
         case ownBytes
-        /// The end of the peer's stream; all messages are out.
+        /// The end of the peer's stream; every message has been written.
         case peersEnd
     }
 
@@ -137,11 +137,11 @@ extension SenderMachine {
         case closeLocally(FinishReason)
     }
 
-    /// What is left of a turn, which keeps one peer from holding up the others of its thread.
+    /// The rest of a turn; turns keep one peer from holding up the others on its thread.
     struct Turn {
         private var readsLeft = readsPerTurn
         var requestsLeft = requestsPerTurn
-        /// Whether the next turn has been asked for: until it comes nothing more is read.
+        /// Whether the next turn has been requested; nothing more is read until then.
         var isAskedFor = false
 
         mutating func begin() {

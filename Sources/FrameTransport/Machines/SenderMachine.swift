@@ -1,47 +1,48 @@
 internal import FrameWire
 
-/// Decides everything about the sending end of a connection: when to connect, whom to talk to, what to answer, when to end.
+/// Makes every decision on the sending end of a connection: when to connect, which peer to accept, what to answer, when
+/// to end.
 ///
-/// Whoever drives it reports what has happened, each report with the time in nanoseconds of a monotonic clock, and then
-/// executes commands until ``nextCommand()`` returns nil. Most commands are answered by a report, before the next command
-/// is taken; ``Command`` says which.
+/// Its driver reports events, each with the time in nanoseconds of a monotonic clock, and then executes commands until
+/// ``nextCommand()`` returns nil. Most commands are answered by a report before the next command is taken; ``Command``
+/// says which.
 package struct SenderMachine: Sendable {
-    /// How many reads one turn makes at most.
+    /// The maximum number of reads per turn.
     package static let readsPerTurn = 16
 
-    /// How many bytes one read takes at most.
+    /// The maximum number of bytes per read.
     package static let bytesPerRead = 2048
 
-    /// How many requests one turn handles before it reads no more; a turn exceeds it by what one read can hold.
+    /// The number of requests after which a turn stops reading; a turn exceeds it by at most what one read can hold.
     package static let requestsPerTurn = 64
 
     package let settings: Settings
 
-    // MARK: What is decided
+    // MARK: State
 
     var state = State.idle
 
-    /// Those who wait for the connection to open.
+    /// The callers that wait for the connection to open.
     var waiters: [Waiter] = []
 
-    /// Whether a connection is wanted even if nobody waits for it.
+    /// Whether to connect even if nobody waits for it.
     var isWantedForGood = false
 
-    /// What the latest attempt to connect came to.
+    /// The failure of the latest attempt to connect.
     var lastFailure: AttemptFailure?
 
-    /// The pauses after attempts that the server turned away.
+    /// The pauses after attempts that the server refused.
     var turnAwayPauses: Backoff
 
-    /// What the receiver has stated.
+    /// The receiver's terms.
     package internal(set) var terms = ReceiverTerms()
 
-    // MARK: What is on its way
+    // MARK: Pending work
 
     var commands = CommandQueue()
     var turn = Turn()
 
-    /// Whether the socket may have something to read: reports come once for each change, so this is remembered.
+    /// Whether the socket may have something to read: reports come once per change, so this is remembered.
     var isReadable = false
 
     private var published = SocketConnection.State.idle
@@ -54,26 +55,26 @@ package struct SenderMachine: Sendable {
         turnAwayPauses = Backoff(first: first, longest: first * 16)
     }
 
-    /// How many callers wait for the connection to open.
+    /// The number of callers that wait for the connection to open.
     package var waitingCount: Int { waiters.count }
 
-    /// How many commands wait to be executed.
+    /// The number of commands waiting to be executed.
     package var commandCount: Int { commands.count }
 
-    /// How the connection stands, as its users see it.
+    /// The state of the connection, as published.
     package var publishedState: SocketConnection.State { state.published }
 
-    /// How the connection ended for good; nil before.
+    /// The reason for the connection's permanent end; nil before.
     package var closeReason: CloseReason? { if case .closed(let reason) = state { reason } else { nil } }
 
-    /// The next thing to do; nil if there is nothing more until the next report.
+    /// Returns the next command; nil if there is none until the next report.
     package mutating func nextCommand() -> Command? {
         if let command = commands.popFirst() { return command }
         if isReadable, let limit = readLimit {
             if turn.takeRead() { return .read(limit: limit) }
             if turn.askForAnother() { return .continueLater }
         }
-        // Last, so that what changes back within a turn costs no call.
+        // Last, so that a change that is reversed within a turn costs no call.
         if watchesRoom != wantsRoom {
             watchesRoom = wantsRoom
             return .watchRoom(watchesRoom)
@@ -88,7 +89,7 @@ package struct SenderMachine: Sendable {
 
     // MARK: Reports about time and readiness
 
-    /// The socket has become ready, to be read at the end of the stream too; reported once for each change.
+    /// Handles readiness, which includes the end of the stream; reported once per change.
     package mutating func becameReady(readable: Bool, writable: Bool, at now: UInt64) {
         if readable { isReadable = true }
         turn.begin()
@@ -100,20 +101,21 @@ package struct SenderMachine: Sendable {
         case .open:
             if writable { commands.append(.lane(.resume)) }
         case .ending(let ending):
-            // A peer that has gone completely reports that once more; only a write tells it from one that still reads.
+            // A peer that has gone completely is reported once more; only a write distinguishes it from one that still
+            // reads.
             if ending.awaiting != .peersEnd, writable || readable { commands.append(.lane(.resume)) }
         case .idle, .waiting, .closed:
             isReadable = false
         }
     }
 
-    /// The turn asked for by ``Command/continueLater`` has come.
+    /// Continues with the turn requested by ``Command/continueLater``.
     package mutating func continueTurn(at now: UInt64) {
         turn.isAskedFor = false
         turn.begin()
     }
 
-    /// The deadline of the latest ``Command/setDeadline(_:)`` has passed.
+    /// Handles the passing of the latest ``Command/setDeadline(_:)``.
     package mutating func deadlinePassed(at now: UInt64) {
         armedDeadline = nil
         expireWaiters(at: now)
@@ -137,12 +139,12 @@ package struct SenderMachine: Sendable {
         }
     }
 
-    // MARK: What follows from the state
+    // MARK: Decisions
 
-    /// How many bytes may be read now; nil for none.
+    /// The number of bytes that may be read now; nil for none.
     private var readLimit: Int? {
         switch state {
-        // Exactly the token: the bytes behind it are the first request's.
+        // Exactly the token: the bytes after it belong to the first request.
         case .handshaking(let handshake): handshake.token.remaining > 0 ? handshake.token.remaining : nil
         case .open: Self.bytesPerRead
         case .ending(let ending): ending.awaiting == .ownBytes ? nil : Self.bytesPerRead

@@ -1,10 +1,10 @@
 internal import Locking
 
-/// Counts the frames of a connection that could not be decoded, one after the other.
+/// Counts the consecutive frames of a connection that could not be decoded.
 package final class DecodingTally: Sendable {
     private struct State {
         var failures = 0
-        /// The last frame that failed: several readers may say so of the same one.
+        /// The last frame that failed: several readers may report the same one.
         var lastFailure: Int?
     }
 
@@ -12,7 +12,7 @@ package final class DecodingTally: Sendable {
     private let onLimit: @Sendable () -> Void
     private let state = Locked(State())
 
-    /// Makes a tally that calls `onLimit` when so many frames in a row have failed.
+    /// Creates a tally that calls `onLimit` after `limit` consecutive failures.
     init(limit: Int, onLimit: @escaping @Sendable () -> Void) {
         self.limit = max(1, limit)
         self.onLimit = onLimit

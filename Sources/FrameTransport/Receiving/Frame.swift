@@ -1,37 +1,37 @@
 public import FrameWire
 
-/// One picture as it crossed the socket: the JPEG's bytes and what the message's head said of it.
+/// A received frame: the JPEG's bytes and the message's header.
 public struct Frame: Sendable {
-    /// The message's body: one JPEG, possibly followed by zero bytes that a sender padded it with.
+    /// The message's body: one JPEG, possibly followed by zero bytes as padding.
     public let jpeg: FrameBytes
 
-    /// The message's head.
+    /// The message's header.
     public let head: FrameHead
 
-    /// The frame's place among those of its connection, from 0.
+    /// The frame's index among those of its connection, from 0.
     public let index: Int
 
-    /// When the last byte had been read, in nanoseconds of ``MonotonicClock``.
+    /// The time at which the last byte was read, in nanoseconds of ``MonotonicClock``.
     public let receivedAt: UInt64
 
-    /// Nanoseconds from the first byte of the head to the last of the body.
+    /// The time from the first byte of the header to the last byte of the body, in nanoseconds.
     public let transferTime: UInt64
 
-    /// What counts the frames of its connection that cannot be decoded: all of them share it, and those of others have another.
+    /// Counts the undecodable frames of the connection, whose frames all share it.
     package var tally: DecodingTally?
-    /// Which reader of a fan-out got it; 0 for the connection's own consumer.
+    /// The reader of a fan-out that received the frame; 0 for the connection's own consumer.
     package var reader: UInt64 = 0
-    /// What it takes of the memory budget until the consumer has it.
+    /// The frame's part of the memory budget, until the consumer has taken it.
     var grant: MemoryBudget.Grant?
 
-    /// Makes a frame without any connection, as a program's tests may need one.
+    /// Creates a frame without a connection, for use in tests.
     ///
     /// - Parameters:
-    ///   - jpeg: the JPEG's bytes.
-    ///   - head: what is said of it; `contentLength` is not compared with `jpeg`.
-    ///   - index: its place among the frames of its connection, from 0.
-    ///   - receivedAt: when it had come, in nanoseconds of ``MonotonicClock``.
-    ///   - transferTime: for how many nanoseconds it was coming.
+    ///   - jpeg: The JPEG's bytes.
+    ///   - head: The header; its `contentLength` is not compared with `jpeg`.
+    ///   - index: The frame's index among those of its connection, from 0.
+    ///   - receivedAt: The time of arrival, in nanoseconds of ``MonotonicClock``.
+    ///   - transferTime: The duration of the transfer in nanoseconds.
     public init(
         jpeg: FrameBytes,
         head: FrameHead,
@@ -63,38 +63,38 @@ public struct Frame: Sendable {
         (self.tally, self.grant) = (tally, grant)
     }
 
-    /// The picture's size as the head states it; the JPEG's own may differ by a pixel.
+    /// The image's size according to the header; the JPEG's own may differ by a pixel.
     public var bufferSize: BufferSize { head.bufferSize }
 
-    /// How the picture lies.
+    /// The image's orientation.
     public var orientation: FrameOrientation { head.orientation }
 
-    /// The presentation time in nanoseconds of the sender's clock, where the sender states one.
+    /// The presentation time in nanoseconds of the sender's clock, if the sender states one.
     ///
-    /// A sender of this package uses ``MonotonicClock`` unless it was given another time.
+    /// Senders of this package use ``MonotonicClock`` unless given another time.
     public var timestamp: UInt64? { head.presentationTime }
 
-    /// The sender's number of the frame, where it states one: a gap is a frame dropped before the socket.
+    /// The sender's number of the frame, if it states one; a gap means a frame dropped before the socket.
     public var sequence: UInt64? { head.sequence }
 }
 
 extension Frame {
-    /// Says that the JPEG was decoded.
+    /// Reports that the JPEG was decoded.
     ///
-    /// `FrameDecoder` says it by itself; for those who decode by other means.
+    /// `FrameDecoder` calls this method; call it yourself if you use another decoder.
     public func reportDecoded() {
         tally?.note(frame: index, isDecoded: true)
     }
 
-    /// Says that the JPEG could not be decoded: after ``TransportLimits/undecodableFrames`` of them in a row the connection
-    /// is closed.
+    /// Reports that the JPEG could not be decoded; after ``TransportLimits/undecodableFrames`` consecutive failures the
+    /// connection is closed.
     ///
-    /// `FrameDecoder` says it by itself; for those who decode by other means.
+    /// `FrameDecoder` calls this method; call it yourself if you use another decoder.
     public func reportUndecodable() {
         tally?.note(frame: index, isDecoded: false)
     }
 
-    /// The frame as the consumer gets it: no longer a part of what is being received.
+    /// Returns the frame for the consumer, without its part of the memory budget.
     func handedOver() -> Frame {
         var frame = self
         frame.grant = nil

@@ -2,9 +2,9 @@ internal import FrameWire
 internal import Locking
 internal import Synchronization
 
-/// Gives the frames of one sender to several readers, each at its own pace.
+/// Broadcasts the frames of one sender to several readers, each at its own pace.
 ///
-/// For each reader the latest frame wins: one that is slow misses frames, which are counted, and holds up nobody. A
+/// Every reader gets the latest frame: a slow reader misses frames, which are counted, and holds up no other reader. A
 /// reader that joins late gets the last frame at once. No frame is copied.
 ///
 ///     let fanOut = FrameFanOut(of: connection)
@@ -18,11 +18,11 @@ public final class FrameFanOut: Sendable {
     private struct State {
         var machine = FanOutMachine<Frame>()
         var mailboxes: [UInt64: Mailbox<Frame>] = [:]
-        /// What the readers have not been given yet, and whether somebody is giving it to them.
+        /// Undelivered news, and whether a thread is delivering it.
         var news: [News] = []
         var isTelling = false
 
-        /// Takes out the next piece of news with those whom it is for; nil, for the one who tells, when there is none.
+        /// Removes the next piece of news, with its readers; nil if there is none, which ends delivery.
         mutating func takeNews() -> (news: News, mailboxes: [Mailbox<Frame>])? {
             guard !news.isEmpty else {
                 isTelling = false
@@ -41,20 +41,20 @@ public final class FrameFanOut: Sendable {
     }
 
     private let state = Locked(State())
-    /// What feeds this fan-out, if it follows a connection.
+    /// The task that feeds this fan-out, if it follows a connection.
     private let feed = Locked(Task<Void, Never>?.none)
 
-    /// A fan-out that is fed by hand, with ``publish(_:)`` and ``end(_:)``.
+    /// Creates a fan-out to feed with ``publish(_:)`` and ``end(_:)``.
     public init() {}
 
-    /// A fan-out of everything that a connection receives, on the connection's own thread.
+    /// Creates a fan-out of everything that a connection receives, on the connection's own thread.
     ///
-    /// It is the connection's one consumer, and follows it to its end. When the fan-out and its readers are gone it lets go
-    /// of the connection.
+    /// It is the connection's only consumer, and follows it to its end. It releases the connection when the fan-out and
+    /// its readers are released.
     public convenience init(of connection: FrameConnection) {
         self.init()
         let task = Task(executorPreference: connection.thread) { [weak self] in
-            // A failure is in the connection's reason for ending, which the readers are told.
+            // A failure is part of the connection's close reason, which the readers receive.
             while let frame = await connection.nextFrame() {
                 guard let self else { return }
                 self.publish(frame)
@@ -70,22 +70,22 @@ public final class FrameFanOut: Sendable {
         end(.closedLocally(.stoppedByUser))
     }
 
-    /// How many readers there are.
+    /// The number of readers.
     public var readerCount: Int { state.withLock { $0.machine.readerCount } }
 
-    /// Gives a frame to every reader, and keeps it for those who join before the next one.
+    /// Delivers a frame to every reader, and keeps it for readers that join before the next one.
     public func publish(_ frame: Frame) {
         tell(.frame(frame))
     }
 
-    /// Ends every reader, once it has had its last frame.
+    /// Ends every reader after its last frame.
     ///
-    /// - Parameter reason: why; a reader throws its error, if it has one.
+    /// - Parameter reason: The reason; readers throw its error, if it has one.
     public func end(_ reason: CloseReason) {
         tell(.end(reason))
     }
 
-    /// Tells the readers, in the order of the calls: if another thread is telling them already, it goes on with this.
+    /// Delivers news in the order of the calls; if another thread is already delivering, it delivers this too.
     private func tell(_ news: News) {
         let mustTell = state.withLock { state in
             state.news.append(news)
@@ -103,12 +103,12 @@ public final class FrameFanOut: Sendable {
         }
     }
 
-    /// Another reader, which begins with the last frame, if there was one.
+    /// Creates a reader, which begins with the last frame, if there is one.
     public func reader() -> Reader {
         let mailbox = Mailbox<Frame>(capacity: 1, overflow: .replacesOldest)
         let (id, ending) = state.withLock { state in
             let (id, first, ending) = state.machine.join()
-            // Within the lock, so that no newer frame can come before it.
+            // Within the lock, so that no newer frame can precede it.
             if let first { mailbox.put(first) }
             if ending == nil { state.mailboxes[id] = mailbox }
             return (id, ending)
@@ -124,14 +124,14 @@ public final class FrameFanOut: Sendable {
         }
     }
 
-    /// One of those who read; it leaves when nobody holds it or its iterator any more.
+    /// A reader of a fan-out; it leaves when it and its iterator are released.
     public final class Reader: AsyncSequence, Sendable {
         private static let lastIdentity = Atomic<UInt64>(0)
 
         private let id: UInt64
         private let mailbox: Mailbox<Frame>
         private let fanOut: FrameFanOut
-        /// Tells the reader from all others of the process, so that a decoder which they share knows what each has seen.
+        /// Identifies the reader within the process, so that a shared decoder knows what each reader has seen.
         private let identity = lastIdentity.wrappingAdd(1, ordering: .relaxed).newValue
 
         fileprivate init(id: UInt64, mailbox: Mailbox<Frame>, fanOut: FrameFanOut) {
@@ -144,30 +144,30 @@ public final class FrameFanOut: Sendable {
             fanOut.leave(id)
         }
 
-        /// How many frames this reader missed because newer ones came.
+        /// The number of frames that this reader missed because newer ones arrived.
         public var supersededFrames: Int { mailbox.replaced }
 
-        /// Starts to read.
+        /// Creates an iterator over the frames.
         public func makeAsyncIterator() -> Iterator {
             Iterator(reader: self)
         }
 
-        /// Reads the frames of one fan-out.
+        /// An iterator over the frames of one fan-out.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let reader: Reader
 
-            /// The next frame; nil at the end, or if the caller's task is cancelled.
+            /// Returns the next frame; nil at the end, or if the calling task is cancelled.
             ///
-            /// - Throws: why the connection failed.
+            /// - Throws: The error with which the connection failed.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
                 var frame = try await reader.mailbox.next(isolation: actor)
                 frame?.reader = reader.identity
                 return frame
             }
 
-            /// The next frame; nil at the end, or if the caller's task is cancelled.
+            /// Returns the next frame; nil at the end, or if the calling task is cancelled.
             ///
-            /// - Throws: why the connection failed.
+            /// - Throws: The error with which the connection failed.
             public mutating func next() async throws(TransportError) -> Frame? {
                 try await next(isolation: nil)
             }
@@ -176,7 +176,7 @@ public final class FrameFanOut: Sendable {
 }
 
 extension FrameConnection {
-    /// The next frame; nil if there is no further one, for whatever reason.
+    /// Returns the next frame; nil if there is no further one, for any reason.
     fileprivate func nextFrame() async -> Frame? {
         var frames = frames.makeAsyncIterator()
         return try? await frames.next()

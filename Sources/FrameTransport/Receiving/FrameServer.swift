@@ -1,7 +1,7 @@
 public import FrameWire
 internal import Locking
 
-/// Listens at a path, and gives out the senders that connect and the frames that they send.
+/// Listens at a path, and delivers the senders that connect and the frames that they send.
 ///
 ///     let server = try FrameServer(at: "/run/user/1000/rtc_SSFD")
 ///     for try await connection in server.connections {
@@ -10,74 +10,75 @@ internal import Locking
 ///         }
 ///     }
 ///
-/// The socket's file has mode 0600, and only this user and root may connect, unless told otherwise. A dead socket at the path is replaced; a
-/// live one, and anything that is not a socket, is left alone and refused. The file goes when the server is closed or
-/// its last holder lets go of it.
+/// The socket's file has mode 0600, and by default only this user and root may connect. A dead socket at the path is
+/// replaced; a live one, and anything that is not a socket, is left alone and reported as an error. The file is removed
+/// when the server is closed or released.
 public final class FrameServer: Sendable {
-    /// What becomes of frames that come faster than they are consumed.
+    /// How frames are delivered that arrive faster than they are consumed.
     public enum Delivery: Sendable, Hashable {
-        /// Every frame that crossed the socket is delivered; one is read ahead, then the sender has to wait.
+        /// Delivers every frame; one is read ahead, then the sender has to wait.
         ///
-        /// While the consumer is faster than the sender, up to ``longestReadAhead`` frames that have arrived already are
-        /// read ahead, so that one change of thread brings several.
+        /// While the consumer is faster than the sender, up to ``longestReadAhead`` frames that have already arrived
+        /// are read ahead, so that one thread switch delivers several.
         case everyFrame
-        /// The latest frame takes the place of one that has not been consumed; see ``FrameConnection/supersededFrames``.
+        /// Delivers the newest frame, which replaces one that has not been consumed; see
+        /// ``FrameConnection/supersededFrames``.
         case newest
 
-        /// The most frames that are read ahead of a consumer that is faster than the sender: 8.
+        /// The maximum number of frames read ahead for a consumer that is faster than the sender: 8.
         public static let longestReadAhead = 8
     }
 
-    /// How a server receives.
+    /// The configuration of a server.
     public struct Configuration: Sendable {
-        /// What a sender may do.
+        /// The limits for senders.
         public var limits = TransportLimits()
 
-        /// What becomes of frames that come faster than they are consumed.
+        /// How frames are delivered that arrive faster than they are consumed.
         ///
-        /// Default: every frame is delivered.
+        /// Default: ``FrameServer/Delivery/everyFrame``.
         public var delivery = Delivery.everyFrame
 
-        /// Whose senders may connect to a path.
+        /// Which users may connect to a path.
         ///
-        /// Default: this user's and root's.
+        /// Default: this user and root.
         public var peers = PeerPolicy.sameUserOrRoot
 
-        /// The thread that accepts, and reads unless there are ``readers``.
+        /// The thread that accepts connections, and reads them if there are no ``readers``.
         public var thread = IOThread.shared
 
-        /// Further threads, which take turns in reading the connections.
+        /// Additional threads, among which the connections are distributed for reading.
         ///
-        /// Default: none; ``thread`` reads them all. With two or more of them a server with many busy senders uses as
-        /// many cores.
+        /// Default: none; ``thread`` reads every connection. With two or more readers, a server with many busy senders
+        /// uses as many cores.
         public var readers: [IOThread] = []
 
-        /// How much memory frames may take while they are received, over all servers that share it.
+        /// The limit on the memory of frames being received, shared by servers.
         public var memory = MemoryBudget.shared
 
-        /// Where the memory of frames comes from.
+        /// The pool that provides the memory of frames.
         public var pool = BytePool.shared
 
-        /// What each sender is told as soon as it has connected; a plain sender drops it unread.
+        /// The hello that every sender is sent when it connects; a plain sender drops it unread.
         ///
-        /// Default: nothing, so that senders send pictures alone and say nothing of themselves.
+        /// Default: nil, so that senders send only frames and no status.
         public var hello: ControlHello?
 
-        /// What each sender and this server show each other before the first frame.
+        /// The tokens that every sender and this server exchange before the first frame.
         ///
-        /// Default: nothing.
+        /// Default: nil.
         public var tokens: HandshakeTokens?
 
-        /// Sees every byte that is read for delivery, behind the tokens.
+        /// Observes every byte that is read for delivery, after the tokens.
         ///
-        /// Default: nobody.
+        /// Default: nil.
         public var tap: (any WireTap)?
 
-        /// The defaults.
+        /// Creates a configuration with the defaults.
         public init() {}
     }
 
-    /// Where the server listens: for port 0, the port that it was given.
+    /// The endpoint at which the server listens; for port 0, with the assigned port.
     public let endpoint: SocketEndpoint
 
     /// The path at which the server listens, or its address and port.
@@ -86,14 +87,15 @@ public final class FrameServer: Sendable {
     private let configuration: Configuration
     private let driver: ListeningDriver
 
-    /// Starts to listen.
+    /// Creates a server that listens at a path.
     ///
     /// - Parameters:
-    ///   - path: at most 107 bytes (103 on Apple systems), or on Linux more where the last part has at most 82; in a
-    ///     directory that exists, belongs to this user or root, and is not open to others, unless it has the sticky bit.
-    ///   - configuration: how to receive.
-    ///   - delegate: takes connections and frames as they come, on the server's thread, in place of ``connections`` and
-    ///     ``FrameConnection/frames``. The server holds it until it is closed.
+    ///   - path: The path, of at most 107 bytes (103 on Apple systems); on Linux it may be longer if the last component
+    ///     has at most 82. Its directory must exist, belong to this user or root, and not be writable by others, unless
+    ///     it has the sticky bit.
+    ///   - configuration: The configuration.
+    ///   - delegate: Receives connections and frames as they arrive, on the server's thread, in place of
+    ///     ``connections`` and ``FrameConnection/frames``. The server retains it until it is closed.
     /// - Throws: `pathTooLong`, `invalidPath`, `unsafePath`, `notASocket`, `addressInUse`, `cannotCreate` or `system`.
     public convenience init(
         at path: String,
@@ -103,13 +105,13 @@ public final class FrameServer: Sendable {
         try self.init(at: .path(path), configuration: configuration, delegate: delegate)
     }
 
-    /// Starts to listen at a path, or at a port of the loopback address.
+    /// Creates a server that listens at a path, or at a port of the loopback address.
     ///
     /// - Parameters:
-    ///   - endpoint: where to listen.
-    ///   - configuration: how to receive; for a port, with tokens.
-    ///   - delegate: as for a path.
-    /// - Throws: as for a path, and `tokenRequired` or `invalidToken`.
+    ///   - endpoint: The path or port.
+    ///   - configuration: The configuration; for a port, with tokens.
+    ///   - delegate: The delegate, as for a server at a path.
+    /// - Throws: The errors of a server at a path, `tokenRequired` or `invalidToken`.
     public convenience init(
         at endpoint: SocketEndpoint,
         configuration: Configuration = .init(),
@@ -121,15 +123,15 @@ public final class FrameServer: Sendable {
         self.init(socket, configuration, delegate)
     }
 
-    /// Takes over a socket that listens already, as a service manager passes it.
+    /// Creates a server that takes over a listening socket, as passed by a service manager.
     ///
-    /// Its file is never removed, nor is its mode or backlog changed. Connections that come after ``close()`` or
-    /// ``drain()`` wait for whoever listens next.
+    /// The server never removes the socket's file, and does not change its mode or backlog. Connections made after
+    /// ``close()`` or ``drain()`` wait for the next process that listens.
     ///
     /// - Parameters:
-    ///   - socket: the server's from now on, also where this throws.
-    ///   - configuration: how to receive; for a port, with tokens.
-    ///   - delegate: as for a path.
+    ///   - socket: The socket, which the server owns from now on, even if this throws.
+    ///   - configuration: The configuration; for a port, with tokens.
+    ///   - delegate: The delegate, as for a server at a path.
     /// - Throws: `unfitSocket`, `tokenRequired`, `invalidToken` or `system`.
     public convenience init(
         inheriting socket: InheritedSocket,
@@ -157,73 +159,76 @@ public final class FrameServer: Sendable {
         close()
     }
 
-    /// The senders, as they connect; a sequence for one consumer.
+    /// The connections of senders, as they are made; a sequence for one consumer.
     ///
-    /// It ends when the server is closed.
+    /// The sequence ends when the server is closed.
     ///
-    /// A connection that nobody takes from here stays open, and sends no more than is read ahead.
+    /// A connection that is not consumed from this sequence stays open, and its sender can send no more than is read
+    /// ahead.
     public var connections: Connections { Connections(server: self) }
 
-    /// How many senders were turned away: over the limit, of another user, or without the right token.
+    /// The number of refused senders: over the limit, of another user, or without the right token.
     public var refusedConnections: Int { driver.counts.withLock { $0.refused } }
 
-    /// How many senders had gone and were dropped with what the program had not taken.
+    /// The number of departed senders that were dropped with the frames that the program had not taken.
     ///
-    /// As many departed senders as ``TransportLimits/connections`` wait in ``connections``; beyond that the oldest is dropped. The
-    /// frames that a departed sender left unread give way to those who need their memory; whoever takes them gets
-    /// the error `visitorDropped`. A sender counts once.
+    /// At most ``TransportLimits/connections`` departed senders wait in ``connections``; beyond that the oldest is
+    /// dropped. A departed sender's unread frames are dropped if their memory is needed; their consumer gets the error
+    /// `visitorDropped`. A sender counts once.
     public var droppedVisitors: Int { driver.counts.withLock { $0.dropped } }
 
     /// Stops listening, removes the socket's file, and ends every connection in order.
     ///
-    /// When this returns the path or port can be listened on again; connections end after that, see ``closed()``.
+    /// When this method returns, the path or port can be listened on again; the connections end later, see
+    /// ``closed()``.
     public func close() {
         driver.acceptLastAndRelease()
         configuration.thread.execute { [driver] in driver.close() }
     }
 
-    /// Stops listening, and ends every connection in order once what has arrived on it is delivered.
+    /// Stops listening, and ends every connection in order once everything that has arrived on it is delivered.
     ///
-    /// When this returns the path or port can be listened on again. Senders are told at once that the connection ends, and have
-    /// ``TransportLimits/linger`` to finish what they are writing. Every frame that is complete by then is delivered, as
-    /// fast as it is consumed; one that is not is dropped. If nobody consumes, ``close()`` ends it.
+    /// When this method returns, the path or port can be listened on again. Senders are told at once that the
+    /// connection ends, and have ``TransportLimits/linger`` to finish what they are writing. Every frame that is
+    /// complete by then is delivered, as fast as it is consumed; an incomplete frame is dropped. If there is no
+    /// consumer, ``close()`` ends the drain.
     public func drain() {
         driver.acceptLastAndRelease()
         configuration.thread.execute { [driver] in driver.drain() }
     }
 
-    /// Waits until the server, after ``close()`` or ``drain()``, has ended, its connections included.
+    /// Waits until the server and its connections have ended after ``close()`` or ``drain()``.
     ///
-    /// - Throws: `cancelled` if the caller's task is cancelled first.
+    /// - Throws: `cancelled` if the calling task is cancelled first.
     public func closed() async throws(TransportError) {
         try await driver.closed.value()
     }
 
-    /// The senders that connect to one server.
+    /// The connections to one server.
     public struct Connections: AsyncSequence, Sendable {
         fileprivate let server: FrameServer
 
-        /// Starts to take connections.
+        /// Creates an iterator over the connections.
         public func makeAsyncIterator() -> Iterator {
             Iterator(server: server)
         }
 
-        /// Takes the connections of one server.
+        /// An iterator over the connections to one server.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let server: FrameServer
 
-            /// The next connection; nil when the server is closed, or where the caller's task is cancelled.
+            /// Returns the next connection; nil when the server is closed, or if the calling task is cancelled.
             ///
-            /// - Throws: why the server failed.
+            /// - Throws: The error with which the server failed.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError)
                 -> FrameConnection?
             {
                 try await server.driver.mailbox.next(isolation: actor)
             }
 
-            /// The next connection; nil when the server is closed, or where the caller's task is cancelled.
+            /// Returns the next connection; nil when the server is closed, or if the calling task is cancelled.
             ///
-            /// - Throws: why the server failed.
+            /// - Throws: The error with which the server failed.
             public mutating func next() async throws(TransportError) -> FrameConnection? {
                 try await next(isolation: nil)
             }
@@ -231,16 +236,16 @@ public final class FrameServer: Sendable {
     }
 }
 
-/// Takes what a ``FrameServer`` receives, as it comes, on the server's thread.
+/// Receives connections and frames from a ``FrameServer`` as they arrive, on the server's thread.
 ///
-/// What these methods do delays every connection of that thread.
+/// Work in these methods delays every connection of that thread.
 public protocol FrameServerDelegate: AnyObject, Sendable {
-    /// A sender has connected.
+    /// Called when a sender has connected.
     func connectionDidOpen(_ connection: FrameConnection)
 
-    /// A frame has arrived.
+    /// Called when a frame has arrived.
     func connection(_ connection: FrameConnection, didReceive frame: Frame)
 
-    /// A connection has ended; nothing more comes from it.
+    /// Called when a connection has ended; nothing more arrives from it.
     func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason)
 }

@@ -1,33 +1,34 @@
-/// A listening socket that this process was started with: a service manager made it, and keeps it.
+/// A listening socket inherited from a service manager, which created it and keeps it.
 ///
 ///     if let socket = try InheritedSocket.passed().first {
 ///         let server = try FrameServer(inheriting: socket)
 ///     }
 public struct InheritedSocket: Sendable, Hashable {
-    /// The descriptor's number in this process.
+    /// The file descriptor in this process.
     public let descriptor: Int32
 
-    /// The name that the service manager gave it (`FileDescriptorName=` of systemd); nil where it gave none.
+    /// The name given by the service manager (`FileDescriptorName=` in systemd); nil if none.
     public let name: String?
 
-    /// A socket of which the program knows by other means.
+    /// Creates an inherited socket from a known descriptor.
     public init(descriptor: Int32, name: String? = nil) {
         self.descriptor = descriptor
         self.name = name
     }
 
-    /// The sockets that systemd has passed to this process, as sd_listen_fds(3) lays it down; none where it has not.
+    /// Returns the sockets that systemd has passed to this process, as specified by sd_listen_fds(3); empty if there
+    /// are none.
     ///
-    /// `LISTEN_PID` must be this process's number, `LISTEN_FDS` says how many there are, from descriptor 3, and
-    /// `LISTEN_FDNAMES` what they are called. They are closed on exec from now on. Each call gives the same sockets,
-    /// of which each may be taken over once.
+    /// `LISTEN_PID` must be the ID of this process, `LISTEN_FDS` is the number of sockets, from descriptor 3, and
+    /// `LISTEN_FDNAMES` lists their names. The descriptors are set to close on exec. Every call returns the same
+    /// sockets; each may be taken over once.
     ///
-    /// - Throws: `unfitSocket`, where the count is none or a descriptor is not open.
+    /// - Throws: `unfitSocket` if the count is invalid or a descriptor is not open.
     public static func passed() throws(TransportError) -> [InheritedSocket] {
         try passed(from: Syscalls.firstPassed, Syscalls.environment)
     }
 
-    /// The same with descriptors from `first`, and values of variables as `environment` tells them.
+    /// Returns the sockets with descriptors from `first`, and the variables from `environment`.
     package static func passed(
         from first: Int32,
         _ environment: (String) -> String?
@@ -61,9 +62,10 @@ public struct InheritedSocket: Sendable, Hashable {
         text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// Where the socket listens.
+    /// Returns the endpoint at which the socket listens.
     ///
-    /// - Throws: `unfitSocket`, where it does not listen for streams at a path or at a port of the loopback address.
+    /// - Throws: `unfitSocket` if it is not a stream socket that listens at a path or at a port of the loopback
+    ///   address.
     func endpoint() throws(TransportError) -> SocketEndpoint {
         let found: Syscalls.Listener
         do {

@@ -1,24 +1,24 @@
 internal import Locking
 
-/// The listening side of a ``FrameServer``: carries out what its ``ListenerMachine`` decides, on the I/O thread.
+/// The listening side of a ``FrameServer``: executes the decisions of its ``ListenerMachine`` on the I/O thread.
 ///
-/// - Note: `@unchecked Sendable` holds because everything that changes is touched on the I/O thread alone, but for what is
-///   behind locks; other threads reach it through ``IOThread/execute(_:)``.
+/// - Note: `@unchecked Sendable` holds because mutable state is accessed only on the I/O thread, or is behind locks;
+///   other threads reach it through ``IOThread/execute(_:)``.
 final class ListeningDriver: IOHandler, @unchecked Sendable {
     let mailbox: Mailbox<FrameConnection>
     let closed = Latch<Void>()
 
-    /// How many senders were turned away, and how many were dropped after they had gone.
+    /// The number of refused senders, and of senders dropped after they had departed.
     let counts = Locked((refused: 0, dropped: 0))
 
     private let configuration: FrameServer.Configuration
     private let thread: IOThread
-    /// The socket, which ``release()`` takes out on any thread: when it returns the path is free.
+    /// The socket, which ``release()`` may remove on any thread: when it returns, the path is free.
     private let socket: Locked<ListeningSocket?>
-    /// Those who were accepted when the server was closed, until this is carried out on the thread.
+    /// The connections accepted while the server was being closed, until the close is executed on the thread.
     private let last = Locked<[Locked<OwnedDescriptor?>]>([])
     private let isOwn: Bool
-    /// Where the socket is; nil for a port.
+    /// The path of the socket; nil for a port.
     private let path: String?
 
     private var machine: ListenerMachine
@@ -26,7 +26,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private var delegate: (any FrameServerDelegate)?
     private var registration: IORegistration?
     private var connections: [Int: ReceivingDriver] = [:]
-    /// The connection that was accepted last, with its peer, until the machine has said what becomes of it.
+    /// The connection that was accepted last, with its peer, until the machine has decided on it.
     private var accepted: OwnedDescriptor?
     private var acceptedPeer: PeerCredentials?
 
@@ -56,7 +56,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
 
     func start() {
         do {
-            // Within the lock, so that the descriptor is still the socket's.
+            // Within the lock, so that the descriptor still belongs to the socket.
             registration = try socket.withLock { socket throws(Errno) -> IORegistration? in
                 guard let descriptor = socket?.rawValue else { return nil }
                 return try thread.register(descriptor, self)
@@ -66,7 +66,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         }
     }
 
-    /// Gives up the path or port, from any thread.
+    /// Releases the path or port, from any thread.
     func release() {
         socket.withLock { socket in
             guard let descriptor = socket?.rawValue else { return }
@@ -75,12 +75,12 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         }
     }
 
-    /// Accepts everybody who has come to a socket of this process's own, and then gives it up, from any thread.
+    /// Accepts every pending connection of the process's own socket, and then releases it, from any thread.
     ///
-    /// Who has come to an inherited socket waits there for the next process.
+    /// Pending connections of an inherited socket wait for the next process.
     func acceptLastAndRelease() {
         if isOwn {
-            // As many as the system may hold; more may come for as long as this goes on.
+            // At most the backlog: new senders may connect for as long as this continues.
             for _ in 0..<min(max(1, configuration.limits.backlog), 1 << 16) {
                 do throws(Errno) {
                     guard try acceptLast() else { break }
@@ -94,10 +94,10 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         release()
     }
 
-    /// Accepts one connection for ``close()`` or ``drain()``; false if the socket has been given up.
+    /// Accepts one connection for ``close()`` or ``drain()``; false if the socket has been released.
     ///
-    /// It is noted under the socket's lock: if several threads close a server, the first of them to be carried out finds all
-    /// that any of them has accepted.
+    /// The connection is recorded under the socket's lock: if several threads close a server, the first close to be
+    /// executed finds everything that any of them has accepted.
     private func acceptLast() throws(Errno) -> Bool {
         try socket.withLock { socket throws(Errno) -> Bool in
             guard let listener = socket?.rawValue else { return false }
@@ -115,13 +115,13 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         for descriptor in last { admit(descriptor.withLock { $0.take() }) }
     }
 
-    /// Ends the server and every connection in order, those that were accepted last too.
+    /// Ends the server and every connection in order, including those accepted last.
     func close() {
         admitLast()
         change { $0.close() }
     }
 
-    /// Ends the server once everything that has arrived is delivered, for those who were accepted last too.
+    /// Ends the server once everything that has arrived is delivered, including for the connections accepted last.
     func drain() {
         admitLast()
         change { $0.drain() }
@@ -141,9 +141,9 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
 
     private func change(_ change: (inout ListenerMachine) -> Void) {
         change(&machine)
-        // Before anything is carried out: whoever sees the end of a connection finds it counted.
+        // Before any command is executed, so that whoever sees the end of a connection finds it counted.
         counts.withLock { $0 = (machine.refused, machine.dropped) }
-        // What is carried out may bring about further events: their commands come after those that are there.
+        // Commands may cause further events, whose commands come after the present ones.
         guard !isRunning else { return }
         isRunning = true
         defer { isRunning = false }
@@ -161,7 +161,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         case .stopListening(let error): stopListening(error)
         case .closeConnections: forEachConnection { $0.close() }
         case .drainConnections: forEachConnection { $0.drain() }
-        // Released behind the mailbox's lock: its end closes it.
+        // Released outside the mailbox's lock: its deinitializer closes it.
         case .dropVisitor(let id): _ = mailbox.removeFirst { $0.id == id }
         case .finished: closed.set(())
         }
@@ -181,7 +181,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         }
     }
 
-    /// Accepts one connection; nil if the socket has been given up.
+    /// Accepts one connection; nil if the socket has been released.
     private func acceptOne() throws(Errno) -> OwnedDescriptor? {
         try socket.withLock { socket throws(Errno) -> OwnedDescriptor? in
             guard let listener = socket?.rawValue else { return nil }
@@ -189,11 +189,11 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         }
     }
 
-    /// Has the machine decide about a connection that was accepted.
+    /// Lets the machine decide on an accepted connection.
     private func admit(_ descriptor: consuming OwnedDescriptor?) {
         guard let raw = descriptor?.rawValue else { return }
         accepted = consume descriptor
-        // Over TCP the system knows of nobody, and whoever shows the right token may connect.
+        // Over TCP the system identifies no peers, and any peer with the right token may connect.
         acceptedPeer = path.flatMap { try? configuration.peers.admit(raw, at: $0) }
         let isAdmitted = path == nil || acceptedPeer != nil
         change { $0.accepted(isAdmitted: isAdmitted) }
@@ -239,7 +239,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         if reader.isCurrent { start() } else { reader.execute(start) }
     }
 
-    /// Reports what a connection did, which may be on a thread of its own.
+    /// Reports an event of a connection, which may run on another thread.
     private func onThread(_ event: @escaping @Sendable (ListeningDriver) -> Void) {
         if thread.isCurrent {
             event(self)

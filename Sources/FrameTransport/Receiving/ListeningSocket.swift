@@ -1,9 +1,9 @@
-/// A socket that listens, and the claim to its path where it has one.
+/// A socket that listens, and the claim to its path if it has one.
 struct ListeningSocket: ~Copyable {
-    /// Where it listens: for a port that was left open, the one that was given.
+    /// The endpoint at which it listens; for port 0, with the assigned port.
     let endpoint: SocketEndpoint
 
-    // In this order: the path is given up before the socket is closed.
+    // In this order: the path is released before the socket is closed.
     private let claim: PathClaim?
     private let socket: OwnedDescriptor
 
@@ -25,9 +25,9 @@ struct ListeningSocket: ~Copyable {
         self.socket = socket
     }
 
-    /// Takes over a socket that listens already.
+    /// Takes over a listening socket.
     ///
-    /// Nobody here has a claim to its path: that stays, for whoever passed the socket.
+    /// This process has no claim to its path, which belongs to whoever passed the socket.
     init(inheriting inherited: InheritedSocket) throws(TransportError) {
         let socket = OwnedDescriptor(inherited.descriptor)
         let endpoint = try inherited.endpoint()
@@ -41,7 +41,7 @@ struct ListeningSocket: ~Copyable {
         self.socket = socket
     }
 
-    /// Whether connections that nobody has accepted are lost when this closes.
+    /// Whether unaccepted connections are lost when this closes.
     var isOwn: Bool { claim != nil }
 
     private static func makeSocket(

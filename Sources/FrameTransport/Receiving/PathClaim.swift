@@ -1,11 +1,11 @@
 /// A server's claim to the path of its socket.
 ///
-/// A lock file beside the socket (`PATH.lock`) says that a server of this package is alive: a refused connection alone
-/// does not prove a socket dead, as one that is bound and not listening yet refuses too. When the claim ends the socket's
-/// file goes, if it is still the one that was made under this claim, and the lock file after it.
+/// A lock file beside the socket (`PATH.lock`) shows that a server of this package is alive: a refused connection alone
+/// does not prove a socket dead, because one that is bound but not yet listening refuses too. When the claim ends, the
+/// socket's file is removed, if it is still the one created under this claim, and then the lock file.
 ///
-/// The claim ends before its socket is closed: while that is open its inode is not used anew, so that the number proves
-/// that a file is ours.
+/// The claim ends before its socket is closed: while the socket is open its inode is not reused, so the inode number
+/// proves that a file is ours.
 struct PathClaim: ~Copyable {
     private static let mode: UInt32 = 0o600
 
@@ -14,7 +14,7 @@ struct PathClaim: ~Copyable {
 
     /// Binds `socket` to `path`.
     ///
-    /// A dead socket at the path is replaced; whatever else stands there is left alone.
+    /// A dead socket at the path is replaced; any other file is left alone.
     init(binding socket: Int32, to path: SocketPath) throws(TransportError) {
         let lock = try PathLock(in: SocketDirectory(of: path))
         try Self.removeDeadSocket(in: lock.directory)
@@ -34,14 +34,14 @@ struct PathClaim: ~Copyable {
     ) throws(TransportError) -> Syscalls.Entry {
         let path = directory.path
         try directory.attempt { () throws(Errno) in
-            // Before it is bound, so that there is no moment at which others may connect, whatever the umask.
+            // Before it is bound, so that others can never connect, whatever the umask.
             try Syscalls.setMode(of: socket, mode)
             try Syscalls.bindSocket(socket, to: .path(path), in: directory.rawValue)
         }
         guard let entry = try directory.entry(named: path.name), isOurs(entry) else { throw replaced(path) }
         if entry.mode == mode { return entry }
 
-        // Where the descriptor's mode does not pass to the file, and under a umask that takes from 0600.
+        // For systems on which the file does not get the descriptor's mode, and for a umask that masks bits of 0600.
         try? Syscalls.setMode(named: path.name, in: directory.rawValue, mode)
         guard let present = try directory.entry(named: path.name), present.isSame(as: entry) else {
             throw replaced(path)
@@ -61,11 +61,11 @@ struct PathClaim: ~Copyable {
         entry.kind == .socket && entry.owner == Syscalls.effectiveUserID
     }
 
-    // MARK: What stands at the path
+    // MARK: The file at the path
 
     private static func removeDeadSocket(in directory: borrowing SocketDirectory) throws(TransportError) {
         let path = directory.path
-        // Held while it is asked whether it lives, so that its inode is not used anew meanwhile.
+        // Held while the socket is probed, so that its inode is not reused meanwhile.
         let hold = Syscalls.holdEntry(named: path.name, in: directory.rawValue)
         guard let entry = try directory.entry(named: path.name) else { return }
         let held = (try? Syscalls.entry(of: hold.rawValue)) ?? entry
@@ -84,7 +84,7 @@ struct PathClaim: ~Copyable {
             )
         }
         guard try !isAnswered(in: directory) else { throw inUse(path.text) }
-        // Somebody who keeps no lock may have taken the dead one's place meanwhile.
+        // A server without a lock may have replaced the dead socket meanwhile.
         guard let present = try directory.entry(named: path.name) else { return }
         guard present.isSame(as: entry), present.isSame(as: held) else { throw inUse(path.text) }
         try directory.attempt { () throws(Errno) in
@@ -92,7 +92,7 @@ struct PathClaim: ~Copyable {
         }
     }
 
-    /// Whether somebody listens at the path: it answers, has more waiting than it takes, or is for messages of another kind.
+    /// Returns whether a socket is in use: it answers, its backlog is full, or it is of another type.
     private static func isAnswered(in directory: borrowing SocketDirectory) throws(TransportError) -> Bool {
         let address = SocketAddress.path(directory.path)
         return try directory.attempt { () throws(Errno) in

@@ -1,6 +1,6 @@
-/// The lock file beside a socket, `PATH.lock`, held while a server of this package lives and gone with it.
+/// The lock file beside a socket, `PATH.lock`, held while a server of this package is alive and removed with it.
 struct PathLock: ~Copyable {
-    /// Where both files are.
+    /// The directory of both files.
     let directory: SocketDirectory
 
     private let descriptor: OwnedDescriptor
@@ -8,8 +8,8 @@ struct PathLock: ~Copyable {
 
     /// Takes the lock of the directory's socket.
     ///
-    /// - Throws: `addressInUse` where another server has it, and `unsafePath` where something else than a plain file of this
-    ///   user's stands in its place.
+    /// - Throws: `addressInUse` if another server holds it, and `unsafePath` if its place is taken by anything other
+    ///   than a regular, singly linked file owned by this user.
     init(in directory: consuming SocketDirectory) throws(TransportError) {
         let descriptor = try Self.lock(in: directory)
         let entry = try directory.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
@@ -30,19 +30,19 @@ struct PathLock: ~Copyable {
     /// The name of the file, beside the socket.
     static func name(for path: SocketPath) -> String { path.name + ".lock" }
 
-    /// Whether it is a plain file of this user's.
+    /// Returns whether it is a regular file owned by this user, with one name.
     ///
-    /// One with a second name is a file of this user's that somebody has linked here.
+    /// A file with a second name is one of this user's files that somebody has linked here.
     static func isUsable(_ entry: Syscalls.Entry) -> Bool {
         entry.kind == .file && entry.owner == Syscalls.effectiveUserID && entry.links <= 1
     }
 
     private static func lock(in directory: borrowing SocketDirectory) throws(TransportError) -> OwnedDescriptor {
         let name = name(in: directory)
-        // Whoever held the lock may remove its file between our opening and our locking it; what we have locked then is
-        // nobody's, and the next one to come would lock another file. A few rounds are plenty.
+        // The previous holder may remove the file between our opening and our locking it; we would then hold a lock on
+        // a removed file, and the next server would lock another one. A few rounds are plenty.
         for _ in 0..<16 {
-            // Before it is opened too, which alone does something to a device or a pipe.
+            // Also checked before it is opened, because opening a device or a pipe has side effects.
             if let entry = try directory.entry(named: name) { try check(entry, in: directory) }
             guard let descriptor = try open(name, in: directory) else { continue }
             let held = try directory.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
@@ -57,7 +57,7 @@ struct PathLock: ~Copyable {
         throw PathClaim.inUse(directory.path.text)
     }
 
-    /// Opens the file; nil where a symbolic link has just taken its place, which the next look at it reports.
+    /// Opens the file; nil if a symbolic link has just taken its place, which the next check reports.
     private static func open(
         _ name: String,
         in directory: borrowing SocketDirectory

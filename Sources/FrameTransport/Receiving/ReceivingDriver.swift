@@ -1,12 +1,12 @@
 internal import FrameWire
 internal import Synchronization
 
-/// The receiving end of one connection: carries out what its ``ReceiverMachine`` decides, on the I/O thread.
+/// The receiving end of one connection: executes the decisions of its ``ReceiverMachine`` on the I/O thread.
 ///
-/// - Note: `@unchecked Sendable` holds because everything that changes is touched on `thread` alone; other threads
-///   reach it through ``IOThread/execute(_:)``.
+/// - Note: `@unchecked Sendable` holds because mutable state is accessed only on `thread`; other threads reach it
+///   through ``IOThread/execute(_:)``.
 final class ReceivingDriver: IOHandler, @unchecked Sendable {
-    /// How much audio waits for a consumer: a second and a half in blocks of 1,024 at 44,100 Hz.
+    /// The number of audio messages that wait for a consumer: 1.5 seconds in blocks of 1,024 at 44,100 Hz.
     private static let audioCapacity = 64
 
     let id: Int
@@ -15,7 +15,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let audio: Mailbox<AudioMessage>
     let statuses = Mailbox<SenderStatus>(capacity: 16, overflow: .replacesOldest)
     let closed = Latch<CloseReason>()
-    /// Audio that there was no memory for.
+    /// The number of audio messages dropped for lack of memory.
     let droppedAudio = Counter()
 
     private let memory: MemoryBudget
@@ -26,13 +26,13 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private var machine: ReceiverMachine
     private var descriptor: OwnedDescriptor?
     private var registration: IORegistration?
-    /// The request for memory that waits.
+    /// The waiting request for memory.
     private var request: UInt64?
-    /// What the consumer on this thread asked for, while it asks.
+    /// The request of the consumer on this thread, while it is being served.
     private var inline: Inline?
-    /// Whether the consumer on this thread has stopped the machine with a frame, and is to come back for more.
+    /// Whether the consumer on this thread has stopped the machine with a frame, and is expected to return for more.
     private let isLeftToConsumer = Atomic(false)
-    /// Whether frames were put into the mailbox whose consumers sleep on until the end of the run.
+    /// Whether frames were added to the mailbox whose consumers stay suspended until the end of the run.
     private var hasHeldBack = false
     private var wasReady = false
     private var sink: ((Frame) -> Void)?
@@ -89,15 +89,15 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         owner.object = self
     }
 
-    /// Whether frames may come: at once, or when the sender has shown its token.
+    /// Whether frames may arrive: immediately, or after the sender has sent its token.
     var isReady: Bool { machine.isReady }
 
-    /// Starts to read.
+    /// Starts reading.
     ///
     /// - Parameters:
-    ///   - onReady: called when frames may come.
-    ///   - onClosed: called once, when the descriptor has been closed.
-    ///   - onDropped: called at most once, from any thread, when what the sender left unread gives way.
+    ///   - onReady: Called when frames may arrive.
+    ///   - onClosed: Called once, when the descriptor has been closed.
+    ///   - onDropped: Called at most once, from any thread, when the sender's unread messages are dropped.
     func start(
         onReady: @escaping () -> Void,
         onClosed: @escaping (_ wasReady: Bool) -> Void,
@@ -113,13 +113,13 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         change { $0.start(at: MonotonicClock.now()) }
     }
 
-    /// Hands what comes to closures in place of the mailbox.
+    /// Delivers to closures instead of the mailbox.
     func deliver(to sink: @escaping (Frame) -> Void, end: @escaping (CloseReason) -> Void) {
         self.sink = sink
         onEnd = end
     }
 
-    /// Takes the next frame straight from the socket; nil if it is not there yet, or must be waited for in turn.
+    /// Receives the next frame directly from the socket; nil if it has not arrived, or must wait its turn.
     func receiveInline() -> Frame? {
         guard machine.beginInline() else { return nil }
         inline = .asked
@@ -129,7 +129,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         return frame
     }
 
-    /// Goes on reading for a consumer that took the last frame on this thread and has gone elsewhere since, from any thread.
+    /// Continues reading for a consumer that took the last frame on this thread and has since moved elsewhere, from any
+    /// thread.
     func resumeForConsumerElsewhere() {
         guard isLeftToConsumer.load(ordering: .relaxed) else { return }
         thread.execute { self.run() }
@@ -145,7 +146,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         change { $0.drain(at: MonotonicClock.now()) }
     }
 
-    /// Ends a connection that has shown no token yet; see ``ReceiverMachine/giveWay(at:)``.
+    /// Ends a connection whose sender has not sent its token; see ``ReceiverMachine/giveWay(at:)``.
     func giveWay() {
         change { $0.giveWay(at: MonotonicClock.now()) }
     }
@@ -155,7 +156,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         change { $0.send(request) }
     }
 
-    /// Lets go of what nobody can consume any more, from any thread: the program has let go of the connection.
+    /// Releases what can no longer be consumed, from any thread, because the program has released the connection.
     func abandon() {
         mailbox.discard()
         audio.discard()
@@ -186,7 +187,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             perform(command)
             if case .answered? = inline { return }
         }
-        // Once for all that this run has brought.
+        // Once for everything in this run.
         guard hasHeldBack else { return }
         hasHeldBack = false
         mailbox.wakeWaiters()
@@ -244,7 +245,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         }
     }
 
-    /// Shows what was read: of the body, and behind it.
+    /// Shows the tap the bytes read: of the body, and after it.
     private func show(_ tap: any WireTap, _ count: Int, _ runs: (MemoryRun, MemoryRun)) {
         let direct = unsafe min(count, runs.0.count)
         if direct > 0 {
@@ -264,7 +265,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         readScratch(count) { machine, bytes in machine.didReadToken(bytes, at: MonotonicClock.now()) }
     }
 
-    /// Reads once into memory that nobody keeps.
+    /// Reads once into temporary memory.
     private func readScratch(_ capacity: Int, _ take: (inout ReceiverMachine, Span<UInt8>) -> Void) {
         guard let socket = descriptor?.rawValue else { return }
         unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 16) { scratch in
@@ -328,7 +329,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private func ask(for byteCount: Int) {
         let answer = memory.ask(byteCount) { [weak self, thread] grant in
             thread.execute { [weak self] in
-                // A grant that comes too late goes to the next one that waits.
+                // A late grant goes to the next waiting request.
                 self?.request = nil
                 self?.change { $0.memoryGranted(grant, at: MonotonicClock.now()) }
             }
@@ -356,7 +357,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         registration = nil
         descriptor = nil
         memory.leave(allowance)
-        // Whoever sees the end of the frames finds the reason.
+        // Set first, so that whoever sees the end of the frames finds the reason.
         closed.set(reason)
         endMailboxes(reason.error)
         keepUnread()
@@ -365,7 +366,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         (sink, onEnd, onReady, onClosed) = (nil, nil, nil, nil)
     }
 
-    /// Gives back the grants of what nobody has consumed, and keeps it as long as its memory is not needed.
+    /// Returns the grants of unconsumed messages, and keeps the messages as long as their memory is not needed.
     private func keepUnread() {
         mailbox.changeEach { $0.grant = nil }
         let (mailbox, audio, onDropped) = (mailbox, audio, onDropped)

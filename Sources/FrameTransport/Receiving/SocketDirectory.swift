@@ -1,7 +1,7 @@
 /// The directory of a server's socket, opened once and found safe.
 ///
-/// What is looked at, made and removed there goes by the directory's descriptor, so that another directory which takes its
-/// place later, or a change of the process's own, changes nothing.
+/// Files are examined, created and removed by way of the directory's descriptor, so that a later replacement of the
+/// directory, or a change of the process's working directory, has no effect.
 struct SocketDirectory: ~Copyable {
     /// The socket's path.
     let path: SocketPath
@@ -10,7 +10,7 @@ struct SocketDirectory: ~Copyable {
 
     var rawValue: Int32 { descriptor.rawValue }
 
-    /// - Throws: `unsafePath` where users other than this one and root could replace what is in it.
+    /// - Throws: `unsafePath` if users other than this one and root could replace files in it.
     init(of path: SocketPath) throws(TransportError) {
         let descriptor = try Self.attempt(path) { () throws(Errno) in try Syscalls.openDirectory(path.directory) }
         let entry = try Self.attempt(path) { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
@@ -39,7 +39,7 @@ struct SocketDirectory: ~Copyable {
         }
     }
 
-    /// What stands at a name, itself and not what it may link to; nil for nothing.
+    /// Returns the file at a name, without following a link; nil if there is none.
     func entry(named name: String) throws(TransportError) -> Syscalls.Entry? {
         try attempt { () throws(Errno) in
             do throws(Errno) {
@@ -50,15 +50,15 @@ struct SocketDirectory: ~Copyable {
         }
     }
 
-    /// Removes what stands at a name if it is that file still.
+    /// Removes the file at a name if it is still the same file.
     ///
-    /// Whoever calls this keeps the file's inode from being used anew: a bound socket does, as an open file does.
+    /// The caller must keep the file's inode from being reused, with a bound socket or an open file.
     func remove(_ entry: Syscalls.Entry, named name: String) {
         guard let present = try? Syscalls.entry(named: name, in: rawValue), present.isSame(as: entry) else { return }
         try? Syscalls.removeEntry(named: name, in: rawValue)
     }
 
-    /// Makes a call whose failure concerns the socket's path.
+    /// Makes a system call, whose failure is reported with the socket's path.
     func attempt<Value: ~Copyable>(_ call: () throws(Errno) -> Value) throws(TransportError) -> Value {
         try Self.attempt(path, call)
     }

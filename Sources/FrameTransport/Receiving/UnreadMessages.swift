@@ -1,12 +1,12 @@
 internal import Locking
 
-/// What a sender that has gone left unread, as the memory budget counts it: from its end until it is consumed, has to give
-/// way, or nobody can consume it any more.
+/// The unread messages of a departed sender, as counted by the memory budget: from its end until they are consumed, are
+/// dropped, or can no longer be consumed.
 final class UnreadMessages: Sendable {
     private enum State {
         /// The connection lasts.
         case connected
-        /// The budget keeps what was left, under this number.
+        /// The budget keeps the messages, under this number.
         case kept(UInt64, isEmpty: @Sendable () -> Bool)
         /// There is nothing to keep.
         case released
@@ -19,12 +19,13 @@ final class UnreadMessages: Sendable {
         self.memory = memory
     }
 
-    /// The connection has ended, and left so many bytes.
+    /// Handles the end of the connection, which leaves the given number of bytes.
     ///
     /// - Parameters:
-    ///   - byteCount: what they take.
-    ///   - isEmpty: whether all of them have been consumed.
-    ///   - drop: throws them away; called at once if the budget has no room for them, or later if they have to give way.
+    ///   - byteCount: The size of the messages.
+    ///   - isEmpty: Returns whether every message has been consumed.
+    ///   - drop: Discards the messages; called at once if the budget has no room for them, or later if their memory is
+    ///     needed.
     func keep(_ byteCount: Int, isEmpty: @escaping @Sendable () -> Bool, drop: @escaping @Sendable () -> Void) {
         guard byteCount > 0 else { return state.withLock { $0 = .released } }
         guard let id = memory.depart(byteCount, onEviction: drop) else {
@@ -37,11 +38,11 @@ final class UnreadMessages: Sendable {
             return false
         }
         if isReleased { return memory.forget(id) }
-        // The last may have been consumed meanwhile.
+        // The last message may have been consumed meanwhile.
         consumed()
     }
 
-    /// The last message of a kind has been consumed.
+    /// Handles the consumption of the last message of a kind.
     func consumed() {
         let isEmpty = state.withLock { state -> (@Sendable () -> Bool)? in
             if case .kept(_, let isEmpty) = state { return isEmpty }
@@ -50,7 +51,7 @@ final class UnreadMessages: Sendable {
         if let isEmpty, isEmpty() { release() }
     }
 
-    /// Nobody can consume what was left, or all of it has been consumed.
+    /// Releases the messages, which can no longer be consumed, or have all been consumed.
     func release() {
         let id = state.withLock { state -> UInt64? in
             defer { state = .released }

@@ -1,15 +1,15 @@
-/// Sees the bytes that a server reads from its sockets, as they come and before anything is made of them.
+/// Observes the bytes that a server reads from its sockets, as they arrive and before they are parsed.
 ///
-/// For logs. Its methods are called on the server's thread, which waits for them; tokens are not shown.
+/// Use it for logs. Its methods are called on the server's thread, which waits for them; tokens are not included.
 public protocol WireTap: AnyObject, Sendable {
-    /// A connection was accepted.
+    /// Called when a connection was accepted.
     func connectionDidOpen(_ id: Int)
 
-    /// Bytes were read, in the order of the stream.
+    /// Called when bytes were read, in the order of the stream.
     ///
-    /// How many at a time says nothing about where messages begin.
+    /// The chunks do not correspond to message boundaries.
     func connection(_ id: Int, didRead bytes: Span<UInt8>)
 
-    /// A connection has ended; nothing more comes from it.
+    /// Called when a connection has ended; nothing more arrives from it.
     func connectionDidClose(_ id: Int)
 }

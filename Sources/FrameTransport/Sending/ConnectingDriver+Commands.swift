@@ -1,6 +1,6 @@
 internal import FrameWire
 
-// How commands are executed.
+// The execution of commands.
 
 extension ConnectingDriver {
     func execute(_ command: SenderMachine.Command) {
@@ -63,7 +63,7 @@ extension ConnectingDriver {
             return answer { $0.endpointIsUnusable(error, at: $1) }
         }
         do throws(Errno) {
-            // A new descriptor each time: one whose connect has failed is in no defined state.
+            // A new descriptor for every attempt: after a failed connect its state is undefined.
             let descriptor = try Syscalls.makeSocket(for: address)
             let socket = descriptor.rawValue
             let isConnected = try Self.connect(socket, to: address)
@@ -76,7 +76,7 @@ extension ConnectingDriver {
         }
     }
 
-    /// Whether the connection is there at once, as over a path it always is.
+    /// Connects, and returns whether the connection is made at once, as is always the case over a path.
     private static func connect(_ socket: Int32, to address: SocketAddress) throws(Errno) -> Bool {
         do {
             try Syscalls.connectSocket(socket, to: address)
@@ -128,7 +128,7 @@ extension ConnectingDriver {
         }
     }
 
-    // MARK: While there is a socket
+    // MARK: With a socket
 
     private func read(_ limit: Int) {
         guard let socket else { return }

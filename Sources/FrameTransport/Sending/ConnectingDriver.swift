@@ -1,25 +1,26 @@
 internal import FrameWire
 
-/// The shell of a connection's ``SenderMachine``: reports to it what happens, and does what it wants done.
+/// The shell of a connection's ``SenderMachine``: reports events to it, and executes its commands.
 ///
-/// - Note: `@unchecked Sendable` holds because everything that changes is touched on `thread` alone, but for what is safe
-///   for any thread: the lane, mailboxes, latches and boards. Other threads reach the rest through ``IOThread/execute(_:)``.
+/// - Note: `@unchecked Sendable` holds because mutable state is accessed only on `thread`, except for what is safe on
+///   any thread: the lane, mailboxes, latches and boards. Other threads reach the rest through
+///   ``IOThread/execute(_:)``.
 final class ConnectingDriver: IOHandler, @unchecked Sendable {
     let thread: IOThread
     let lane: SendLane
     let events = Mailbox<SocketConnection.Event>(capacity: 16, overflow: .replacesOldest)
     let closed = Latch<CloseReason>()
 
-    /// What the receiver has asked for.
+    /// The receiver's requests.
     let control = ControlState()
 
-    /// What the receiver has stated.
+    /// The receiver's terms.
     let terms = TermsBoard()
 
-    /// How the connection stands, as its users see it.
+    /// The published states of the connection.
     let states = StateSequence()
 
-    /// What is wanted now: the latest alone counts.
+    /// The current demand: only the latest counts.
     let demand = Mailbox<ControlWants>(capacity: 1, overflow: .replacesOldest)
     var latestDemand: ControlWants?
 
@@ -29,7 +30,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     /// The socket in use; nil between two attempts.
     var socket: Int32?
-    /// Keeps the socket until it is the lane's.
+    /// Owns the socket until it is handed to the lane.
     var descriptor: OwnedDescriptor?
     var registration: IORegistration?
     var timer: IORegistration?
@@ -44,7 +45,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         publishDemand(terms.terms)
     }
 
-    // MARK: What programs ask for
+    // MARK: Requests from programs
 
     func open() {
         report { $0.open(at: $1) }
@@ -63,9 +64,14 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         report { $0.close(reason, at: $1) }
     }
 
-    /// A caller's own write has left something over, or failed.
+    /// Reports that the source of the frames cannot follow the preference of a connection's receiver.
+    func refusePreferences(of connection: Int) {
+        report { $0.preferencesRefused(byUserOf: connection, at: $1) }
+    }
+
+    /// Handles a caller's own write that was incomplete, or failed.
     func laneChanged() {
-        // As it is now: the news may be of a socket that has been replaced since.
+        // The current progress: the report may be about a socket that has been replaced since.
         let progress = lane.progress
         report { $0.laneProgressed(progress, at: $1) }
     }
@@ -93,7 +99,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         while let command = machine.nextCommand() { execute(command) }
     }
 
-    /// Reports what came of a command; what follows from it is executed by the loop that executes this one.
+    /// Reports the result of a command; what follows from it is executed by the loop that executes the command.
     func answer(_ event: (inout SenderMachine, UInt64) -> Void) {
         event(&machine, MonotonicClock.now())
     }

@@ -1,7 +1,7 @@
 internal import FrameWire
 internal import Locking
 
-/// What the receiver has asked of the sender, on one connection after the other, for any thread to read.
+/// The receiver's requests, over successive connections, readable from any thread.
 final class ControlState: Sendable {
     private struct State {
         var hello: ControlHello?
@@ -12,16 +12,16 @@ final class ControlState: Sendable {
     let requests = Mailbox<ControlRequest>(capacity: 16, overflow: .replacesOldest)
     private let state = Locked(State())
 
-    /// How the receiver introduced itself; nil if it did not, as no plain one does.
+    /// The receiver's hello; nil if it sent none, as plain receivers do not.
     var hello: ControlHello? { state.withLock { $0.hello } }
 
-    /// How many requests were not understood.
+    /// The number of requests that were not understood.
     var skippedRequests: Int { state.withLock { $0.skippedRequests } }
 
-    /// Whether the receiver has asked for the end.
+    /// Whether the receiver has requested the end.
     var wasAskedToStop: Bool { state.withLock { $0.wasAskedToStop } }
 
-    /// Keeps a request for those who handle it.
+    /// Keeps a request for its consumers.
     func note(_ request: ControlRequest) {
         if case .stop(let reason) = request, reason.isOrderly { state.withLock { $0.wasAskedToStop = true } }
         requests.put(request)

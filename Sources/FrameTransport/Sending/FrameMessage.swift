@@ -1,25 +1,25 @@
 public import FrameWire
 
-/// One picture to be sent: a JPEG, and what its head is to say.
+/// A frame to send: a JPEG, and the fields of its header.
 public struct FrameMessage: Sendable {
     /// The JPEG.
     public var jpeg: FrameBytes
 
-    /// The picture's size in pixels.
+    /// The image's size in pixels.
     public var bufferSize: BufferSize
 
-    /// How the picture lies.
+    /// The image's orientation.
     ///
     /// Default: up.
     public var orientation: FrameOrientation
 
-    /// The presentation time in nanoseconds; nil to leave it out.
+    /// The presentation time in nanoseconds; nil to omit it.
     public var timestamp: UInt64?
 
-    /// The frame's number; nil to leave it out.
+    /// The frame's number; nil to omit it.
     public var sequence: UInt64?
 
-    /// A message with `jpeg` as its body.
+    /// Creates a message with `jpeg` as its body.
     public init(
         jpeg: FrameBytes,
         bufferSize: BufferSize,

@@ -1,8 +1,9 @@
 internal import FrameWire
 
-/// Encodes one message at a time, and knows how much of it has been written.
+/// Encodes one message at a time, and tracks how much of it has been written.
 ///
-/// It writes nothing itself: it hands out the rest of the message as runs of memory, and is told how many bytes were taken.
+/// It writes nothing itself: it returns the rest of the message as runs of memory, and is told how many bytes were
+/// accepted.
 @safe package struct MessageWriter: ~Copyable {
     /// The rest of a message: three runs of memory, to be written one after the other.
     package typealias Runs = (head: MemoryRun, body: MemoryRun, padding: MemoryRun)
@@ -13,12 +14,12 @@ internal import FrameWire
     private var padding = 0
     private var written = 0
 
-    /// Whether a message is under way.
+    /// Whether a message is in progress.
     private(set) var isWriting = false
 
     /// Zero bytes to pad short bodies with, shared by all writers and never written to.
     ///
-    /// - Note: `nonisolated(unsafe)` holds because nobody writes to it after it is made.
+    /// - Note: `nonisolated(unsafe)` holds because nothing writes to it after initialization.
     private nonisolated(unsafe) static let zeroes: MemoryRun = {
         let run = MemoryRun.allocate(byteCount: FramePadding.minimumBodyByteCount, alignment: 16)
         unsafe run.initializeMemory(as: UInt8.self, repeating: 0)
@@ -36,13 +37,13 @@ internal import FrameWire
         unsafe head.deallocate()
     }
 
-    /// How many bytes of the message have been written.
+    /// The number of bytes of the message that have been written.
     var progress: Int { isWriting ? written : 0 }
 
-    /// How many bytes the message has.
+    /// The length of the message in bytes.
     var messageByteCount: Int { headCount + (body?.count ?? 0) + padding }
 
-    /// Begins a frame; no other message is under way.
+    /// Begins a frame; no other message may be in progress.
     mutating func begin(_ frame: FrameMessage, padsShortBodies: Bool) {
         let padding = padsShortBodies ? FramePadding.byteCount(forBodyOf: frame.jpeg.count) : 0
         let head = FrameHead(
@@ -55,13 +56,13 @@ internal import FrameWire
         begin(body: frame.jpeg, padding: padding) { head.encode(into: &$0) }
     }
 
-    /// Begins an audio message; no other message is under way.
+    /// Begins an audio message; no other message may be in progress.
     mutating func begin(_ audio: AudioMessage) {
         let head = audio.head
         begin(body: audio.samples) { head.encode(into: &$0) }
     }
 
-    /// Begins a status; no other message is under way.
+    /// Begins a status; no other message may be in progress.
     mutating func begin(_ status: SenderStatus) {
         begin(body: nil) { status.encode(into: &$0) }
     }
@@ -81,7 +82,7 @@ internal import FrameWire
         headCount = unsafe output.finalize(for: memory)
     }
 
-    /// Forgets the message that is under way.
+    /// Discards the message in progress.
     mutating func abandon() {
         body = nil
         isWriting = false
@@ -99,7 +100,7 @@ internal import FrameWire
         )
     }
 
-    /// Notes that `count` more bytes have been written, and returns whether the message is complete.
+    /// Records that `count` more bytes have been written, and returns whether the message is complete.
     mutating func advance(by count: Int) -> Bool {
         written += count
         guard written >= messageByteCount else { return false }

@@ -1,4 +1,4 @@
-/// Somebody who waits for a connection to open.
+/// A caller that waits for a connection to open.
 final class Opening: Sendable {
     private static let ids = Counter()
 

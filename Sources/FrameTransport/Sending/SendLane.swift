@@ -3,7 +3,7 @@ internal import Locking
 
 /// The part of a connection that any thread may use: its ``SendLaneMachine``, and the socket while it is open.
 ///
-/// The caller's own thread writes; only what the socket did not take at once is left for the I/O thread.
+/// The caller's own thread writes; only what the socket did not accept at once is left for the I/O thread.
 final class SendLane: Sendable {
     typealias Completion = @Sendable (Result<Void, TransportError>) -> Void
     typealias Progress = SendLaneMachine.Progress
@@ -11,13 +11,13 @@ final class SendLane: Sendable {
     fileprivate struct State: ~Copyable {
         var machine: SendLaneMachine
         var socket: OwnedDescriptor?
-        /// Whom the settlement of the one frame that is next or under way is for; nil if that is not known yet.
+        /// The recipient of the settlement of the queued or current frame; nil if not known yet.
         var completion: Completion?
-        /// Settlements that their senders have not asked for yet.
+        /// Settlements that their senders have not claimed yet.
         var unclaimed: [SendLaneMachine.Settlement] = []
     }
 
-    /// What is called once the lock is released: it may use the lane.
+    /// The call to make after the lock is released, because it may use the lane.
     fileprivate struct Settled {
         let completion: Completion
         let settlement: SendLaneMachine.Settlement
@@ -40,13 +40,13 @@ final class SendLane: Sendable {
     /// What the receiver wants.
     var wants: ControlWants { state.withLock { $0.machine.wants } }
 
-    /// Whether the receiver wants nothing for now.
+    /// Whether the receiver has requested a pause.
     var isPaused: Bool { state.withLock { $0.machine.isPaused } }
 
-    /// How many audio messages were not sent.
+    /// The number of audio messages that were not sent.
     var droppedAudio: Int { state.withLock { $0.machine.droppedAudio } }
 
-    /// What the server has not read yet; nil without a socket, or if the system does not tell.
+    /// The bytes that the server has not read yet; nil without a socket, or if the system does not report them.
     var backlog: SendBacklog? {
         state.withLock { state in
             guard let socket = state.socket?.rawValue else { return nil }
@@ -54,15 +54,15 @@ final class SendLane: Sendable {
         }
     }
 
-    /// How far the lane got.
+    /// The progress of the lane.
     var progress: Progress { state.withLock { $0.machine.progress } }
 
     // MARK: From any thread
 
-    /// Makes a ticket, by which a frame can be cancelled and its settlement claimed.
+    /// Returns a ticket for canceling a frame and claiming its settlement.
     func makeTicket() -> Int { tickets.next() }
 
-    /// Accepts a frame, and writes what the socket takes.
+    /// Accepts a frame, and writes what the socket accepts.
     func send(_ message: FrameMessage, completion: @escaping Completion) throws(TransportError) -> Progress {
         let ticket = makeTicket()
         return try advance { state throws(TransportError) in
@@ -72,9 +72,9 @@ final class SendLane: Sendable {
         }
     }
 
-    /// Accepts a frame, and writes what the socket takes.
+    /// Accepts a frame, and writes what the socket accepts.
     ///
-    /// The caller claims the settlement afterwards, by ``claim(_:)`` or ``claim(_:completion:)``.
+    /// The caller claims the settlement afterwards, with ``claim(_:)`` or ``claim(_:completion:)``.
     func send(_ message: FrameMessage, ticket: Int) throws(TransportError) -> Progress {
         try advance { state throws(TransportError) in
             try state.machine.submit(message, ticket: ticket)
@@ -82,12 +82,12 @@ final class SendLane: Sendable {
         }
     }
 
-    /// Returns the settlement of a frame if it is there; most frames are out when they have been accepted.
+    /// Returns the settlement of a frame if it is available; most frames are written when they are accepted.
     func claim(_ ticket: Int) -> SendLaneMachine.Settlement? {
         state.withLock { $0.claim(ticket) }
     }
 
-    /// Calls `completion` with the settlement of a frame, at once or when it is there.
+    /// Calls `completion` with the settlement of a frame, at once or when it is available.
     func claim(_ ticket: Int, completion: @escaping Completion) {
         let settlement = state.withLock { state -> SendLaneMachine.Settlement? in
             if let settlement = state.claim(ticket) { return settlement }
@@ -97,7 +97,7 @@ final class SendLane: Sendable {
         if let settlement { Settled(completion: completion, settlement: settlement).call() }
     }
 
-    /// Accepts audio, and writes what the socket takes.
+    /// Accepts audio, and writes what the socket accepts.
     func send(_ message: AudioMessage) throws(TransportError) -> Progress {
         try advance { state throws(TransportError) in
             try state.machine.submit(message)
@@ -105,16 +105,16 @@ final class SendLane: Sendable {
         }
     }
 
-    /// Lets nobody wait any longer for a frame, which is withdrawn unless it has begun.
+    /// Stops waiting for a frame, which is withdrawn unless it has been started.
     func cancel(_ ticket: Int) {
         change { $0.machine.cancel(ticket) }
     }
 
     // MARK: From the I/O thread
 
-    /// Takes a connected socket into use.
+    /// Starts using a connected socket.
     func open(_ socket: consuming OwnedDescriptor) {
-        // The system doubles what it is asked for, to cover its own overhead, and a buffer is to hold two messages.
+        // The system doubles the requested size to cover its own overhead, and the buffer must hold two messages.
         let fittingByteCount = Syscalls.sendBuffer(of: socket.rawValue) / 4
         var socket: OwnedDescriptor? = consume socket
         state.withLock { state in
@@ -123,7 +123,7 @@ final class SendLane: Sendable {
         }
     }
 
-    /// Closes the socket; the frame that is next or under way fails with `error`.
+    /// Closes the socket; the frame that is queued or in progress fails with `error`.
     func close(_ error: TransportError) {
         change { state in
             state.socket = nil
@@ -131,7 +131,7 @@ final class SendLane: Sendable {
         }
     }
 
-    /// Does what a connection's machine orders, and writes what the socket takes.
+    /// Executes an order of the connection's machine, and writes what the socket accepts.
     func execute(_ order: SenderMachine.LaneOrder) -> Progress {
         advance { state in
             switch order {
@@ -148,11 +148,11 @@ final class SendLane: Sendable {
 
     // MARK: Writing
 
-    /// Changes what there is to send, then writes what the socket takes.
+    /// Changes what there is to send, then writes what the socket accepts.
     private func advance<Failure: Error>(
         _ change: (inout State) throws(Failure) -> SendLaneMachine.Settlement?
     ) throws(Failure) -> Progress {
-        // A frame is accepted only when the one before is out, so a change and the writes after it settle at most one.
+        // A frame is accepted only after the previous one is written, so a change and its writes settle at most one.
         var settled: Settled?
         let progress = try state.withLock { state throws(Failure) -> Progress in
             let settlement = try change(&state)

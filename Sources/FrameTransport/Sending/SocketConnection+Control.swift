@@ -1,69 +1,74 @@
 public import FrameWire
 
-/// What the receiver asks for, and sound for one that asked.
+/// The receiver's requests, and audio for a receiver that requested it.
 extension SocketConnection {
-    /// What the receiver asks for; a sequence for one consumer, which ends with the connection.
+    /// The receiver's requests; a sequence for one consumer, which ends with the connection.
     ///
-    /// Pings are answered, and a stop is obeyed, by the connection itself; a `SampleUploader` sees to the rest. The latest
-    /// 16 requests are kept for a consumer that comes late.
+    /// The connection itself answers pings and obeys a stop; a `SampleUploader` handles the rest. The latest 16
+    /// requests are kept for a consumer that starts late.
     public var requests: Updates<ControlRequest> { Updates(mailbox: driver.control.requests, connection: self) }
 
-    /// How the receiver introduced itself; nil where it did not, as no plain one does.
+    /// The receiver's hello; nil if it sent none, as plain receivers do not.
     public var hello: ControlHello? { driver.control.hello }
 
-    /// What the receiver wants: pictures alone, unless it said otherwise.
+    /// What the receiver wants: only frames, unless it stated otherwise.
     public var wants: ControlWants { driver.lane.wants }
 
-    /// What is wanted at present, and every change of it; a sequence for one consumer, which ends with the connection.
+    /// The current demand, and every change of it; a sequence for one consumer, which ends with the connection.
     ///
-    /// Nothing is wanted (`[]`) while no receiver is connected, and by one that has asked for a pause; a plain receiver wants
-    /// pictures. So a program can start and stop its camera:
+    /// The demand is empty (`[]`) while no receiver is connected, and while the receiver has requested a pause; a plain
+    /// receiver wants frames. Use it to start and stop a camera:
     ///
     ///     for await wanted in connection.demand {
     ///         if wanted.contains(.pictures) { camera.start() } else { camera.stop() }
     ///     }
     ///
-    /// A consumer that is busy meanwhile gets the latest alone.
+    /// A busy consumer gets only the latest value.
     public var demand: Updates<ControlWants> { Updates(mailbox: driver.demand, connection: self) }
 
-    /// Whether the receiver wants nothing to be sent for now.
+    /// Whether the receiver has requested a pause.
     public var isPaused: Bool { driver.lane.isPaused }
 
-    /// How many requests were not understood, and skipped.
+    /// The number of requests that were not understood, and skipped.
     public var skippedRequests: Int { driver.control.skippedRequests }
 
-    /// How many messages of sound were not sent: not wanted, or given up for newer ones.
+    /// The number of audio messages that were not sent: not wanted, or dropped for newer ones.
     public var droppedAudio: Int { driver.lane.droppedAudio }
 
-    /// Sends sound, to a receiver that asked for it.
+    /// Sends audio to a receiver that requested it.
     ///
-    /// It never waits for more than the message under way. At most 64 messages wait; the oldest give way.
+    /// Audio never waits for more than the message in progress. At most 64 messages are queued; the oldest are dropped.
     ///
-    /// - Parameter message: at most 256 KiB of samples.
-    /// - Returns: whether it was taken; false where nobody is connected, or it was not asked for, or it is paused.
-    /// - Throws: `invalidAudio` where the message can never be sent.
+    /// - Parameter message: The message, with at most 256 KiB of samples.
+    /// - Returns: Whether the message was accepted; false if no receiver is connected, or the receiver did not request
+    ///   audio or has requested a pause.
+    /// - Throws: `invalidAudio` if the message can never be sent.
     @discardableResult
     public func send(_ message: AudioMessage) throws(TransportError) -> Bool {
         try message.check()
-        // Whatever it is refused for, the caller is told by false alone.
+        // Every cause of a refusal is reported as false.
         guard let progress = try? driver.lane.send(message) else { return false }
         followUp(progress)
         return true
     }
 
-    /// What the receiver has stated.
+    /// The receiver's terms.
     package var terms: ReceiverTerms { driver.terms.terms }
 
-    /// Calls `observer` with what the receiver has stated, before this returns, and with every change, on the
-    /// connection's thread.
+    /// Calls `observer` with the receiver's terms before returning, and with every change on the connection's thread.
     ///
-    /// There is one observer; it must be quick, and may be called from two threads at first: see
+    /// There is one observer. It must be quick, and may at first be called from two threads: see
     /// ``ReceiverTerms/revision``.
     package func observeTerms(_ observer: @escaping @Sendable (ReceiverTerms) -> Void) {
         driver.terms.observe(observer)
     }
 
-    /// Leaves to the connection's thread what a send has left over.
+    /// Tells the receiver of a connection, given by the number in its terms, that its preference is refused.
+    package func refusePreferences(of connection: Int) {
+        thread.execute { [driver] in driver.refusePreferences(of: connection) }
+    }
+
+    /// Hands what a send has left over to the connection's thread.
     func followUp(_ progress: SendLane.Progress) {
         if progress != .sent { thread.execute { [driver] in driver.laneChanged() } }
     }

@@ -7,7 +7,7 @@ extension SocketConnection {
         }
     }
 
-    /// Calls `handler` once the connection has ended for good; the connection is not kept alive for that.
+    /// Calls `handler` once the connection has ended for good, without keeping the connection alive.
     package func onEnd(_ handler: @escaping @Sendable () -> Void) {
         Task { [closed = driver.closed] in
             guard (try? await closed.value()) != nil else { return }

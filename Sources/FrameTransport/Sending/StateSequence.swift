@@ -1,6 +1,6 @@
 internal import Locking
 
-/// How a connection stands, and each change of it.
+/// The state of a connection, and its changes.
 final class StateSequence: Sendable {
     let changes = Mailbox<SocketConnection.State>(capacity: 16, overflow: .replacesOldest)
     private let current = Locked(SocketConnection.State.idle)

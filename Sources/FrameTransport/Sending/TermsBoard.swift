@@ -1,6 +1,6 @@
 internal import Locking
 
-/// The current ``ReceiverTerms`` of a connection, for any thread to read and for one observer to follow.
+/// The current ``ReceiverTerms`` of a connection, readable from any thread and followed by one observer.
 final class TermsBoard: Sendable {
     private struct State {
         var terms = ReceiverTerms()
@@ -13,7 +13,7 @@ final class TermsBoard: Sendable {
 
     /// Calls `observer` with the current terms, and with every later snapshot on the connection's thread.
     ///
-    /// Two threads may deliver at the same time at first; the revision tells which snapshot is newer.
+    /// At first two threads may deliver at the same time; the revision shows which snapshot is newer.
     func observe(_ observer: @escaping @Sendable (ReceiverTerms) -> Void) {
         let terms = state.withLock { state in
             state.observer = observer
@@ -22,7 +22,7 @@ final class TermsBoard: Sendable {
         observer(terms)
     }
 
-    /// Replaces the terms, and tells the observer.
+    /// Replaces the terms, and notifies the observer.
     func publish(_ terms: ReceiverTerms) {
         let observer = state.withLock { state in
             state.terms = terms

@@ -6,9 +6,9 @@
     internal import Darwin
 #endif
 
-/// What the system answered when a call failed.
+/// The error of a failed system call.
 public struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The number, as `errno` held it.
+    /// The value of `errno`.
     public let rawValue: Int32
 
     package init(_ rawValue: Int32) {
@@ -32,10 +32,10 @@ public struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
     package static let notDirectory = Errno(ENOTDIR)
     package static let wrongType = Errno(EPROTOTYPE)
 
-    /// Whether the descriptor is not what the call takes it for, which no waiting mends.
+    /// Whether the descriptor is of the wrong kind for the call, which waiting cannot fix.
     var isMisuse: Bool { [EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP].contains(rawValue) }
 
-    /// The system's own words, for example "Connection refused".
+    /// The system's description, for example "Connection refused".
     public var description: String {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
             guard let base = text.baseAddress, unsafe strerror_r(rawValue, base, text.count) == 0 else {

@@ -1,7 +1,7 @@
 internal import CFrameTransport
 internal import Locking
 
-/// What a descriptor is ready for.
+/// The readiness of a descriptor.
 package struct Readiness: OptionSet, Sendable {
     package let rawValue: UInt32
 
@@ -11,41 +11,41 @@ package struct Readiness: OptionSet, Sendable {
 
     package static let readable = Readiness(rawValue: UInt32(FRAME_READABLE))
     package static let writable = Readiness(rawValue: UInt32(FRAME_WRITABLE))
-    /// The peer has closed or shut down: what it sent is to be read to the end.
+    /// The peer has closed or shut down; read what it sent to the end.
     package static let hangup = Readiness(rawValue: UInt32(FRAME_HANGUP))
 }
 
-/// Something that an ``IOThread`` calls, always on that thread.
+/// A handler that an ``IOThread`` calls, always on that thread.
 protocol IOHandler: AnyObject {
-    /// The descriptor has become ready.
+    /// Called when the descriptor has become ready.
     ///
-    /// Reported once for each change, so go on until it would block.
+    /// Reported once per change: continue until the call would block.
     func becameReady(_ readiness: Readiness)
 
-    /// The registration's deadline has passed.
+    /// Called when the registration's deadline has passed.
     func deadlinePassed()
 }
 
-/// The thread that waits on sockets and reads them, and an executor that a consumer may run on.
+/// A thread that waits on sockets and reads them, and an executor for consumers.
 ///
-/// One thread serves every connection of a process unless told otherwise. A consumer that runs on it
-/// receives each frame without a change of thread:
+/// By default one thread serves every connection of a process. A consumer that runs on it receives every frame without
+/// a thread switch:
 ///
 ///     Task(executorPreference: server.thread) {
 ///         for try await frame in connection.frames { … }
 ///     }
 ///
-/// What runs on it delays every connection that it serves, so decode there only where that is meant.
+/// Work on this thread delays every connection that it serves: decode there only if you intend that.
 public final class IOThread: TaskExecutor, Sendable {
-    /// The thread that is used where none is named, started at its first use.
+    /// The default thread, started at its first use.
     public static let shared = IOThread()
 
     private let loop: IOLoop
     private let thread: Result<SystemThread, Errno>
 
-    /// Starts a thread, which ends when its last user lets go of it.
+    /// Creates and starts a thread, which ends when its last reference is released.
     ///
-    /// Where the system gives no thread or no descriptor for it, whoever wants to use this one is told.
+    /// If the system cannot provide the thread or its descriptor, whatever uses the thread reports the failure.
     public init() {
         let loop = IOLoop()
         self.loop = loop
@@ -59,56 +59,56 @@ public final class IOThread: TaskExecutor, Sendable {
         loop.stop()
     }
 
-    /// Whether the caller runs on this thread.
+    /// Whether the caller is running on this thread.
     public var isCurrent: Bool {
         if case .success(let thread) = thread { thread.isCurrent } else { false }
     }
 
-    /// - Throws: `system` where the thread could not be started.
+    /// - Throws: `system` if the thread could not be started.
     func checkRunning() throws(TransportError) {
         if case .failure(let error) = thread {
             throw TransportError(.system, systemError: error, "the I/O thread could not be started")
         }
     }
 
-    /// Runs a job of Swift's concurrency on this thread.
+    /// Runs a Swift Concurrency job on this thread.
     public func enqueue(_ job: consuming ExecutorJob) {
         loop.submit(unsafe .job(UnownedJob(job), asUnownedTaskExecutor()))
     }
 
-    /// Runs `work` on this thread, after what was submitted before it.
+    /// Runs `work` on this thread, after earlier submissions.
     func execute(_ work: @escaping @Sendable () -> Void) {
         loop.submit(.work(work))
     }
 
-    /// Starts to watch a descriptor for what is to be read; for room to write see ``IORegistration/watchesRoom``.
+    /// Watches a descriptor for reading; for writing, see ``IORegistration/watchesRoom``.
     ///
-    /// Call it, and use what it returns, on this thread only.
+    /// Call this method, and use its result, only on this thread.
     func register(_ descriptor: Int32, _ handler: any IOHandler) throws(Errno) -> IORegistration {
         try loop.register(descriptor, handler)
     }
 
-    /// Ends the reports of a descriptor that is about to be closed, from any thread.
+    /// Stops watching a descriptor that is about to be closed; safe to call from any thread.
     ///
-    /// Closing alone does not end them if another process, or another descriptor, has the same socket.
+    /// Closing alone does not stop the reports if another process or descriptor refers to the same socket.
     func unwatch(_ descriptor: Int32) {
         loop.unwatch(descriptor)
     }
 
-    /// Makes a registration for deadlines alone.
+    /// Creates a registration for deadlines only.
     ///
-    /// Call it, and use what it returns, on this thread only.
+    /// Call this method, and use its result, only on this thread.
     func registerTimer(_ handler: any IOHandler) -> IORegistration {
         loop.registerTimer(handler)
     }
 }
 
-/// One deadline on an ``IOThread``, which any thread may set.
+/// A deadline on an ``IOThread``, which any thread may set.
 package final class DeadlineTimer: Sendable {
     private let thread: IOThread
     private let shell: Shell
 
-    /// - Note: `@unchecked Sendable` holds because everything but the constants is touched on the thread alone.
+    /// - Note: `@unchecked Sendable` holds because everything except the constants is accessed only on the thread.
     private final class Shell: IOHandler, @unchecked Sendable {
         let handler: @Sendable () -> Void
         var registration: IORegistration?
@@ -122,7 +122,7 @@ package final class DeadlineTimer: Sendable {
         func deadlinePassed() { handler() }
     }
 
-    /// A timer that calls `handler` on `thread` once for each deadline that passes.
+    /// Creates a timer that calls `handler` on `thread` once for every deadline that passes.
     package init(on thread: IOThread, _ handler: @escaping @Sendable () -> Void) {
         self.thread = thread
         shell = Shell(handler)
@@ -145,32 +145,32 @@ package final class DeadlineTimer: Sendable {
     }
 }
 
-/// A handler's place in an ``IOLoop``: its token there, and its one deadline.
+/// A handler's registration with an ``IOLoop``: its token, and its deadline.
 ///
-/// Used on the loop's thread only.
+/// Used only on the loop's thread.
 final class IORegistration {
     let token: UInt64
     fileprivate unowned let loop: IOLoop
     fileprivate let handler: any IOHandler
     fileprivate let descriptor: Int32?
 
-    /// When `deadlinePassed` is called next, on the monotonic clock; nil for never.
+    /// The time of the next call of `deadlinePassed`, on the monotonic clock; nil for never.
     var deadline: UInt64? {
         didSet { loop.deadlineChanged(self) }
     }
 
-    /// Whether it is reported that there is room to write.
+    /// Whether writability is reported.
     ///
-    /// Only while something waits for it: a socket has room again with every piece that its peer reads, and each report
-    /// wakes the thread.
+    /// Set only while something waits for it: a socket becomes writable with every piece that its peer reads, and every
+    /// report wakes the thread.
     var watchesRoom = false {
         didSet { if watchesRoom != oldValue { loop.watchedRoomChanged(self) } }
     }
 
     /// The time of this registration's earliest entry in the loop's heap.
     ///
-    /// A deadline that moves later, as it does with every frame, leaves the entry where it is and is
-    /// looked at again when the entry is due; so moving it costs a store.
+    /// A deadline that moves later, as it does with every frame, leaves the entry in place and is checked when the
+    /// entry is due, so that moving it costs only a store.
     fileprivate var scheduled: UInt64?
 
     fileprivate init(token: UInt64, loop: IOLoop, handler: any IOHandler, descriptor: Int32?) {
@@ -180,18 +180,19 @@ final class IORegistration {
         self.descriptor = descriptor
     }
 
-    /// Stops the reports and lets go of the handler.
+    /// Stops the reports and releases the handler.
     ///
-    /// - Parameter isClosed: whether the descriptor has been unwatched and closed already: its number may be another's by now.
+    /// - Parameter isClosed: Whether the descriptor has already been unwatched and closed; its number may have been
+    ///   reused.
     func cancel(isClosed: Bool = false) {
         loop.cancel(self, isClosed: isClosed)
     }
 }
 
-/// The loop that an ``IOThread`` runs: waits, reports, fires deadlines, runs jobs.
+/// The event loop of an ``IOThread``: waits, reports, fires deadlines, runs jobs.
 ///
-/// - Note: `@unchecked Sendable` holds because what other threads may touch is in `inbox`, behind its
-///   lock, or never changes; the rest is touched by the loop's own thread alone.
+/// - Note: `@unchecked Sendable` holds because what other threads may access is in `inbox`, behind its lock, or never
+///   changes; the rest is accessed only by the loop's own thread.
 private final class IOLoop: @unchecked Sendable {
     @safe enum Task {
         case job(UnownedJob, UnownedTaskExecutor)
@@ -204,7 +205,7 @@ private final class IOLoop: @unchecked Sendable {
         var isStopped = false
     }
 
-    /// Why the loop cannot run, where it cannot.
+    /// The reason that the loop cannot run, if it cannot.
     let failure: Errno?
 
     private let poller: OwnedDescriptor
@@ -215,7 +216,7 @@ private final class IOLoop: @unchecked Sendable {
     private var deadlines = DeadlineHeap()
     private var running: [Task] = []
 
-    /// How many reports one round takes; what more there are come with the next.
+    /// The maximum number of reports per round; further ones follow in the next.
     private static let reportCapacity = 64
 
     init() {
@@ -251,8 +252,8 @@ private final class IOLoop: @unchecked Sendable {
         while goesOn {
             unsafe withUnsafeTemporaryAllocation(of: frame_readiness.self, capacity: Self.reportCapacity) { reports in
                 let count = unsafe waitForReports(reports)
-                // What was submitted before the reports came about is done before they are acted on: a close comes before what
-                // the peer does in answer.
+                // Work submitted before the reports is done before they are handled: a close precedes the peer's
+                // reaction to it.
                 goesOn = runTasks()
                 unsafe report(reports, count)
             }
@@ -260,7 +261,7 @@ private final class IOLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs what was submitted; false when the loop is to end.
+    /// Runs submitted work; false when the loop is to end.
     private func runTasks() -> Bool {
         let isStopped = inbox.withLock { inbox in
             swap(&inbox.tasks, &running)
@@ -272,14 +273,14 @@ private final class IOLoop: @unchecked Sendable {
             case .work(let work): work()
             }
         }
-        // A stopped loop still runs what its last tasks submitted: a job dropped is a task that hangs.
+        // A stopped loop still runs what its last tasks submitted: a dropped job would leave a task hanging.
         defer { running.removeAll(keepingCapacity: true) }
         return !(isStopped && running.isEmpty)
     }
 
-    /// Waits until there is a report or a task, and returns how many reports there are.
+    /// Waits for a report or a task, and returns the number of reports.
     ///
-    /// Descriptors are looked at in every round, so that a consumer that never suspends for long cannot starve the other
+    /// Descriptors are polled in every round, so that a consumer that never suspends for long cannot starve other
     /// connections.
     private func waitForReports(_ reports: UnsafeMutableBufferPointer<frame_readiness>) -> Int {
         let mayBlock = inbox.withLock { inbox in

@@ -6,9 +6,9 @@
     internal import Darwin
 #endif
 
-/// The clock that deadlines and time stamps are read from: it never jumps and is the same in every process.
+/// The clock for deadlines and timestamps: it never jumps and is the same in every process.
 public enum MonotonicClock {
-    /// Nanoseconds since an arbitrary start (`CLOCK_MONOTONIC`).
+    /// Returns the nanoseconds since an arbitrary start (`CLOCK_MONOTONIC`).
     public static func now() -> UInt64 {
         #if canImport(Darwin)
             return clock_gettime_nsec_np(CLOCK_MONOTONIC)

@@ -1,6 +1,6 @@
-/// A descriptor with one owner, closed when the owner lets go of it.
+/// A descriptor with one owner, closed when the owner releases it.
 struct OwnedDescriptor: ~Copyable {
-    /// The number, for system calls while the owner is alive; below 0 where none could be had.
+    /// The number, for system calls while the owner is alive; negative if there is no descriptor.
     let rawValue: Int32
 
     init(_ rawValue: Int32) {
@@ -9,7 +9,7 @@ struct OwnedDescriptor: ~Copyable {
 
     deinit {
         guard rawValue >= 0 else { return }
-        // Never retried: on Linux the number is free again even after EINTR, and may be somebody else's.
+        // Never retried: on Linux the number is free again even after EINTR, and may have been reused.
         Syscalls.closeDescriptor(rawValue)
     }
 }

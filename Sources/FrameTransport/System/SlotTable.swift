@@ -1,10 +1,10 @@
-/// Elements under tokens, which are looked up by index and without hashing.
+/// A table of elements under tokens, which are looked up by index, without hashing.
 ///
-/// A token names a slot and how often the slot has been taken: a report that comes late, with the token of an element that
-/// was removed, finds nothing. A token comes back after 2^31 uses of its slot. None is 0.
+/// A token consists of a slot and its number of uses: a late report with the token of a removed element finds nothing.
+/// A token recurs after 2^31 uses of its slot. No token is 0.
 struct SlotTable<Element> {
     private struct Slot {
-        /// How often the slot has been taken: odd while it is.
+        /// The use count of the slot: odd while it is in use.
         var generation: UInt32 = 0
         var element: Element?
     }
@@ -12,7 +12,7 @@ struct SlotTable<Element> {
     private var slots: [Slot] = []
     private var free: [Int] = []
 
-    /// Puts in the element that `make` returns for its token.
+    /// Inserts the element that `make` returns for its token.
     mutating func insert(_ make: (_ token: UInt64) -> Element) -> Element {
         let index = free.popLast() ?? slots.endIndex
         if index == slots.endIndex { slots.append(Slot()) }
@@ -22,13 +22,13 @@ struct SlotTable<Element> {
         return element
     }
 
-    /// The element under a token; nil if it has been removed, or there never was one.
+    /// Returns the element under a token; nil if it has been removed, or never existed.
     subscript(token: UInt64) -> Element? {
         guard let index = index(of: token) else { return nil }
         return slots[index].element
     }
 
-    /// Takes out the element under a token.
+    /// Removes the element under a token.
     mutating func remove(_ token: UInt64) -> Element? {
         guard let index = index(of: token) else { return nil }
         slots[index].generation &+= 1

@@ -6,7 +6,7 @@
     internal import Darwin
 #endif
 
-/// An endpoint as the system wants it, checked once.
+/// A validated endpoint, in the form that the system needs.
 enum SocketAddress: Sendable {
     case path(SocketPath)
     case loopback(port: UInt16)
@@ -23,9 +23,10 @@ enum SocketAddress: Sendable {
         if case .path = self { AF_UNIX } else { AF_INET }
     }
 
-    /// Calls `body` with the address as the system wants it.
+    /// Calls `body` with the address in the form that the system needs.
     ///
-    /// A path that is too long to be given whole is looked up in `directory`, or in its own, opened for the call.
+    /// A path that is too long for the system is resolved relative to `directory`, or to its own directory, opened for
+    /// the call.
     func withSockaddr(
         in directory: Int32? = nil,
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void
@@ -52,7 +53,7 @@ enum SocketAddress: Sendable {
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void
     ) throws(Errno) {
         var address = sockaddr_un()
-        // Left unset by the code this protocol comes from; Linux then answers EINVAL.
+        // The code that this protocol comes from leaves it unset; Linux then returns EINVAL.
         address.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
             unsafe field.copyBytes(from: path.utf8.prefix(SocketPath.maximumBytes))

@@ -8,15 +8,15 @@ internal import CFrameTransport
     internal import Darwin
 #endif
 
-/// What is asked of the system to say what is wrong: none of it changes anything.
+/// Queries for diagnosis; none of them changes anything.
 extension Syscalls {
-    /// How many descriptors a process has open, and how many it may have.
+    /// The number of open descriptors of a process, and its limit.
     struct DescriptorUse {
         let open: Int
         let limit: Int
     }
 
-    /// The descriptors of a process, or of this one; nil where the system does not tell.
+    /// Returns the descriptors of a process, by default this one; nil if the system does not report them.
     static func descriptorUse(of process: Int32? = nil) -> DescriptorUse? {
         var limit: UInt64 = 0
         guard unsafe frame_descriptor_limit(process ?? 0, &limit) == 0 else { return nil }
@@ -26,7 +26,7 @@ extension Syscalls {
             let folder = "/dev/fd"
         #endif
         guard let count = countEntries(in: folder) else { return nil }
-        // One is there only to count them.
+        // One is open only for counting.
         return DescriptorUse(open: process == nil ? max(0, count - 1) : count, limit: Int(clamping: limit))
     }
 
@@ -35,25 +35,25 @@ extension Syscalls {
         defer { unsafe closedir(stream) }
         var count = 0
         while unsafe readdir(stream) != nil { count += 1 }
-        // The folder itself, and the one above it.
+        // The directory itself, and its parent.
         return max(0, count - 2)
     }
 
-    /// Sees whether this process, as its effective user, may make files in a directory.
+    /// Checks whether this process, as its effective user, may create files in a directory.
     static func checkWritable(_ directory: Int32) throws(Errno) {
         _ = try retrying { unsafe faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) }
     }
 
-    /// Whether another process holds the lock of a file.
+    /// Returns whether another process holds the lock of a file.
     static func isLocked(named name: String, in directory: Int32) -> Bool {
         let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         guard let raw = try? retrying({ unsafe openat(directory, name, flags, 0) }) else { return false }
         let descriptor = OwnedDescriptor(raw)
-        // Shared, and for as long as this takes: nobody who looks keeps out another who looks.
+        // A shared lock, held briefly: several observers do not block each other.
         return flock(descriptor.rawValue, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
-    /// Waits until there is something to read, or its end; false where the deadline passes before.
+    /// Waits for input or its end; false if the deadline passes first.
     static func waitForInput(on descriptor: Int32, until deadline: UInt64) throws(Errno) -> Bool {
         while true {
             let now = MonotonicClock.now()
@@ -65,7 +65,7 @@ extension Syscalls {
         }
     }
 
-    /// Waits for nothing but the time.
+    /// Sleeps until the deadline.
     static func pause(until deadline: UInt64) {
         _ = try? waitForInput(on: -1, until: deadline)
     }

@@ -8,9 +8,9 @@ internal import CFrameTransport
     internal import Darwin
 #endif
 
-/// Files, always by their name in an open directory, and never through a symbolic link.
+/// File calls, always by name in an open directory, and never through a symbolic link.
 extension Syscalls {
-    /// What stands at a name, itself and not what it may link to.
+    /// A file at a name, without following a link.
     struct Entry {
         enum Kind {
             case file, directory, socket, link, other
@@ -19,10 +19,10 @@ extension Syscalls {
         let device: UInt64
         let inode: UInt64
         let kind: Kind
-        /// The permission bits, with the sticky bit and the like.
+        /// The permission bits, including the sticky bit and similar ones.
         let mode: UInt32
         let owner: UInt32
-        /// How many names it has.
+        /// The number of names (hard links).
         let links: UInt64
 
         fileprivate init(_ status: stat) {
@@ -41,16 +41,16 @@ extension Syscalls {
             links = UInt64(truncatingIfNeeded: status.st_nlink)
         }
 
-        /// Whether both are one file, whatever may have been changed about it.
+        /// Returns whether both are the same file, whatever has changed about it.
         func isSame(as other: Entry) -> Bool {
             device == other.device && inode == other.inode
         }
 
-        /// Whether users beside the owner and root may write to it, or take things out of it.
+        /// Whether users other than the owner and root may write to it, or remove files from it.
         var isOpenToOthers: Bool { mode & 0o022 != 0 && mode & UInt32(S_ISVTX) == 0 }
     }
 
-    /// - Throws: `.noEntry` where nothing stands there.
+    /// - Throws: `.noEntry` if there is no file.
     static func entry(named name: String, in directory: Int32) throws(Errno) -> Entry {
         var status = stat()
         _ = try retrying { unsafe fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
@@ -63,25 +63,25 @@ extension Syscalls {
         return Entry(status)
     }
 
-    /// Opens a directory, to name what is in it.
+    /// Opens a directory, to name files in it.
     static func openDirectory(_ path: String) throws(Errno) -> OwnedDescriptor {
         OwnedDescriptor(try retrying { unsafe open(path, frame_directory_flags) })
     }
 
-    /// Keeps what stands at a name from being taken for a later file of the same number; no descriptor where the system
-    /// opens no sockets, or nothing stands there.
+    /// Keeps the inode number of the file at a name from being reused; no descriptor if the system cannot open sockets,
+    /// or there is no file.
     static func holdEntry(named name: String, in directory: Int32) -> OwnedDescriptor {
         OwnedDescriptor((try? retrying { unsafe openat(directory, name, frame_hold_flags) }) ?? -1)
     }
 
-    /// Where the system shows the descriptors of this process as files, it does so here.
+    /// The directory in which the system shows the descriptors of this process, if it does.
     static let descriptorFolder = "/proc/self/fd"
 
     static var hasDescriptorFolder: Bool {
         unsafe access(descriptorFolder, X_OK) == 0
     }
 
-    /// Sets the mode of an open file; that of a socket which is not bound yet Linux gives to the file that `bind` makes.
+    /// Sets the mode of an open file; on Linux, the mode of an unbound socket passes to the file that `bind` creates.
     static func setMode(of descriptor: Int32, _ mode: UInt32) throws(Errno) {
         _ = try retrying { fchmod(descriptor, mode_t(mode)) }
     }
@@ -94,15 +94,15 @@ extension Syscalls {
         _ = try retrying { unsafe unlinkat(directory, name, 0) }
     }
 
-    /// Opens a file to lock it, or makes it with mode 0600.
+    /// Opens a file to lock it, or creates it with mode 0600.
     ///
-    /// - Throws: `.symlinkLoop` where a symbolic link stands there.
+    /// - Throws: `.symlinkLoop` if the file is a symbolic link.
     static func openLockFile(named name: String, in directory: Int32) throws(Errno) -> OwnedDescriptor {
         let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         return OwnedDescriptor(try retrying { unsafe openat(directory, name, flags, 0o600) })
     }
 
-    /// Takes the lock of an open file, or throws `.again` where another process or descriptor has it.
+    /// Locks an open file, or throws `.again` if another process or descriptor holds the lock.
     static func lock(_ descriptor: Int32) throws(Errno) {
         _ = try retrying { flock(descriptor, LOCK_EX | LOCK_NB) }
     }

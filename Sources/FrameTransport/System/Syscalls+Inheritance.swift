@@ -8,9 +8,9 @@ internal import CFrameTransport
     internal import Darwin
 #endif
 
-/// What a process is started with.
+/// The sockets and variables that a process inherits.
 extension Syscalls {
-    /// What a socket is that somebody else has made.
+    /// The properties of an inherited socket.
     struct Listener {
         enum Address {
             case path(String)
@@ -26,7 +26,7 @@ extension Syscalls {
     /// The first descriptor that a service manager passes: `SD_LISTEN_FDS_START`.
     static let firstPassed: Int32 = 3
 
-    /// The most that are looked for; systemd passes far fewer.
+    /// The maximum number of descriptors accepted; systemd passes far fewer.
     static let maximumPassed: Int32 = 1 << 16
 
     static var processID: Int32 { getpid() }
@@ -39,7 +39,7 @@ extension Syscalls {
         _ = try retrying { fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     }
 
-    /// Makes a listening socket that was inherited fit for the I/O thread.
+    /// Prepares an inherited listening socket for the I/O thread.
     static func adoptListener(_ descriptor: Int32) throws(Errno) {
         _ = try retrying { frame_listener_adopt(descriptor) }
     }

@@ -10,9 +10,9 @@ internal import CFrameTransport
     internal import Darwin
 #endif
 
-/// What a read or write that must not wait came back with.
+/// The result of a nonblocking read or write.
 enum Transfer {
-    /// So many bytes; fewer than asked for (`isShort`) where the socket is empty now, or full.
+    /// The number of bytes; fewer than requested (`isShort`) if the socket is now empty, or full.
     case bytes(Int, isShort: Bool)
     case wouldBlock
 }
@@ -22,9 +22,9 @@ enum Transfer {
 /// The caller keeps it valid for the call.
 package typealias MemoryRun = UnsafeMutableRawBufferPointer
 
-/// The system calls, each retried on `EINTR` and each with its failure thrown.
+/// System calls that are retried on `EINTR` and throw their failures.
 enum Syscalls {
-    /// Runs `call` until a signal does not cut it short.
+    /// Repeats `call` while it is interrupted by a signal.
     static func retrying<Value: SignedInteger>(_ call: () -> Value) throws(Errno) -> Value {
         while true {
             let value = call()
@@ -39,11 +39,11 @@ enum Syscalls {
 
     static var effectiveUserID: UInt32 { geteuid() }
 
-    /// From this size on memory is mapped by itself: a heap keeps what was freed, and glibc's comes to keep blocks of several
-    /// megabytes.
+    /// From this size on memory is mapped separately: a heap keeps freed memory, and glibc's ends up keeping blocks of
+    /// several megabytes.
     private static let mappedByteCount = 1 << 20
 
-    /// Memory that is not filled; nil where the system has none, which Swift's own `allocate` would trap on.
+    /// Allocates uninitialized memory; nil if the system has none, on which Swift's own `allocate` would trap.
     static func allocate(byteCount: Int) -> MemoryRun? {
         guard byteCount < mappedByteCount else {
             let memory = unsafe mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | Int32(MAP_ANONYMOUS), -1, 0)
@@ -54,7 +54,7 @@ enum Syscalls {
         return unsafe MemoryRun(start: memory, count: byteCount)
     }
 
-    /// Gives back what ``allocate(byteCount:)`` gave.
+    /// Frees memory from ``allocate(byteCount:)``.
     static func release(_ memory: MemoryRun) {
         if memory.count < mappedByteCount {
             unsafe free(memory.baseAddress)
@@ -69,12 +69,12 @@ enum Syscalls {
 extension Syscalls {
     /// Reads into `runs`, one after the other.
     ///
-    /// 0 bytes: the peer will send no more.
+    /// 0 bytes mean that the peer sends no more.
     static func receive(from socket: Int32, into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer {
         try unsafe transfer(first, second, MemoryRun(start: nil, count: 0)) { unsafe recvmsg(socket, $0, 0) }
     }
 
-    /// Writes `runs`, one after the other, as far as the socket takes them.
+    /// Writes `runs`, one after the other, as far as the socket accepts them.
     static func send(
         to socket: Int32,
         _ first: MemoryRun,
@@ -99,7 +99,7 @@ extension Syscalls {
             unsafe message.msg_iovlen = 3
             do throws(Errno) {
                 let count = try retrying { unsafe call(&message) }
-                // A read also ends where a peer has passed descriptors along, which are not taken: more may be there.
+                // A read also ends if a peer has passed descriptors, which are not accepted: more bytes may follow.
                 let isCut = unsafe message.msg_flags & Int32(MSG_CTRUNC) != 0
                 return .bytes(count, isShort: count < first.count + second.count + third.count && !isCut)
             } catch .again {
@@ -116,23 +116,23 @@ extension Syscalls {
         OwnedDescriptor(try retrying { frame_socket_create(address.family) })
     }
 
-    /// The port that a TCP socket is bound to.
+    /// Returns the port that a TCP socket is bound to.
     static func port(of socket: Int32) throws(Errno) -> UInt16 {
         UInt16(truncatingIfNeeded: try retrying { frame_socket_port(socket) })
     }
 
-    /// Whether a TCP socket is connected to itself, as one may be that connects to a port nobody listens at.
+    /// Returns whether a TCP socket is connected to itself, which can happen if nobody listens at the port.
     static func isConnectedToItself(_ socket: Int32) -> Bool {
         frame_socket_is_own_peer(socket) == 1
     }
 
-    /// Lets closing the socket break the connection at once, so that its port is free.
+    /// Makes closing the socket abort the connection, so that its port is free.
     static func abortWhenClosed(_ socket: Int32) {
         var linger = linger(l_onoff: 1, l_linger: 0)
         _ = unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// What became of a connect that was under way.
+    /// Checks the outcome of a pending connect.
     static func checkConnected(_ socket: Int32) throws(Errno) {
         let error = frame_socket_error(socket)
         if error != 0 { throw Errno(error) }
@@ -142,14 +142,14 @@ extension Syscalls {
         OwnedDescriptor(try retrying { frame_socket_accept(listener) })
     }
 
-    /// Binds to an address, whose path is looked up in `directory` where it is too long to be given whole.
+    /// Binds to an address, whose path is resolved relative to `directory` if it is too long for the system.
     static func bindSocket(_ socket: Int32, to address: SocketAddress, in directory: Int32? = nil) throws(Errno) {
         try unsafe address.withSockaddr(in: directory) { address, length throws(Errno) in
             _ = try retrying { unsafe bind(socket, address, length) }
         }
     }
 
-    /// Connects to an address, whose path is looked up in `directory` where it is too long to be given whole.
+    /// Connects to an address, whose path is resolved relative to `directory` if it is too long for the system.
     static func connectSocket(_ socket: Int32, to address: SocketAddress, in directory: Int32? = nil) throws(Errno) {
         try unsafe address.withSockaddr(in: directory) { address, length throws(Errno) in
             _ = try retrying { unsafe connect(socket, address, length) }
@@ -160,28 +160,28 @@ extension Syscalls {
         _ = try retrying { listen(socket, backlog) }
     }
 
-    /// Says that nothing more will be sent; the peer reads what is under way and then the end.
+    /// Shuts down sending; the peer reads what is in transit and then the end.
     static func shutdownSending(_ socket: Int32) {
         _ = shutdown(socket, Int32(SHUT_WR))
     }
 
-    /// Takes nothing more; what has arrived is read, and then the end.
+    /// Shuts down receiving; what has arrived is read, and then the end.
     ///
-    /// On Apple systems what has arrived is lost with it.
+    /// On Apple systems what has arrived is lost.
     static func shutdownReceiving(_ socket: Int32) {
         _ = shutdown(socket, Int32(SHUT_RD))
     }
 
-    /// Asks for a send buffer of `bytes`; the system may give less, and says nothing.
+    /// Requests a send buffer of `bytes`; the system may silently provide less.
     static func setSendBuffer(of socket: Int32, bytes: Int) {
         var bytes = Int32(clamping: bytes)
         _ = unsafe setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Whether a socket is a Unix-domain one, which keeps what was sent when its peer resets it.
+    /// Returns whether a socket is a Unix-domain socket, which keeps what was sent when its peer resets it.
     static func isLocal(_ socket: Int32) -> Bool { frame_socket_is_local(socket) }
 
-    /// The size of a socket's send buffer, the system's own overhead included.
+    /// Returns the size of a socket's send buffer, including the system's overhead.
     static func sendBuffer(of socket: Int32) -> Int {
         var bytes: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -189,7 +189,7 @@ extension Syscalls {
         return Int(bytes)
     }
 
-    /// What the peer of a Unix-domain socket has not read yet; nil if the system does not tell.
+    /// Returns what the peer of a Unix-domain socket has not read yet; nil if the system does not report it.
     static func backlog(of socket: Int32) -> SendBacklog? {
         var unread: Int32 = 0
         var hasPeerClosed = false

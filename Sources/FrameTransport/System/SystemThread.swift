@@ -9,12 +9,12 @@ internal import CFrameTransport
 #endif
 
 /// A thread of the system, started at once and never joined.
-struct SystemThread: @unchecked Sendable {
-    // A pthread_t may be compared from any thread; nothing else is done with it.
+package struct SystemThread: @unchecked Sendable {
+    // A pthread_t may be compared on any thread, which is its only use here.
     private let handle: pthread_t
 
-    /// - Throws: the system's error where no thread can be made.
-    init(named name: StaticString, _ body: @escaping @Sendable () -> Void) throws(Errno) {
+    /// - Throws: The system's error if no thread can be created.
+    package init(named name: StaticString, _ body: @escaping @Sendable () -> Void) throws(Errno) {
         final class Start {
             let name: StaticString
             let body: @Sendable () -> Void
@@ -60,12 +60,12 @@ struct SystemThread: @unchecked Sendable {
         self.handle = handle
     }
 
-    /// The argument of a thread's start routine, which Apple imports as never nil.
+    /// Unwraps the argument of a thread's start routine, which Apple imports as never nil.
     private static func pointer(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         unsafe argument
     }
 
-    /// Whether the caller runs on this thread.
+    /// Whether the caller is running on this thread.
     var isCurrent: Bool {
         pthread_equal(pthread_self(), handle) != 0
     }

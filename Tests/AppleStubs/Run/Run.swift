@@ -94,6 +94,7 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         configuration.hello = ControlHello(wants: [.pictures, .audio])
         let server = try FrameServer(at: directory + "/rtc_SSFD", configuration: configuration)
         try await samples(server)
+        for format in CoreVideoDecoder.Format.allCases { try await received(server, as: format) }
         try await ends(server)
         await observationsEnd()
         withExtendedLifetime((server, observations)) {}
@@ -209,6 +210,52 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         expect(handler.codes.isEmpty && handler.session == nil, "who stopped is shown an error")
     }
 
+    /// What is received comes as a Core Video buffer, whose samples mean what is attached.
+    static func received(_ server: FrameServer, as format: CoreVideoDecoder.Format) async throws {
+        let (handler, host) = try await broadcast(to: server)
+        let decoder = CoreVideoDecoder(format: format)
+        let isNV12 = decoder.format == .nv12
+        let source = isNV12 ? kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange : kCVPixelFormatType_32BGRA
+        // Saturated colors, in which a mistaken matrix or range shows.
+        let values: [[UInt8]] = format == .nv12 ? [[63], [102, 240]] : [[0, 0, 255, 255]]
+        var frames = host.frames.makeAsyncIterator()
+        let bufferCount = CVPixelBufferPool.standInCount
+        for orientation in [UInt32(6), 1, 8] {
+            let original = buffer(source, values)
+            if format == .nv12 {
+                original.attachments[kCVImageBufferYCbCrMatrixKey] = NSString(
+                    string: kCVImageBufferYCbCrMatrix_ITU_R_709_2
+                )
+            }
+            let attachments = [RPVideoSampleOrientationKey: NSNumber(value: orientation)]
+            let sample = CMSampleBuffer(standIn: original, time: time(3), attachments: attachments)
+            handler.processSampleBuffer(sample, with: .video)
+            guard let frame = try await frames.next() else { return expect(false, "no frame came") }
+            let image = try decoder.decode(frame)
+            expect(image.timestamp == 3_000_000, "its time is \(image.timestamp)")
+            expect(UInt32(image.orientation.rawValue) == orientation, "it lies \(image.orientation)")
+            let attached = image.buffer.attachments[RPVideoSampleOrientationKey] as? NSNumber
+            expect(attached?.uint32Value == (orientation == 1 ? nil : orientation), "another orientation is attached")
+            expect(image.buffer.locks == 0, "the buffer stays locked")
+            // The pixels as the buffer says, read back as a sender would.
+            let lent = try PixelBuffer(image.buffer)
+            expect(lent.format == format.pixelFormat && lent.width == 64 && lent.height == 48, "it has another shape")
+            let expected: [[UInt8]] = format == .nv12 ? [[76], [85, 255]] : [[0, 0, 254, 255]]
+            for (plane, samples) in expected.enumerated() {
+                lent.withRow(20, ofPlane: plane) { row in
+                    let furthest = row.indices.map { abs(Int(row[$0]) - Int(samples[$0 % samples.count])) }.max()
+                    expect(furthest ?? 255 <= 2, "plane \(plane) is off by \(furthest ?? 255)")
+                }
+            }
+            let matrix = image.buffer.attachments[kCVImageBufferYCbCrMatrixKey] as? NSString
+            let isMatrixRight = matrix?.isEqual(to: kCVImageBufferYCbCrMatrix_ITU_R_601_4)
+            expect(isMatrixRight == (format == .nv12 ? true : nil), "another matrix is attached")
+        }
+        expect(CVPixelBufferPool.standInCount - bufferCount <= 2, "buffers are not used again")
+        handler.broadcastFinished()
+        expect(try await host.closed() == .closedByPeer(.stoppedByUser), "the app heard of another end")
+    }
+
     static func ends(_ server: FrameServer) async throws {
         let (stops, host) = try await broadcast(to: server)
         BroadcastNotification.requestStop.post()
@@ -222,7 +269,7 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         await eventually("the app's end was not heard") { !hears.codes.isEmpty }
         expect(hears.codes == [10_006], "the app's end came as \(hears.codes)")
         expect(hears.session == nil, "a session is left over")
-        expect(started.now == 4 && stopped.now == 4, "told \(started.now) times of a start, \(stopped.now) of an end")
+        expect(started.now == 6 && stopped.now == 6, "told \(started.now) times of a start, \(stopped.now) of an end")
     }
 
     /// Who lets go of an observation is no longer called.

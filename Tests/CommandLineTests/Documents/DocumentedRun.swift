@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import Testing
 
 /// The commands of blocks that belong together, and a directory in which they run.
@@ -93,7 +94,7 @@ final class DocumentedRun {
 
     /// Waits until a server listens at a path.
     func listens(at path: String) async throws {
-        try await eventually { (try? RawSocket.connected(to: path).close()) != nil }
+        try await eventually { (try? PeerSocket.connected(to: path).close()) != nil }
     }
 
     /// Starts a receiver that prints events, and waits until it listens.

@@ -32,6 +32,12 @@ struct PreviewSite {
         try JSONDecoder().decode(PreviewReport.self, from: Data((await get("/state").text("text") ?? "").utf8))
     }
 
+    /// What `/state` says of one sender.
+    func state(of sender: Int) async throws -> PreviewReport {
+        let text = try await get("/state?sender=\(sender)").text("text") ?? ""
+        return try JSONDecoder().decode(PreviewReport.self, from: Data(text.utf8))
+    }
+
     /// Waits until `/state` says what is expected.
     @discardableResult
     func state(where isExpected: (PreviewReport) -> Bool) async throws -> PreviewReport {
@@ -69,6 +75,13 @@ struct PreviewSite {
 
 /// What `/state` says.
 struct PreviewReport: Decodable, Sendable {
+    struct Choice: Decodable, Sendable {
+        let connection: Int
+        let pid: Int?
+        let width: Int?
+    }
+
+    let choices: [Choice]
     let state: String
     let path: String
     let senders: Int

@@ -41,40 +41,4 @@ enum Fixtures {
         else { return [] }
         return manifest.photos + manifest.screens.sorted { $0.key < $1.key }.flatMap(\.value)
     }()
-
-    /// What must come out of a stream of the wire.
-    struct Stream: Decodable {
-        struct Frame: Decodable {
-            let width: Int
-            let height: Int
-            let orientation: UInt8
-            let rotation: Int
-            let contentLength: Int
-            let jpegWidth: Int
-            let jpegHeight: Int
-            let bodyOffset: Int
-        }
-
-        struct Failure: Decodable {
-            let code: String
-            let `where`: String
-            let got: Int
-            let want: Int?
-        }
-
-        let bytes: Int
-        let frames: [Frame]
-        let error: Failure?
-    }
-
-    /// The names of the streams.
-    static let streams: [String] = {
-        let files = try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("streams").path)
-        return (files ?? []).filter { $0.hasSuffix(".http") }.map { String($0.dropLast(5)) }.sorted()
-    }()
-
-    static func stream(_ name: String) throws -> (bytes: [UInt8], expected: Stream) {
-        let json = try Data(contentsOf: root.appendingPathComponent("streams/\(name).json"))
-        return (try bytes("streams/\(name).http"), try JSONDecoder().decode(Stream.self, from: json))
-    }
 }

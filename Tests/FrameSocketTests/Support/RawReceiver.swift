@@ -1,10 +1,11 @@
 import FrameSocket
+import FrameSocketTesting
 import Testing
 
 /// A receiver of plain sockets, and an uploader that sends to it.
 struct RawReceiver {
     let directory: TemporaryDirectory
-    let listener: RawSocket
+    let listener: PeerSocket
     let uploader: SampleUploader
 
     /// Listens, and connects an uploader, which reopens its connection whenever it ends.
@@ -13,7 +14,7 @@ struct RawReceiver {
         _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
     ) throws {
         directory = try TemporaryDirectory()
-        listener = try RawSocket.bound(to: directory.socket)
+        listener = try PeerSocket.listening(at: directory.socket)
         uploader = SampleUploader(connection: directory.connection(change), configuration: configuration)
     }
 
@@ -21,13 +22,13 @@ struct RawReceiver {
     func accept() async throws -> Visit {
         let listener = listener
         let socket = try #require(try await soon { try await listener.accepted() }, "the uploader does not connect")
-        return Visit(socket: socket, reader: WireReader(socket))
+        return Visit(socket: socket, reader: PeerMessageReader(socket))
     }
 
     /// One connection of the uploader.
     struct Visit: Sendable {
-        let socket: RawSocket
-        let reader: WireReader
+        let socket: PeerSocket
+        let reader: PeerMessageReader
 
         /// Writes requests, all at once.
         func ask(_ requests: ControlRequest...) async throws {
@@ -35,12 +36,12 @@ struct RawReceiver {
         }
 
         /// The next frame; nil if none comes, or the uploader ends.
-        func frame() async throws -> WireReader.Message? {
+        func frame() async throws -> PeerMessage? {
             try await soon { try await reader.nextFrame() } ?? nil
         }
 
         /// The frames that come before the answer to a ping that is sent now.
-        func framesBeforePong(_ number: UInt64) async throws -> [WireReader.Message] {
+        func framesBeforePong(_ number: UInt64) async throws -> [PeerMessage] {
             try await ask(.ping(number))
             let messages = try #require(
                 try await soon { try await reader.messages(beforePong: number) },

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import FrameSocketTesting
     import Glibc
 
     /// What the descriptors of this process are, such as `socket` or `anon_inode:[eventpoll`, and how many of each.
@@ -58,7 +59,7 @@
         return openDescriptors()
     }
 
-    extension RawSocket {
+    extension PeerSocket {
         /// Writes `bytes` and passes `passed` along, as a peer may that wants to fill the receiver's table of descriptors.
         func write(_ bytes: [UInt8], passing passed: Int32) throws {
             var bytes = bytes
@@ -77,7 +78,7 @@
                     }
                 }
             }
-            guard count == bytes.count else { throw Failure(call: "sendmsg", code: errno) }
+            guard count == bytes.count else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         }
     }
 #endif

@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
@@ -46,17 +47,7 @@ func body(_ seed: Int, count: Int) -> [UInt8] {
 
 /// A message as deployed senders write it.
 func message(_ body: [UInt8], width: Int = 562, height: Int = 1218, orientation: Int = 1) -> [UInt8] {
-    Array(
-        """
-        HTTP/1.1 200 OK\r
-        Content-Length: \(body.count)\r
-        Buffer-Width: \(width)\r
-        Buffer-Height: \(height)\r
-        Buffer-Orientation: \(orientation)\r
-        \r
-
-        """.utf8
-    ) + body
+    PeerMessage.frame(body, width: width, height: height, orientation: orientation).bytes
 }
 
 /// A small generator with a seed that a failing test can print.

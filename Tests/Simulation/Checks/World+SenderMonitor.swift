@@ -196,9 +196,11 @@ extension World {
                 monitors[index].askForFrame(at: now)
             }
             monitors[index].hasReadHello = true
+            monitors[index].questions += 1
+            // A sender that has closed sends what it had accepted, whatever is wanted by then.
+            guard !senders[monitors[index].sender].hasClosed else { return }
             if monitors[index].wants != hello.wants { monitors[index].changedAt = now }
             monitors[index].wants = hello.wants
-            monitors[index].questions += 1
             return
         }
         check(

@@ -8,6 +8,8 @@ struct HTTPRequest: Sendable {
     var host: String?
     /// The field `Sec-Fetch-Site`, in which a browser says whose page asks; nil for other programs.
     var site: String?
+    /// What the query, behind a question mark, gives as `sender`; nil if it does not.
+    var sender: String?
     /// Whose program asks; nil where that is not known, or not wanted.
     var userID: UInt32?
 }

@@ -120,6 +120,7 @@ private final class Responder: Sendable {
             path: String(cString: url),
             host: field("Host", of: connection),
             site: field("Sec-Fetch-Site", of: connection),
+            sender: argument("sender", of: connection),
             userID: responder.clients.userID(of: connection)
         )
         unsafe responder.clients.asked(connection)
@@ -128,6 +129,11 @@ private final class Responder: Sendable {
 
     private static func field(_ name: String, of connection: OpaquePointer) -> String? {
         guard let value = unsafe microhttpd_field(connection, name) else { return nil }
+        return unsafe String(cString: value)
+    }
+
+    private static func argument(_ name: String, of connection: OpaquePointer) -> String? {
+        guard let value = unsafe microhttpd_argument(connection, name) else { return nil }
         return unsafe String(cString: value)
     }
 

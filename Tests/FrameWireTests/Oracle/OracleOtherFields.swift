@@ -1,5 +1,7 @@
+@testable import FrameWire
+
 /// What the fields that only other messages than frames have say.
-struct MessageFields: Sendable {
+struct OracleOtherFields: Sendable {
     /// The kinds of messages that `Message-Type` tells apart; a frame has no such field.
     enum Kind: Sendable {
         case audio, status
@@ -23,7 +25,7 @@ struct MessageFields: Sendable {
     private(set) var refusedPreferences: UInt64 = 0
 
     /// Takes the word in a field, at the carriage return.
-    mutating func take(_ word: String, in field: FrameField) throws(HeadFault) {
+    mutating func take(_ word: String, in field: OracleMessageField) throws(HeadFault) {
         switch field {
         case .messageType:
             kind = word == "audio" ? .audio : word == "status" ? .status : .unknown
@@ -38,7 +40,7 @@ struct MessageFields: Sendable {
     }
 
     /// Takes the number in a field, which is within the field's range.
-    mutating func take(_ number: UInt64, in field: FrameField) {
+    mutating func take(_ number: UInt64, in field: OracleMessageField) {
         switch field {
         case .sampleRate: sampleRate = Int(clamping: number)
         case .channels: channels = Int(clamping: number)

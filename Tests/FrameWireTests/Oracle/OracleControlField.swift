@@ -1,5 +1,7 @@
+@testable import FrameWire
+
 /// The fields that requests give a meaning.
-enum ControlField: Int, CaseIterable {
+enum OracleControlField: Int, CaseIterable {
     case contentLength, transferEncoding, version, wantsPictures, wantsAudio, finishReason
     case frameRate, width, height, quality, ping
 

@@ -1,5 +1,7 @@
+@testable import FrameWire
+
 /// Collects what the fields of one head say, digit by digit, and holds it to the limits.
-struct FrameFields: Sendable {
+struct OracleMessageFields: Sendable {
     private let limits: WireLimits
     private let maximumContentLength: UInt64
     private let maximumDimension: UInt64
@@ -12,10 +14,10 @@ struct FrameFields: Sendable {
     private var orientation: UInt64 = 0
     private var presentationTime: UInt64 = 0
     private var sequence: UInt64 = 0
-    private var others = MessageFields()
+    private var others = OracleOtherFields()
 
     /// The field whose value is being taken; nil within one that means nothing here.
-    private var current: FrameField?
+    private var current: OracleMessageField?
     private var number = NumberReader()
     private var word = WordReader()
 
@@ -28,7 +30,7 @@ struct FrameFields: Sendable {
 
     /// Begins the field of this name, at its colon.
     mutating func begin(name: [UInt8]) throws(HeadFault) {
-        current = FrameField(name: name)
+        current = OracleMessageField(name: name)
         guard let current else { return }
         guard current != .transferEncoding else { throw HeadFault(.fieldUnsupported) }
         guard !has(current) else { throw HeadFault(.fieldDuplicate) }
@@ -56,21 +58,6 @@ struct FrameFields: Sendable {
         }
     }
 
-    /// Takes a frame's field whose value is known to be a number; false, with nothing changed, where it may not stand here.
-    @inline(__always)
-    mutating func takeWhole(_ value: UInt64, in field: FrameField) -> Bool {
-        let range = range(of: field)
-        guard !has(field), value >= range.minimum, value <= range.maximum else { return false }
-        store(value, in: field)
-        return true
-    }
-
-    /// Whether the head as a whole is a frame's and has what that needs, and no more pixels than it may.
-    var isCompleteFrame: Bool {
-        let bits = FrameField.requiredBits
-        return seen & (bits | FrameField.messageType.bit) == bits && hasFewEnoughPixels
-    }
-
     /// What the head as a whole lacks or has too much of, once it ended; nil where it is sound.
     var fault: HeadFault? {
         if let missing = required.first(where: { !has($0) }) { return HeadFault(.fieldMissing, detail: missing.name) }
@@ -96,7 +83,6 @@ struct FrameFields: Sendable {
     var bodyLength: Int { Int(clamping: contentLength) }
 
     /// The head that the fields make; of use only where it ``isCompleteFrame``.
-    @inline(__always)
     var head: FrameHead {
         FrameHead(
             contentLength: Int(clamping: contentLength),
@@ -108,22 +94,19 @@ struct FrameFields: Sendable {
     }
 
     /// Makes ready for the next head.
-    @inline(__always)
     mutating func reset() {
-        if has(.messageType) { others = MessageFields() }
+        if has(.messageType) { others = OracleOtherFields() }
         seen = 0
     }
 
-    @inline(__always)
-    private func has(_ field: FrameField) -> Bool { seen & field.bit != 0 }
+    private func has(_ field: OracleMessageField) -> Bool { seen & field.bit != 0 }
 
     private var hasFewEnoughPixels: Bool {
         let (pixels, overflows) = width.multipliedReportingOverflow(by: height)
         return !overflows && pixels <= maximumPixels
     }
 
-    @inline(__always)
-    private func range(of field: FrameField) -> NumberRange {
+    private func range(of field: OracleMessageField) -> NumberRange {
         switch field {
         case .contentLength: .init(.length, 0, maximumContentLength)
         case .width, .height: .init(.dimension, 1, maximumDimension)
@@ -136,8 +119,7 @@ struct FrameFields: Sendable {
         }
     }
 
-    @inline(__always)
-    private mutating func store(_ value: UInt64, in field: FrameField) {
+    private mutating func store(_ value: UInt64, in field: OracleMessageField) {
         seen |= field.bit
         switch field {
         case .contentLength: contentLength = value
@@ -152,11 +134,11 @@ struct FrameFields: Sendable {
 }
 
 // Messages that are no frames.
-extension FrameFields {
+extension OracleMessageFields {
     /// The fields without which the head is not what it says, in the order in which they are reported missing.
-    private var required: [FrameField] {
+    private var required: [OracleMessageField] {
         switch others.kind {
-        case nil: FrameField.required
+        case nil: OracleMessageField.required
         case .audio: [.contentLength, .audioKind, .sampleRate, .channels]
         case .status: [.contentLength, .state, .version] + (others.state == .stopped ? [.finishReason] : [])
         case .unknown: [.contentLength]

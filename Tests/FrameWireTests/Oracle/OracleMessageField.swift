@@ -1,10 +1,12 @@
+@testable import FrameWire
+
 /// The fields that messages give a meaning; every other one is skipped.
-enum FrameField: UInt8, CaseIterable {
+enum OracleMessageField: UInt8, CaseIterable {
     case contentLength, width, height, orientation, presentationTime, sequence, transferEncoding
     case messageType, audioKind, sampleRate, channels, state, finishReason, version, pong, refusedPreferences
 
     /// The fields without which a head is no frame, in the order in which they are reported missing.
-    static let required: [FrameField] = [.contentLength, .width, .height, .orientation]
+    static let required: [OracleMessageField] = [.contentLength, .width, .height, .orientation]
 
     /// The name as deployed peers write it; it compares without case.
     var name: String {
@@ -37,7 +39,7 @@ enum FrameField: UInt8, CaseIterable {
     init?(name: [UInt8]) {
         guard let first = name.first else { return nil }
         // A name's length and first letter leave one field to compare it with.
-        let candidate: FrameField
+        let candidate: OracleMessageField
         switch (name.count, first | 0x20) {
         case (14, UInt8(ascii: "c")): candidate = .contentLength
         case (12, UInt8(ascii: "b")): candidate = .width

@@ -1,0 +1,46 @@
+internal import FrameWire
+package import TurboJPEG
+
+/// How an image is copied out of memory that its source reuses: in the size and format that is encoded.
+package struct CopyPlan: Sendable {
+    /// Which part of the image is sent, and in what size.
+    let output: OutputPlan
+
+    /// Whether the image is converted to planes.
+    let isPlanar: Bool
+
+    /// The maximum number of bytes that the copy takes, including encoding.
+    let byteCount: Int
+
+    init(
+        _ image: borrowing PixelBuffer,
+        _ orientation: FrameOrientation,
+        _ settings: EncodingPlan.Settings,
+        limit: Int
+    ) {
+        output = settings.output(for: BufferSize(width: image.width, height: image.height), orientation)
+        isPlanar = settings.subsampling == .yuv420 && image.canBecomePlanes(by: output)
+        let isTurning = settings.appliesOrientation && orientation.isTurning
+        let format = isPlanar ? .i420 : image.format
+        byteCount = settings.need(scaled: output, format, isTurning: isTurning, limit: limit).total
+    }
+
+    /// Returns a copy of the image in pooled memory, with samples in a JPEG's color space.
+    ///
+    /// - Parameters:
+    ///   - image: The image that the plan was made for.
+    ///   - color: The color space of its samples.
+    ///   - pool: The pool that provides the memory.
+    /// - Returns: The copy, which does not refer to the memory of `image`.
+    /// - Throws: `allocationFailed`, or `invalidSize` if the result has more pixels than the library can scale.
+    package func copy(
+        _ image: PixelBuffer,
+        of color: VideoColor,
+        pool: PixelBufferPool
+    ) throws(TurboJPEGError) -> PixelBuffer {
+        let scaled = isPlanar ? try image.planes(by: output, pool: pool) : try image.applying(output, pool: pool)
+        // The smaller image is converted: the conversion is linear, and so is scaling.
+        if color != .jpeg, image.format.isPlanar { return try scaled.converted(from: color, pool: pool) }
+        return scaled.sharesMemory(with: image) ? try scaled.copied(pool: pool) : scaled
+    }
+}

@@ -1,0 +1,97 @@
+/// A message of the wire, or a request, as it crosses the socket: a header and a body.
+///
+/// Written and read by code of its own, which believes what it is told: a test may write any nonsense, and see what is there.
+public struct PeerMessage: Sendable, Hashable {
+    /// The lines before the body, with the empty line that ends them.
+    public var header: String
+    /// The bytes behind them.
+    public var body: [UInt8]
+
+    /// Creates a message of a header as it is, with its empty line, and a body.
+    public init(header: String, body: [UInt8] = []) {
+        (self.header, self.body) = (header, body)
+    }
+
+    /// Creates a message of a start line, fields, and a body that `Content-Length`, the first field, counts.
+    public init(startLine: String, fields: [(name: String, value: String)] = [], body: [UInt8] = []) {
+        let lines = [startLine, "Content-Length: \(body.count)"] + fields.map { "\($0.name): \($0.value)" }
+        self.init(header: lines.joined(separator: "\r\n") + "\r\n\r\n", body: body)
+    }
+
+    /// Returns a frame as deployed senders write it, with a presentation time and a number if there are some.
+    public static func frame(
+        _ jpeg: [UInt8],
+        width: Int,
+        height: Int,
+        orientation: Int = 1,
+        timestamp: UInt64? = nil,
+        sequence: UInt64? = nil
+    ) -> PeerMessage {
+        var fields = [
+            (name: "Buffer-Width", value: "\(width)"),
+            (name: "Buffer-Height", value: "\(height)"),
+            (name: "Buffer-Orientation", value: "\(orientation)"),
+        ]
+        if let timestamp { fields.append((name: "Buffer-Presentation-Time", value: "\(timestamp)")) }
+        if let sequence { fields.append((name: "Buffer-Sequence", value: "\(sequence)")) }
+        return PeerMessage(startLine: "HTTP/1.1 200 OK", fields: fields, body: jpeg)
+    }
+
+    /// Returns a request of a receiver, such as `hello` or `pause`.
+    public static func request(_ name: String, _ fields: [(name: String, value: String)] = []) -> PeerMessage {
+        PeerMessage(startLine: "POST /\(name) HTTP/1.1", fields: fields)
+    }
+
+    /// The bytes that cross the socket.
+    public var bytes: [UInt8] { Array(header.utf8) + body }
+
+    /// Returns the bytes up to the middle of the header.
+    public var bytesCutInHeader: [UInt8] { Array(header.utf8.prefix(header.utf8.count / 2)) }
+
+    /// Returns the bytes up to the middle of the body.
+    public var bytesCutInBody: [UInt8] { Array(header.utf8) + body.prefix(body.count / 2) }
+
+    /// The first line.
+    public var startLine: String { header.split(separator: "\r\n", maxSplits: 1).first.map(String.init) ?? "" }
+
+    /// Returns the value of a field, whose name is compared without regard to case.
+    public func field(_ name: String) -> String? {
+        for line in header.split(separator: "\r\n").dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0].lowercased() == name.lowercased() else { continue }
+            var value = parts[1]
+            while let first = value.first, first == " " || first == "\t" { value.removeFirst() }
+            while let last = value.last, last == " " || last == "\t" { value.removeLast() }
+            return String(value)
+        }
+        return nil
+    }
+
+    /// The name of a request, or nil if it is not one.
+    public var requestName: String? {
+        let words = startLine.split(separator: " ")
+        guard words.count == 3, words[0] == "POST", words[1].hasPrefix("/") else { return nil }
+        return String(words[1].dropFirst())
+    }
+
+    /// Whether it is a frame, and neither a request, nor audio, nor a status.
+    public var isFrame: Bool { requestName == nil && field("Message-Type") == nil }
+
+    /// The presentation time that it states, in nanoseconds.
+    public var timestamp: UInt64? { field("Buffer-Presentation-Time").flatMap { UInt64($0) } }
+
+    /// The number that it states.
+    public var sequence: UInt64? { field("Buffer-Sequence").flatMap { UInt64($0) } }
+
+    /// The width that it states, in pixels.
+    public var width: Int? { field("Buffer-Width").flatMap { Int($0) } }
+
+    /// The height that it states, in pixels.
+    public var height: Int? { field("Buffer-Height").flatMap { Int($0) } }
+
+    /// The number of the ping that it answers.
+    public var pong: UInt64? { field("Pong-Number").flatMap { UInt64($0) } }
+
+    /// What the sender says that it does: `live`, `paused` or `stopped`.
+    public var state: String? { field("Sender-State") }
+}

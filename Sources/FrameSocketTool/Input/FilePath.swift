@@ -1,0 +1,59 @@
+/// A file's path as the system has it: bytes, which need not be UTF-8.
+///
+/// A `String` would put other characters in the place of the bytes that are not, and name another file.
+struct FilePath: Sendable, Equatable {
+    private let bytes: [UInt8]
+
+    init(_ text: String) {
+        bytes = Array(text.utf8)
+    }
+
+    /// The bytes up to the first NUL.
+    init(_ bytes: some Sequence<UInt8>) {
+        self.bytes = Array(bytes.prefix { $0 != 0 })
+    }
+
+    /// The path for a person, in which a byte that is not UTF-8 is shown as `\xFF`; it opens the same file only if there is none.
+    var text: String { Self.text(of: bytes) }
+
+    /// What a `String` can name; nil for a path with other bytes.
+    var exactText: String? { String(validating: bytes, as: UTF8.self) }
+
+    /// The last part.
+    var name: String { Self.text(of: bytes.split(separator: UInt8(ascii: "/")).last ?? []) }
+
+    /// Returns the path of an entry of this directory.
+    func appending(_ entry: FilePath) -> FilePath {
+        let slash = bytes.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]
+        return FilePath(bytes + slash + entry.bytes)
+    }
+
+    /// Calls `body` with the bytes as C has them.
+    func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result? {
+        let text = bytes.map { CChar(bitPattern: $0) } + [0]
+        return unsafe text.withUnsafeBufferPointer { text in
+            guard let base = text.baseAddress else { return nil }
+            return unsafe body(base)
+        }
+    }
+
+    private static func text(of bytes: some Collection<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var text = ""
+        var rest = Array(bytes)[...]
+        while let first = rest.first {
+            // The characters of one to four bytes that begin here, or the one byte.
+            let whole = (1...4).lazy.compactMap { String(validating: rest.prefix($0), as: UTF8.self) }.first
+            text += whole ?? "\\x" + (first < 16 ? "0" : "") + String(first, radix: 16, uppercase: true)
+            rest = rest.dropFirst(whole?.utf8.count ?? 1)
+        }
+        return text
+    }
+}
+
+extension FilePath: Comparable {
+    /// Orders by the bytes.
+    static func < (first: FilePath, second: FilePath) -> Bool {
+        first.bytes.lexicographicallyPrecedes(second.bytes)
+    }
+}

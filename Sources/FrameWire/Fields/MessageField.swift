@@ -1,0 +1,36 @@
+/// The fields that have a meaning in messages; every other one is skipped.
+enum MessageField: Int, HeadField {
+    case contentLength, width, height, orientation, presentationTime, sequence, transferEncoding
+    case messageType, audioKind, sampleRate, channels, state, finishReason, version, pong, refusedPreferences
+
+    var definition: FieldDefinition {
+        switch self {
+        case .contentLength: .init("Content-Length", .contentLength)
+        case .width: .init("Buffer-Width", .dimension)
+        case .height: .init("Buffer-Height", .dimension)
+        case .orientation: .init("Buffer-Orientation", .number(.init(.orientation, 0, 8)))
+        case .presentationTime: .init("Buffer-Presentation-Time", .number(.any))
+        case .sequence: .init("Buffer-Sequence", .number(.any))
+        case .transferEncoding: .init("Transfer-Encoding", .refused)
+        case .messageType: .init("Message-Type", .openWord(MessageKind.allCases.map(\.rawValue)))
+        case .audioKind: .init("Audio-Kind", .word(AudioKind.allCases.map(\.rawValue)))
+        case .sampleRate: .init("Audio-Sample-Rate", .number(.init(AudioHead.sampleRates)))
+        case .channels: .init("Audio-Channels", .number(.init(AudioHead.channelCounts)))
+        case .state: .init("Sender-State", .word(StateWord.allCases.map(\.rawValue)))
+        case .finishReason: .init("Finish-Reason", .number(.finishReason))
+        case .version: .init("Control-Version", .number(.version))
+        case .pong: .init("Pong-Number", .number(.any))
+        case .refusedPreferences: .init("Refused-Preferences", .number(.any))
+        }
+    }
+}
+
+/// The kinds of messages that `Message-Type` distinguishes; a frame has no such field.
+enum MessageKind: String, CaseIterable {
+    case audio, status
+}
+
+/// The states that `Sender-State` distinguishes.
+enum StateWord: String, CaseIterable {
+    case live, paused, stopped
+}

@@ -1,0 +1,92 @@
+import FrameSocket
+import FrameSocketTesting
+import Testing
+
+/// The socket below the scripts.
+@Suite(.timeLimit(.minutes(5))) struct PeerSocketTests {
+    let place: Place
+
+    init() throws {
+        place = try Place()
+    }
+
+    private func pair() async throws -> (PeerSocket, PeerSocket) {
+        let listener = try PeerSocket.listening(at: place.socket)
+        let client = try PeerSocket.connected(to: place.socket)
+        return (client, try await listener.accepted())
+    }
+
+    @Test func `a close ends a call that waits`() async throws {
+        let (client, server) = try await pair()
+        let reading = Task { try await server.readSome(upTo: 1) }
+        let accepting = Task { () async throws -> PeerSocket in
+            let listener = try PeerSocket.listening(at: place.path + "/other")
+            Task {
+                try await Task.sleep(for: .milliseconds(30))
+                listener.close()
+            }
+            return try await listener.accepted()
+        }
+        // Closed before the call or during it: either way it ends.
+        try await Task.sleep(for: .milliseconds(30))
+        server.close()
+        #expect(await #expect(throws: PeerError.self) { try await reading.value }?.code == .closed)
+        #expect(await #expect(throws: PeerError.self) { try await accepting.value }?.code == .closed)
+        #expect(try await client.read(1) == [])
+        #expect(server.isClosed && !client.isClosed)
+        #expect(throws: PeerError.self) { try server.connect(to: place.socket) }
+    }
+
+    @Test func `many waits at the same time keep nobody else waiting`() async throws {
+        let (client, server) = try await pair()
+        // Far more than Swift's pool has threads.
+        let waits = (0..<200).map { _ in Task { try await server.readSome(upTo: 1) } }
+        try await client.write([UInt8](repeating: 5, count: 200))
+        for wait in waits { #expect(try await wait.value == [5]) }
+    }
+
+    @Test func `a backlog that is full is an error at once, and a place later is taken`() async throws {
+        let listener = try PeerSocket.listening(at: place.socket, backlog: 0)
+        let first = try PeerSocket.connected(to: place.socket)
+        let error = #expect(throws: PeerError.self) {
+            for _ in 0..<10 { _ = try PeerSocket.connected(to: place.socket).isQuiet }
+        }
+        #expect(error?.code == .system)
+        let path = place.socket
+        let waiting = Task { try await PeerSocket.connectedWhenListening(at: path) }
+        _ = try await listener.accepted()
+        let next = try await listener.accepted()
+        try await next.write([1])
+        next.finishWriting()
+        _ = try await waiting.value
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func `a reset over TCP is an error in place of an end`() async throws {
+        let listener = try PeerSocket.listeningOnLoopback()
+        let client = try PeerSocket.connecting(toPort: listener.port)
+        let server = try await listener.accepted()
+        try await client.write([1, 2, 3])
+        client.reset()
+        try await server.otherEndEnded()
+        #expect(try await server.readSome(upTo: 3) == [1, 2, 3])
+        let error = await #expect(throws: PeerError.self) { try await server.readSome(upTo: 3) }
+        #expect(error?.description.contains("reset") == true)
+    }
+
+    @Test func `a port where nobody listens is an error`() async throws {
+        let listener = try PeerSocket.listeningOnLoopback()
+        let port = listener.port
+        listener.close()
+        let peer = ScriptedPeer(.connect(toPort: port), .read(1))
+        #expect(await #expect(throws: PeerError.self) { try await peer.run() }?.code == .system)
+    }
+
+    @Test func `fields are found whatever their case and their spaces`() {
+        let message = PeerMessage(header: "HTTP/1.1 200 OK\r\nbuffer-WIDTH:\t 12  \r\nX: a:b\r\n\r\n", body: [1, 2])
+        #expect(message.width == 12 && message.field("x") == "a:b" && message.field("y") == nil && message.isFrame)
+        #expect(message.bytes == Array(message.header.utf8) + [1, 2])
+        #expect(message.bytesCutInBody.count == message.bytes.count - 1)
+        #expect(PeerMessage.request("ping").requestName == "ping" && !PeerMessage.request("ping").isFrame)
+    }
+}

@@ -1,0 +1,1 @@
+../../FrameTransportTests/Support/TemporaryDirectory.swift

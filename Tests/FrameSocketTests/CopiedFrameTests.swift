@@ -1,0 +1,128 @@
+import FrameSocketTesting
+import Testing
+
+@testable import FrameSocket
+@testable import TurboJPEG
+
+/// Images in memory that their source uses again, copied when they are offered.
+@Suite struct CopiedFrameTests {
+    /// A plan for copying an image under a configuration.
+    private func plan(
+        _ image: PixelBuffer,
+        _ orientation: FrameOrientation = .up,
+        _ configuration: SampleUploader.Configuration = .init()
+    ) -> CopyPlan {
+        CopyPlan(image, orientation, EncodingPlan.Settings(configuration), limit: configuration.maximumMemory ?? .max)
+    }
+
+    private func bytes(_ jpeg: FrameBytes) -> [UInt8] {
+        jpeg.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+    }
+
+    /// An image of 256 by 2 with every value of luma in each row and every value of chroma in its one row.
+    private func ramp() throws -> PixelBuffer {
+        try PixelBuffer(width: 256, height: 2, format: .nv12) { _, x, _ in UInt8(x) }
+    }
+
+    @Test func `every value of limited range becomes the nearest of the full range`() throws {
+        let image = try ramp()
+        let color = VideoColor(range: .limited, matrix: .bt601)
+        let result = try plan(image).copy(image, of: color, pool: PixelBufferPool())
+        #expect(result.format == .nv12 && result.width == 256 && result.height == 2)
+        for value in 0...255 {
+            let luma = min(max((Double(value) - 16) * 255 / 219, 0), 255).rounded()
+            #expect(result.row(0)[value] == UInt8(luma) && result.row(1)[value] == UInt8(luma), "luma \(value)")
+            let chroma = min(max((Double(value) - 128) * 255 / 224 + 128, 0), 255).rounded()
+            #expect(result.row(0, ofPlane: 1)[value] == UInt8(chroma), "chroma \(value)")
+        }
+    }
+
+    @Test func `the image stays as it is, and memory is used again`() throws {
+        let image = try ramp()
+        let pool = PixelBufferPool()
+        for color in [VideoColor.jpeg, VideoColor(range: .limited, matrix: .bt709)] {
+            let address = try plan(image).copy(image, of: color, pool: pool).address
+            #expect(image.hasSamePixels(as: try ramp()) && address != image.address)
+            #expect(try plan(image).copy(image, of: color, pool: pool).address == address)
+        }
+    }
+
+    @Test(arguments: UInt64(2_100)..<2_160)
+    func `a copied frame becomes the same JPEG as one that was not copied`(seed: UInt64) throws {
+        var image = try PixelPropertyTests.Case(seed)
+        var configuration = SampleUploader.Configuration(scale: PixelPropertyTests.scale(&image))
+        configuration.subsampling = try #require(ChromaSubsampling.allCases.randomElement(using: &image.random))
+        configuration.appliesOrientation = Bool.random(using: &image.random)
+        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &image.random))
+        let name = "\(image.name), \(configuration.scale), \(orientation)"
+
+        let plan = plan(image.picture, orientation, configuration)
+        let copy = try plan.copy(image.picture, of: .jpeg, pool: PixelBufferPool())
+        #expect(!copy.sharesMemory(with: image.picture), "\(name)")
+        let content = FrameContent.scaled(copy)
+        let encoder = FrameEncoder()
+        let need = encoder.memoryNeed(content, orientation, configuration).total
+        // The estimate takes the chroma of NV12 for two planes, whose rows are rounded up each.
+        #expect(copy.format == .nv12 ? need <= plan.byteCount : need == plan.byteCount, "\(name)")
+        let found = try encoder.encode(content, orientation, configuration)
+        let expected = try FrameEncoder().encode(.pixels(image.picture), orientation, configuration)
+        #expect(found.bufferSize == expected.bufferSize && found.orientation == expected.orientation, "\(name)")
+        #expect(bytes(found.jpeg) == bytes(expected.jpeg), "\(name)")
+    }
+
+    @Test(arguments: [OutputScale.full, .half, .letterbox(width: 40, height: 40)])
+    func `what the source draws after the call is not sent`(scale: OutputScale) async throws {
+        let receiver = try RawReceiver(.init(quality: 100, scale: scale, subsampling: .yuv444))
+        let visit = try await receiver.accept()
+        var image = try PixelBuffer(width: 64, height: 48, format: .bgra, zeroFilled: true)
+        for gray in [UInt8(200), 90] {
+            let address = image.address
+            try image.fill(gray)
+            receiver.uploader.send(copying: image)
+            try image.fill(7)
+            #expect(image.address == address, "the image was changed in other memory")
+            let frame = try #require(try await visit.frame())
+            let decoded = try JPEGDecoder().decode(frame.body.span, as: .gray)
+            let furthest = decoded.row(decoded.height / 2).map { abs(Int($0) - Int(gray)) }.max()
+            #expect(furthest ?? 255 <= 2, "\(gray) is off by \(furthest ?? 255)")
+        }
+    }
+
+    @Test func `nothing is copied that does not fit into the memory limit or comes after the end`() throws {
+        let image = try testPicture(64, 48, as: .bgra)
+        var rig = UploaderRig(.init(maximumMemory: 10_000))
+        func outcome(_ rig: inout UploaderRig) -> SampleUploader.Outcome? {
+            if case .decided(let outcome) = rig.machine.offerCopy(of: image, orientation: .up) { outcome } else { nil }
+        }
+        #expect(outcome(&rig) == .dropped(.overMemoryBudget))
+        rig.run(.update(.init(scale: .half)))
+        #expect(outcome(&rig) == nil)
+        rig.run(.close)
+        #expect(outcome(&rig) == .dropped(.notConnected))
+        #expect(rig.machine.statistics.offered == 2)
+    }
+
+    @Test func `a preferred size for which there is no memory does not apply to a copy`() throws {
+        let image = try testPicture(640, 400, as: .bgra)
+        let own = SampleUploader.Configuration(scale: .half)
+        let limit = plan(image, .up, own).byteCount
+        var rig = UploaderRig(.init(scale: .half, maximumMemory: limit))
+        for (preferred, width) in [(640, 320), (160, 160)] {
+            rig.run(.prefer(ControlPreferences(size: BufferSize(width: preferred, height: preferred))))
+            #expect(rig.machine.scaling(of: image, orientation: .up).output.canvas.width == width)
+        }
+    }
+
+    @Test func `what was scaled when it was offered is not scaled again`() throws {
+        let image = try testPicture(64, 48, as: .bgra)
+        var rig = UploaderRig(.init(scale: .half))
+        rig.run([.connect, .encoding(false)])
+        let copy = try rig.machine.scaling(of: image, orientation: .up).copy(image, of: .jpeg, pool: PixelBufferPool())
+        for content in [FrameContent.scaled(copy), .pixels(image), .scaled(copy)] {
+            var frame = UploadFrame(content, offeredAt: rig.now)
+            rig.machine.makePlan(for: &frame)
+            #expect(frame.plan?.output.canvas == BufferSize(width: 32, height: 24))
+            #expect(frame.plan?.output.isIdentity == content.isScaled)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+@testable import FrameWire
+
+/// Decodes heads as the first version of this package did: with a parser of its own for each direction, byte by byte.
+///
+/// It is what the parsers over tables of fields are compared with. Fields that came later are unknown to it.
+struct OracleMessageDecoder {
+    private var scanner: HeadScanner<StatusLine>
+    private var fields: OracleMessageFields
+    private var position = StreamPosition()
+
+    init(limits: WireLimits) {
+        scanner = HeadScanner(maximumHeadBytes: limits.maximumHeadBytes, maximumFields: limits.maximumFields)
+        fields = OracleMessageFields(limits: limits)
+    }
+
+    /// What each message of a stream is, and the error that ends it.
+    mutating func events(of bytes: [UInt8]) -> ([FrameMessageDecoder.Event], WireError?) {
+        var events: [FrameMessageDecoder.Event] = []
+        var index = 0
+        do {
+            while index < bytes.count {
+                if position.bodyRemaining > 0 {
+                    let count = min(position.bodyRemaining, bytes.count - index)
+                    _ = position.consumeBody(count)
+                    index += count
+                } else if let event = try take(bytes[index]) {
+                    events.append(event)
+                    index += 1
+                } else {
+                    index += 1
+                }
+            }
+            try position.finish(headByteCount: scanner.byteCount)
+        } catch {
+            return (events, error)
+        }
+        return (events, nil)
+    }
+
+    private mutating func take(_ byte: UInt8) throws(WireError) -> FrameMessageDecoder.Event? {
+        do throws(HeadFault) {
+            switch try scanner.take(byte) {
+            case .more: break
+            case .name: try fields.begin(name: scanner.line)
+            case .value: try fields.take(byte)
+            case .valueEnd: try fields.endValue()
+            case .headEnd:
+                if let fault = fields.fault { throw fault }
+                let (event, length) = (fields.event, fields.bodyLength)
+                scanner.reset()
+                fields.reset()
+                position.advance(by: 1)
+                position.beginBody(of: length)
+                return event
+            }
+            scanner.keep(byte)
+            position.advance(by: 1)
+            return nil
+        } catch {
+            let excerpt = Excerpt.text(of: scanner.line, isCut: scanner.isLineCut, endingWith: byte)
+            throw position.fail(error.code, detail: error.detail ?? excerpt)
+        }
+    }
+}
+
+/// Decodes requests as the first version of this package did.
+struct OracleControlDecoder {
+    private var scanner: HeadScanner<RequestLine>
+    private var fields: OracleControlFields
+    private var position = StreamPosition()
+    private var headOffset: UInt64 = 0
+
+    init(limits: ControlLimits) {
+        scanner = HeadScanner(maximumHeadBytes: limits.maximumHeadBytes, maximumFields: limits.maximumFields)
+        fields = OracleControlFields(limits: limits)
+    }
+
+    /// What each request of a stream is, and the error that ends it.
+    mutating func events(of bytes: [UInt8]) -> ([ControlDecoder.Event], WireError?) {
+        var events: [ControlDecoder.Event] = []
+        var index = 0
+        do {
+            while index < bytes.count {
+                if position.bodyRemaining > 0 {
+                    let count = min(position.bodyRemaining, bytes.count - index)
+                    _ = position.consumeBody(count)
+                    index += count
+                } else {
+                    if scanner.byteCount == 0 { headOffset = position.offset }
+                    if let event = try take(bytes[index]) { events.append(event) }
+                    index += 1
+                }
+            }
+            try position.finish(headByteCount: scanner.byteCount)
+        } catch {
+            return (events, error)
+        }
+        return (events, nil)
+    }
+
+    private mutating func take(_ byte: UInt8) throws(WireError) -> ControlDecoder.Event? {
+        let before = scanner.byteCount
+        do throws(HeadFault) {
+            switch try scanner.take(byte) {
+            case .more: break
+            case .name: try fields.begin(name: scanner.line, of: scanner.start.request, at: before)
+            case .value: try fields.take(byte, at: before)
+            case .valueEnd: try fields.endValue(at: before)
+            case .headEnd:
+                guard let length = fields[count: .contentLength] else {
+                    throw HeadFault(.fieldMissing, detail: OracleControlField.contentLength.name)
+                }
+                let event = event
+                scanner.reset()
+                fields.reset()
+                position.advance(by: 1)
+                position.beginBody(of: length)
+                return event
+            }
+            scanner.keep(byte)
+            position.advance(by: 1)
+            return nil
+        } catch {
+            let excerpt = Excerpt.text(of: scanner.line, isCut: scanner.isLineCut, endingWith: byte)
+            throw position.fail(error.code, detail: error.detail ?? excerpt)
+        }
+    }
+
+    private var event: ControlDecoder.Event {
+        let excerpt = scanner.start.excerpt
+        guard let name = scanner.start.request else {
+            return .skipped(SkippedRequest(name: excerpt, reason: .unknown, byteOffset: headOffset))
+        }
+        if fields.fault == nil, let request = fields.request(name) { return .request(request) }
+        let (code, byteCount) = fields.fault ?? (.fieldMissing, scanner.byteCount - 1)
+        let offset = headOffset &+ UInt64(byteCount)
+        return .skipped(SkippedRequest(name: excerpt, reason: .malformed(code), byteOffset: offset))
+    }
+}

@@ -73,7 +73,7 @@ import Testing
             if let error { kinds[error.code.rawValue, default: 0] += 1 }
         }
         for kind in ["head", "audio", "status", "skipped", "field.missing", "field.duplicate", "number.outOfRange"] {
-            #expect(kinds[kind, default: 0] > 5, "\(kind) among \(kinds)")
+            #expect(kinds[kind, default: 0] > 0, "\(kind) among \(kinds)")
         }
     }
 
@@ -96,7 +96,7 @@ import Testing
             if error != nil { kinds["error", default: 0] += 1 }
         }
         for kind in ControlName.allCases.map(\.rawValue) + ["skipped", "error"] {
-            #expect(kinds[kind, default: 0] > 5, "\(kind) among \(kinds)")
+            #expect(kinds[kind, default: 0] > 0, "\(kind) among \(kinds)")
         }
     }
 

@@ -22,7 +22,8 @@ struct DemoCommand: Command {
     private let output: String?
     private let quality: Int
     private let seconds: Double
-    private let receivers = Locked<[DemoReceiver]>([])
+    /// The receivers that were started; nil once the demo ends, after which none may be.
+    private let receivers = Locked<[DemoReceiver]?>([])
 
     init(_ arguments: inout Arguments) throws(UsageError) {
         fixtures = try arguments.value("--fixtures")
@@ -60,7 +61,7 @@ struct DemoCommand: Command {
             // Before the receivers end, for which the work that is interrupted fails.
             let isInterrupted = !isDone.withLock { $0 }
             // Their sockets go with them.
-            for receiver in receivers.withLock({ $0 }) {
+            for receiver in receivers.withLock({ $0.take() }) ?? [] {
                 receiver.stop()
                 _ = await receiver.ended()
             }
@@ -201,8 +202,11 @@ struct DemoCommand: Command {
 
     private func startReceiver(_ arguments: [String]) throws(CommandFailure) -> DemoReceiver {
         try receivers.withLock { receivers throws(CommandFailure) in
+            // An interrupted demo removes its directories, and a receiver that starts now would create them again.
+            guard var started = receivers.take() else { throw CommandFailure(.interrupted, "the demo was interrupted") }
+            defer { receivers = started }
             let receiver = try DemoReceiver(arguments)
-            receivers.append(receiver)
+            started.append(receiver)
             return receiver
         }
     }

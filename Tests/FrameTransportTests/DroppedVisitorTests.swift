@@ -11,10 +11,12 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// Connects, sends a frame, and leaves.
+    /// Connects, sends a frame, and leaves; returns when the server has seen that.
     private func visit(_ number: Int, size: Int = 500) async throws {
         let visitor = try PeerSocket.connected(to: directory.socket)
         try await visitor.write(message(body(number, count: size)))
+        visitor.finishWriting()
+        try await visitor.otherEndEnded()
         visitor.close()
     }
 

@@ -24,7 +24,8 @@ extension PeerSocket {
         }
     }
 
-    /// Writes bytes again and again, until the other end has gone or so many have been written, and returns how many were.
+    /// Writes bytes again and again, until the other end has gone or so many have been written, and returns how many were;
+    /// what was begun when the other end went is not counted.
     @discardableResult
     public func flood(_ bytes: [UInt8], upTo limit: Int = .max) async throws(PeerError) -> Int {
         var written = 0

@@ -289,7 +289,7 @@ import Testing
         #expect(try await visit.frame()?.body.isEmpty == false)
     }
 
-    @Test func `changing a picture after it was handed in changes nothing that is sent`() async throws {
+    @Test func `an image that is changed after it was submitted is sent as it was`() async throws {
         let (uploader, server, received) = try await pair(.init(quality: 100, subsampling: .yuv444))
         var picture = try solidPicture(32, 32, red: 10, green: 20, blue: 30)
         let before = picture

@@ -113,7 +113,9 @@ import Testing
             last = sent.value
         }
         #expect(sent.value < 20, "the system's buffers hold a few frames, and no more may be taken from it")
-        #expect(pool.allocations <= 6)
+        // The first body grows from 64 KiB to 1 MiB in four steps; then one is read ahead, and one is being filled.
+        let steps = 4
+        #expect(pool.allocations <= steps + 2)
         var index = 0
         for try await frame in received.frames {
             #expect(frame.index == index)
@@ -122,7 +124,8 @@ import Testing
         }
         #expect(index == 100)
         try await sending.value
-        #expect(pool.allocations <= 8)
+        // A consumer that keeps up is read ahead for; it holds one frame itself.
+        #expect(pool.allocations <= steps + 2 + FrameServer.Delivery.longestReadAhead)
     }
 
     @Test func `L1: closing a connection delivers what was received, and tells the sender`() async throws {

@@ -75,7 +75,7 @@ import Testing
         let server = try PeerSocket.listening(at: place.socket, backlog: 64)
         let closing = Task { while !Task.isCancelled { try await server.accepted().close() } }
         let ending = try await place.framesocket(arguments).ended()
-        #expect(ending.status == 69 && ending.errors.contains("before it read anything"), "\(ending)")
+        #expect(ending.status == 69 && ending.errors.contains("before reading anything"), "\(ending)")
         closing.cancel()
         _ = await closing.result
     }
@@ -130,7 +130,7 @@ import Testing
 
     #if os(Linux)
         @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can become another user"))
-        func `a server that does not accept this user is a failure`() async throws {
+        func `a server that does not admit this user is a failure`() async throws {
             let receiver = try await place.receiver("--json")
             for (path, mode) in [(place.directory, 0o755), (place.socket, 0o666)] {
                 try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
@@ -141,7 +141,7 @@ import Testing
             let ending = try await place.shell(
                 "setpriv --reuid 65534 --regid 65534 --clear-groups $D/program send $S $D/picture --wait 0.3"
             ).ended()
-            #expect(ending.status == 69 && ending.errors.contains("does not accept this user"), "\(ending)")
+            #expect(ending.status == 69 && ending.errors.contains("does not admit this user"), "\(ending)")
             #expect(!receiver.hasPrinted(#""event":"connected""#))
         }
     #endif

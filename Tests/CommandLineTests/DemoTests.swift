@@ -31,8 +31,10 @@ import Testing
         }
 
         // What arrived lies where the demo says, a person can open it, and no socket is left.
-        let line = try #require(ending.errors.split(separator: "\n").first { $0.contains("What arrived is in ") })
-        let directory = String(line.dropFirst("What arrived is in ".count))
+        let line = try #require(
+            ending.errors.split(separator: "\n").first { $0.contains("The received images are in ") }
+        )
+        let directory = String(line.dropFirst("The received images are in ".count))
         #expect(try place.names() == [URL(filePath: directory).lastPathComponent])
         let files = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
         #expect(files == (0..<21).map { String(format: "frame-%06d.jpg", $0) })

@@ -17,8 +17,13 @@ import Testing
     /// One finding as it is printed for scripts.
     private struct Finding: Decodable {
         let code, severity, message: String
-        let mend: String?
+        let remedy: String?
         let bytes, limit, pid, uid, open: Int?
+
+        enum CodingKeys: String, CodingKey {
+            case code, severity, message, bytes, limit, pid, uid, open
+            case remedy = "mend"
+        }
     }
 
     private struct Diagnosis: Decodable {
@@ -63,7 +68,7 @@ import Testing
         #expect(diagnosis.severity == (code == 0 ? "note" : code == 69 ? "warning" : "failure"))
         let found = try #require(diagnosis.findings.first { $0.code == finding }, "\(ending)")
         #expect(found.severity == diagnosis.severity)
-        #expect((found.mend == nil) == (code == 0))
+        #expect((found.remedy == nil) == (code == 0))
         #expect(ending.errors.contains(found.message) == (code != 0))
         #expect(diagnosis.findings.last?.code == "jpeg.library")
         #expect(diagnosis.findings.last?.message.contains("libturbojpeg") == true)
@@ -73,9 +78,9 @@ import Testing
             .ended()
         #expect(words.status == code)
         // How many descriptors are open differs by one from run to run: a library opens a timer when it first waits.
-        let said = finding == "descriptors.few" ? "descriptors open and may have 60" : found.message
+        let said = finding == "descriptors.few" ? "of at most 60 descriptors open" : found.message
         #expect(words.text.contains(said) && words.text.contains("(\(finding))"))
-        if let mend = found.mend { #expect(words.text.contains("mend: \(mend)\n")) }
+        if let remedy = found.remedy { #expect(words.text.contains("remedy: \(remedy)\n")) }
         #expect(try place.names() == names)
 
         #expect(try await place.send(Places.fixture("jpeg/chelsea-420.jpg")).status == 0)

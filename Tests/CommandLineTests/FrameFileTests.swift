@@ -27,7 +27,7 @@ import Testing
     @Test func `frames that are there are replaced only with --overwrite`() async throws {
         let old = try place.file("out/frame-000003.jpg", [1, 2, 3])
         let refused = try await receive()
-        #expect(refused.status == 73 && refused.errors.contains("--overwrite replaces it"), "\(refused)")
+        #expect(refused.status == 73 && refused.errors.contains("use --overwrite to replace it"), "\(refused)")
         #expect(try place.names(in: "out") == ["frame-000003.jpg"])
         _ = try place.file("out/frame-000000.jpg", [1, 2, 3])
         let taken = try await receive("--overwrite")

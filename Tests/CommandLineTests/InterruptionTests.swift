@@ -84,7 +84,7 @@ import Testing
     @Test(arguments: Program.Signal.allCases)
     func `an interrupted demo ends its receivers and leaves no socket behind`(signal: Program.Signal) async throws {
         let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --output $D/out --seconds 1000")
-        try await demo.told("What arrived is in")
+        try await demo.told("The received images are in")
         try await eventually { try place.names().contains { try $0 != "out" && place.names(in: $0).contains("live") } }
         demo.send(signal)
         // Its streams end when the receivers, which have them too, have ended as well.

@@ -22,7 +22,7 @@ import Testing
         let script = "mkdir $D/p; cd $D/p; N=$(printf 'caf\\351.jpg'); $F \(command); code=$?; ls $D/p $D; exit $code"
         let ending = try await place.shell(script).ended()
         #expect(ending.status == 64, "\(ending)")
-        let sentence = "framesocket: the argument 'caf\\xE9.jpg' is not UTF-8; rename the file"
+        let sentence = "framesocket: invalid argument 'caf\\xE9.jpg': not UTF-8; rename the file"
         #expect(ending.errors.hasPrefix(sentence) && ending.errors.split(separator: "\n").count == 1, "\(ending)")
         #expect(!ending.text.contains("caf") && !ending.text.contains("r.mkv"))
     }

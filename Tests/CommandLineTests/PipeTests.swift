@@ -144,7 +144,7 @@ import Testing
     @Test func `raw video that would change its size ends with a word for it`() async throws {
         let ending = try await receiveTwoSizes("")
         #expect(ending.status == 65)
-        #expect(ending.errors.contains("were 451x300 and now are 563x1219"))
+        #expect(ending.errors.contains("from 451x300 to 563x1219"))
         #expect(ending.errors.contains("--letterbox"))
         // What was written is whole.
         #expect(ending.output.count == 451 * 300)

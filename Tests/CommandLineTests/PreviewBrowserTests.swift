@@ -101,7 +101,7 @@ struct PreviewBrowserTests {
             """
         )
         let browser = try site.browser([
-            Self.says("Waiting"), Self.says("Live"), Self.shows(451, 300), Self.tells("No new picture for"),
+            Self.says("Waiting"), Self.says("Live"), Self.shows(451, 300), Self.tells("No new frame for"),
             Self.says("Paused"), Self.tells("The sender has paused"), Self.shows(451, 300),
             Self.says("Live"), Self.says("Preview ended"),
         ])
@@ -158,7 +158,7 @@ struct PreviewBrowserTests {
         let viewer = try await site.viewer()
         try await site.state { $0.frames == 1 }
         let browser = try site.browser([
-            Self.tells("no place left"), "picture.hidden", Self.shows(451, 300), "!\(Self.tells("no place left"))",
+            Self.tells("No place left"), "picture.hidden", Self.shows(451, 300), "!\(Self.tells("No place left"))",
         ])
         try await browser.lines(2)
         viewer.kill()

@@ -226,8 +226,8 @@ import Testing
         (64, "$F preview $S --http 0.0.0.0:0", "--http-open"),
         (64, "$F preview $S --http [::]:0", "--http-open"),
         (64, "$F preview $S --http 192.0.2.1:0", "--http-open"),
-        (64, "$F preview $S --http example.org:80", "--http wants an address"),
-        (64, "$F preview $S --http 127.0.0.1", "--http wants an address"),
+        (64, "$F preview $S --http example.org:80", "for --http: expected an address"),
+        (64, "$F preview $S --http 127.0.0.1", "for --http: expected an address"),
         (64, "$F preview $S --viewers 0", "for --viewers: expected"),
         (64, "$F preview", "one path"),
         (
@@ -321,7 +321,7 @@ import Testing
 
     @Test func `a person is told where the picture is`() async throws {
         let preview = try place.framesocket(["preview", place.socket, "--http", "127.0.0.1:0"])
-        try await preview.told("the picture is at http://127.0.0.1:")
+        try await preview.told("preview at http://127.0.0.1:")
         preview.send(.interrupt)
         let ending = await preview.ended()
         #expect(ending.status == 130 && ending.output.isEmpty)

@@ -133,11 +133,11 @@ import Testing
         (66, "$F replay $D/none $S", "none"),
         (65, "$F replay $X/jpeg/chelsea-420.jpg $S", "neither a Matroska file nor a wire log"),
         (65, "printf '\\032\\105\\337\\243\\200' >$D/x; $F replay $D/x $S", "no Motion JPEG"),
-        (64, "$F replay $D/x", "a server, and a file"),
+        (64, "$F replay $D/x", "a server and a file"),
         (64, "$F replay $D/x $S --speed -1", "for --speed: expected"),
         (64, "$F replay $D/x $S --speed nan", "for --speed: expected"),
         (64, "$F replay - $S --loop 2", "standard input"),
-        (64, "printf 'framesocket-wire-log 1\\n' >$D/x; $F replay $D/x tcp:9", "sent to a path"),
+        (64, "printf 'framesocket-wire-log 1\\n' >$D/x; $F replay $D/x tcp:9", "sent only to a path"),
         (
             69,
             "$F record $D/t $D/x.mkv --once --quiet & $F send $D/t $X/jpeg/chelsea-420.jpg --quiet; wait; "

@@ -102,7 +102,7 @@
                 #expect(ending.status == 66 && ending.errors.contains("no socket was passed"), "\(ending)")
             }
             let promised = try await place.shell("LISTEN_PID=$$ LISTEN_FDS=60000 exec $F receive --systemd").ended()
-            #expect(promised.status == 73 && promised.errors.contains("is not there"), "\(promised)")
+            #expect(promised.status == 73 && promised.errors.contains("is not open"), "\(promised)")
         }
 
         // MARK: Readiness
@@ -155,7 +155,7 @@
             #expect(try await place.send(jpeg).status == 0)
             let ending = await receiver.ended()
             #expect(ending.status == 0)
-            #expect(ending.errors.contains("cannot be told") == (name == "$D/none"), "\(ending)")
+            #expect(ending.errors.contains("cannot notify") == (name == "$D/none"), "\(ending)")
         }
 
         @Test func `the watchdog is told, unless it is another process's`() async throws {

@@ -24,15 +24,15 @@ import Testing
 
     @Test(
         arguments: [
-            (["receive", "S", "--range", "limited"], "go with --raw"),
-            (["receive", "S", "--raw", "bgra", "--range", "full"], "i420 and nv12"),
+            (["receive", "S", "--range", "limited"], "require --raw"),
+            (["receive", "S", "--raw", "bgra", "--range", "full"], "i420 or nv12"),
             (["receive", "S", "--raw", "i420", "--stride", "64"], "3 planes"),
             (["receive", "S", "--raw", "i420", "--stride", "64,x"], "--stride"),
-            (["receive", "S", "--y4m", "--raw", "i420"], "room for one"),
-            (["receive", "S", "--y4m", "--stride", "8,8,8"], "--stride goes"),
+            (["receive", "S", "--y4m", "--raw", "i420"], "mutually exclusive"),
+            (["receive", "S", "--y4m", "--stride", "8,8,8"], "--stride requires"),
             (["send", "S", "a.jpg", "--range", "full"], "standard input"),
             (["send", "S", "-", "--stride", "8"], "--size"),
-            (["send", "S", "-", "--size", "8x8", "--format", "rgb", "--matrix", "bt709"], "i420 and nv12"),
+            (["send", "S", "-", "--size", "8x8", "--format", "rgb", "--matrix", "bt709"], "i420 or nv12"),
         ] as [([String], String)]
     )
     func `options of raw video that cannot apply are refused`(arguments: [String], reason: String) async throws {

@@ -87,7 +87,7 @@ import Testing
             ([UInt8](repeating: 0, count: 100), [], "RIFF"),
             (wave([]), [], "chunk's header"),
             (wave([format()]), [], "chunk's header"),
-            (wave([data([1, 2])]), [], "before their format"),
+            (wave([data([1, 2])]), [], "precede their format"),
             (wave([format(), format(), data([1, 2])]), [], "two fmt"),
             (wave(Array(repeating: chunk("none", []), count: 256) + [format(), data([5])]), [], "256 chunks"),
             // Sizes that lie.

@@ -139,8 +139,8 @@
             #expect(diagnosis.severity == place.expected.severity)
             if finding.severity > .note {
                 #expect(diagnosis.worst == finding)
-                let mend = try #require(finding.mend)
-                #expect(!mend.isEmpty && !mend.contains("\n") && finding.description.contains(mend))
+                let remedy = try #require(finding.remedy)
+                #expect(!remedy.isEmpty && !remedy.contains("\n") && finding.description.contains(remedy))
             }
             // What is said once is not said again in other words.
             #expect(diagnosis.findings.filter { $0.severity > .note }.count == (finding.severity > .note ? 1 : 0))
@@ -167,14 +167,14 @@
             withExtendedLifetime(holders) {}
         }
 
-        /// The mends that are commands, tried on what they are for.
+        /// The remedies that are commands, tried on what they are for.
         @Test(arguments: [
             Place.missingDirectory, .openDirectory, .link, .file, .folder, .pipe, .linkAsLock, .deadSocket,
         ])
-        func `a mend mends`(place: Place) async throws {
+        func `a remedy fixes the problem`(place: Place) async throws {
             let (path, holders) = try make(place)
-            let mend = try #require(await diagnosis(of: path, place).worst?.mend)
-            let command = try #require(mend.split(separator: ": ").last)
+            let remedy = try #require(await diagnosis(of: path, place).worst?.remedy)
+            let command = try #require(remedy.split(separator: ": ").last)
             let shell = Process()
             shell.executableURL = URL(filePath: "/bin/sh")
             shell.arguments = ["-c", String(command)]

@@ -107,8 +107,8 @@
             }
             let (descriptor, reason): (Int32, String) =
                 switch kind {
-                case .closed: (1 << 20, "is no socket")
-                case .file: (unsafe open("/dev/null", O_RDONLY | O_CLOEXEC), "is no socket")
+                case .closed: (1 << 20, "is not a socket")
+                case .file: (unsafe open("/dev/null", O_RDONLY | O_CLOEXEC), "is not a socket")
                 case .idle: (dup(manager.descriptor), "does not listen")
                 case .connection: (dup(client.descriptor), "Accept=yes")
                 case .datagrams: (socket(SOCK_DGRAM), "frames need a stream")

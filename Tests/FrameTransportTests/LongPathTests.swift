@@ -110,7 +110,8 @@
             let error = failure(at: inner + "/" + String(repeating: "s", count: 83))
             #expect(error?.code == .pathTooLong)
             #expect(
-                error?.description.contains("has \(inner.utf8.count + 84) bytes and a socket's may have 107") == true
+                error?.description.contains("has \(inner.utf8.count + 84) bytes; a socket's path may have at most 107")
+                    == true
             )
             #expect(error?.description.contains("at most 82 and not 83") == true)
         }

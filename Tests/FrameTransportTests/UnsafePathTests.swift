@@ -29,14 +29,14 @@
         }
 
         @Test(arguments: [0o770, 0o702, 0o777, 0o2775] as [mode_t])
-        func `S6: a directory that others may write to is refused, with the mend`(mode: mode_t) throws {
+        func `S6: a directory that others may write to is refused, with the remedy`(mode: mode_t) throws {
             #expect(unsafe chmod(directory.path, mode) == 0)
             let error = try #require(failure())
             #expect(error.code == .unsafePath && error.path == directory.socket)
             #expect(error.description.contains("has mode \(String(mode, radix: 8))"))
             #expect(error.description.contains("chmod go-w \(directory.path)"))
             #expect(directory.names.isEmpty)
-            // And the mend mends it.
+            // The remedy fixes it.
             #expect(unsafe chmod(directory.path, mode & ~0o022) == 0)
             #expect(failure() == nil)
         }
@@ -89,7 +89,7 @@
             give(directory.socket, to: Self.stranger)
             let error = try #require(failure())
             #expect(error.code == .unsafePath)
-            #expect(error.description.contains("a socket of user \(Self.stranger)"))
+            #expect(error.description.contains("belongs to user \(Self.stranger)"))
             #expect(directory.names == ["rtc_SSFD"])
             _ = server
         }
@@ -119,7 +119,7 @@
             let before = directory.names
             let error = try #require(failure())
             #expect(error.code == .unsafePath)
-            #expect(error.description.contains("\(lock) is no lock file"))
+            #expect(error.description.contains("\(lock) is not a regular"))
             #expect(directory.names == before)
             guard kind != .danglingLink else { return }
             #expect(try Data(contentsOf: URL(filePath: target)) == Data("mine".utf8))
@@ -154,7 +154,7 @@
                 let error = #expect(throws: TransportError.self) { try FrameServer(at: inner + "/socket") }
                 #expect(error?.code == .cannotCreate)
                 #expect(error?.systemError?.rawValue == EACCES)
-                #expect(error?.description.contains("this user may not make a socket here") == true)
+                #expect(error?.description.contains("you may not create a socket here") == true)
                 #expect(unsafe chmod(directory.path, 0o700) == 0)
                 #expect(try FileManager.default.contentsOfDirectory(atPath: inner).isEmpty)
                 _ = seteuid(getuid())

@@ -115,9 +115,9 @@ struct ControlDecoderTests {
     @Test("What was skipped says so in a sentence")
     func sentences() {
         let unknown = SkippedRequest(name: "nope", reason: .unknown, byteOffset: 3)
-        #expect("\(unknown)" == "A request of an unknown name, \"nope\", at byte 3")
+        #expect("\(unknown)" == "Unknown request, \"nope\", at byte 3")
         let malformed = SkippedRequest(name: "ping", reason: .malformed(.numberEmpty), byteOffset: 9)
-        #expect("\(malformed)" == "In the request \"ping\": A number without digits at byte 9 (number.empty)")
+        #expect("\(malformed)" == "In request \"ping\": Number without digits at byte 9 (number.empty)")
     }
 
     @Test("C12: streams with random faults give the same whole, halved and byte by byte", arguments: [UInt64(21), 22])

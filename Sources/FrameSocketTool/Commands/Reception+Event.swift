@@ -1,7 +1,7 @@
 import FrameSocket
 
 extension Reception.Event {
-    /// The event as scripts read it.
+    /// The event as a JSON object.
     var json: String {
         switch self {
         case .listening(let endpoint):
@@ -56,7 +56,7 @@ extension Reception.Event {
         }
     }
 
-    /// The event as a person reads it; nil where there is nothing to say.
+    /// The event for a person; nil if there is nothing to say.
     var sentence: String? {
         switch self {
         case .listening(let endpoint): "listening at \(endpoint)"
@@ -73,7 +73,7 @@ extension Reception.Event {
 }
 
 extension SenderStatus.State {
-    /// The word on the wire.
+    /// The name on the wire.
     fileprivate var name: String {
         switch self {
         case .live: "live"
@@ -83,7 +83,7 @@ extension SenderStatus.State {
     }
 }
 
-/// What all senders together have sent.
+/// The totals of all senders.
 struct ReceptionTotals {
     var connections = 0
     var undecodable = 0
@@ -96,22 +96,22 @@ struct ReceptionTotals {
 
     mutating func add(_ frame: Frame) {
         frames += 1
-        // As the sender counts them.
+        // As numbered by the sender.
         bytes += UInt64(frame.jpeg.withBytes { $0.countWithoutPadding })
         if firstAt == nil { firstAt = frame.receivedAt }
         lastAt = frame.receivedAt
     }
 
-    /// When the last frame came, on the monotonic clock; nil where none has.
+    /// When the last frame arrived, on the monotonic clock; nil if none has.
     var lastFrameAt: UInt64? { firstAt == nil ? nil : lastAt }
 
-    /// Frames a second, from the first to the last.
+    /// Frames per second, from the first to the last.
     private var rate: String? {
         guard let firstAt, lastAt > firstAt, frames > 1 else { return nil }
         return Format.decimal(Double(frames - 1) * 1e9 / Double(lastAt - firstAt), digits: 1) + " frames/s"
     }
 
-    /// The same, and what is known of one connection besides.
+    /// The totals, with what is known of one connection.
     func adding(_ received: ReceptionStatistics?, _ supersededFrames: Int) -> Self {
         var totals = self
         totals.missing &+= received?.missing ?? 0
@@ -119,7 +119,7 @@ struct ReceptionTotals {
         return totals
     }
 
-    /// Frames that the senders had and that were not taken, wherever they were lost.
+    /// Frames that senders had but that were not received, wherever they were lost.
     var dropped: UInt64 { missing &+ UInt64(superseded) }
 
     func summary(decoding: TimeSummary) -> String {
@@ -129,7 +129,7 @@ struct ReceptionTotals {
         if let rate { parts.append(rate) }
         if decoding.count > 0 { parts.append("decoding \(Format.milliseconds(decoding.mean))") }
         if missing > 0 { parts.append("\(missing) dropped by the sender") }
-        if superseded > 0 { parts.append("\(superseded) gave way to newer ones") }
+        if superseded > 0 { parts.append("\(superseded) superseded by newer ones") }
         if undecodable > 0 { parts.append("\(undecodable) not decodable") }
         return parts.joined(separator: ", ")
     }

@@ -9,7 +9,7 @@ import Testing
         place = try Workplace()
     }
 
-    @Test func `the demo sends the fixtures, and tells what arrived`() async throws {
+    @Test func `the demo sends the fixtures and reports what arrived`() async throws {
         let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --seconds 0.3")
         let ending = await demo.ended()
         #expect(ending.status == 0, "\(ending)")
@@ -43,7 +43,7 @@ import Testing
         #expect(peakSignalToNoiseRatio(pixels, original) > 38)
     }
 
-    @Test func `pictures go where they are wanted, at the quality that is wanted`() async throws {
+    @Test func `images go to the requested directory with the requested quality`() async throws {
         let low = try place.framesocket([
             "demo", "--fixtures", Places.fixture(""), "--output", place.path("a/b"), "--quality", "20",
             "--seconds", "0.1",

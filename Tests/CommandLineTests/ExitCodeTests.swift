@@ -41,7 +41,7 @@ import Testing
         (75, "$F receive $D/t --count 1 --timeout 0.1", "0 of 1 frames within 0.1 seconds"),
         (75, "$F receive $D/t --timeout 0.1 --quiet --json", "no frame within 0.1 seconds"),
     ])
-    func `exit codes`(code: Int32, command: String, reason: String) async throws {
+    func `every failure has its exit code`(code: Int32, command: String, reason: String) async throws {
         // Somebody listens at $S, whom nothing of this may disturb.
         let receiver = try await place.receiver("--json")
         let ending = try await place.shell(command).ended()
@@ -50,7 +50,7 @@ import Testing
         #expect(await receiver.ended().status == 130)
     }
 
-    @Test func `a server that comes to its count within its time ends well`() async throws {
+    @Test func `a server that reaches its count within its time succeeds`() async throws {
         let receiver = try await place.receiver("--count", "1", "--timeout", "60")
         #expect(try await place.send(Places.fixture("jpeg/chelsea-420.jpg")).status == 0)
         #expect(await receiver.ended().status == 0)

@@ -16,7 +16,7 @@ import Testing
         "receive $D/t --audio $N", "receive $D/t --wire-log $N", "receive $D/t --metrics $N", "record $N $D/r.mkv",
         "record $D/t $N", "replay $N $S", "doctor $N", "preview $N", "demo --fixtures $N", "$N", "help $N",
     ])
-    func `an argument that is not UTF-8 is refused by its name, and nothing is made under another`(
+    func `an argument that is not UTF-8 is refused by name, and nothing is created under another name`(
         command: String
     ) async throws {
         let script = "mkdir $D/p; cd $D/p; N=$(printf 'caf\\351.jpg'); $F \(command); code=$?; ls $D/p $D; exit $code"
@@ -27,7 +27,8 @@ import Testing
         #expect(!ending.text.contains("caf") && !ending.text.contains("r.mkv"))
     }
 
-    @Test func `what a directory holds is sent whatever its name, and named by its bytes if it is bad`() async throws {
+    @Test func `a directory's files are sent whatever their names, and bad ones are named by their bytes`() async throws
+    {
         let receiver = try await place.receiver("--json", "--count", "3")
         let ending = try await place.shell(
             """

@@ -19,7 +19,7 @@ import Testing
 
     /// Sides that consist of whole blocks, which are moved, and sides that do not, so that the picture is made anew.
     @Test(arguments: [(96, 64), (90, 62)], 0...8)
-    func `a turned picture is upright, and keeps all its pixels`(
+    func `a rotated image is upright and keeps all its pixels`(
         size: (width: Int, height: Int),
         orientation: Int
     ) async throws {

@@ -27,7 +27,7 @@ import Testing
         ("$F doctor --help", ["Usage: framesocket doctor PATH", "--json", "--timeout"]),
         ("$F demo --help", ["Usage: framesocket demo"]),
     ])
-    func `help goes to standard output, and is no failure`(command: String, parts: [String]) async throws {
+    func `help goes to standard output and is a success`(command: String, parts: [String]) async throws {
         let ending = try await place.shell(command).ended()
         #expect(ending.status == 0 && ending.errors == "", "\(ending)")
         for part in parts { #expect(ending.text.contains(part)) }
@@ -85,7 +85,7 @@ import Testing
         ("$F demo now", "takes no operands"),
         ("$F demo --quality x", "for --quality: expected"),
     ])
-    func `a slip in typing is exit 64, says what was wrong, and does nothing`(
+    func `invalid usage ends with exit code 64 and an explanation, and has no effect`(
         command: String,
         complaint: String
     ) async throws {
@@ -102,7 +102,7 @@ import Testing
         // The last one counts.
         "$F receive $D/-p --count 7 --output $D/in --json --count=1 --output $D/out --json",
     ])
-    func `values stand behind a blank or an equals sign, and words behind two dashes are no options`(
+    func `values follow a space or an equals sign, and arguments after two dashes are not options`(
         command: String
     ) async throws {
         let receiver = try place.shell(command)

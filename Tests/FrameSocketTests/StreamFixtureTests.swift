@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: RecordedStream.all, [nil, 1, 2, 3] as [UInt64?])
-    func `every stream, whole and in random pieces`(stream: RecordedStream, seed: UInt64?) async throws {
+    func `every stream is parsed, whole and in random pieces`(stream: RecordedStream, seed: UInt64?) async throws {
         let bytes = stream.bytes
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)

@@ -102,7 +102,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `W6: a frame without bytes is one that cannot be decoded`() async throws {
+    @Test func `W6: a frame without bytes cannot be decoded`() async throws {
         let directory = try TemporaryDirectory()
         let (server, _, other) = try await pair(in: directory)
         try await other.0.write(Self.frame([]))

@@ -123,7 +123,9 @@
             )
         }
 
-        @Test(arguments: Place.allCases) func `each thing is found, and left as it was`(place: Place) async throws {
+        @Test(arguments: Place.allCases) func `every problem is found, and nothing is changed`(place: Place)
+            async throws
+        {
             guard !place.needsRoot || geteuid() == 0 else { return }
             let (path, holders) = try make(place)
             let before = try state
@@ -153,7 +155,7 @@
             (.openDirectory, ["mode", "uid"]), (.server, ["pid", "uid"]), (.silence, ["pid", "uid"]), (.queue, []),
             (.foreignPeer, ["pid", "uid"]),
         ])
-        func `the numbers are there for programs`(place: Place, names: [String]) async throws {
+        func `the values are available to programs`(place: Place, names: [String]) async throws {
             let (path, holders) = try make(place)
             let finding = try #require(
                 await diagnosis(of: path, place).findings.first { $0.code == place.expected.code }
@@ -186,7 +188,7 @@
             withExtendedLifetime(holders) {}
         }
 
-        @Test func `a server sees a sender that comes and goes, and nothing of it stays`() async throws {
+        @Test func `a server sees a sender that connects and leaves, and nothing of it stays`() async throws {
             let server = try directory.server()
             let diagnosis = await PathDiagnosis(of: directory.socket, within: .seconds(60))
             #expect(diagnosis.severity == .note)
@@ -196,21 +198,21 @@
             #expect(try await connection.closed().error == nil)
         }
 
-        @Test func `a server that wants tokens answers as any other`() async throws {
+        @Test func `a server that expects tokens is examined like any other`() async throws {
             let server = try directory.server { $0.tokens = HandshakeTokens(own: [1], expected: [2]) }
             let diagnosis = await PathDiagnosis(of: directory.socket, within: .seconds(60))
             #expect(diagnosis.findings.contains { $0.code == .liveServer })
             withExtendedLifetime(server) {}
         }
 
-        @Test func `a server that has something to say is heard out`() async throws {
+        @Test func `a server that has something to say is read to its end`() async throws {
             let server = try directory.server { $0.hello = ControlHello() }
             let diagnosis = await PathDiagnosis(of: directory.socket, within: .seconds(60))
             #expect(diagnosis.findings.contains { $0.code == .liveServer })
             withExtendedLifetime(server) {}
         }
 
-        @Test func `descriptors that run out are told of before they have`() async {
+        @Test func `running out of descriptors is reported before it happens`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 for limit in [1024, 60] as [UInt] {
@@ -229,7 +231,7 @@
             }
         }
 
-        @Test func `what this user may not do is told with the system's words`() async {
+        @Test func `what this user may not do is reported with the system's error message`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let inner = directory.path + "/inner"
@@ -258,7 +260,7 @@
             }
         }
 
-        @Test func `a directory that only its server's manager may write to is nothing to complain of`() async {
+        @Test func `a directory that only the service manager may write to is not a problem`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()

@@ -26,7 +26,7 @@
             }
         }
 
-        @Test func `frames come through it, and its file stays for the next server`() async throws {
+        @Test func `frames arrive through an inherited socket, and its file stays for the next server`() async throws {
             let manager = try PeerSocket.listening(at: directory.socket)
             for round in 0..<3 {
                 let server = try FrameServer(inheriting: passed(manager))
@@ -51,7 +51,7 @@
             }
         }
 
-        @Test func `who is not to be dealt with is turned away there too`() async throws {
+        @Test func `users that are not admitted are turned away there too`() async throws {
             let manager = try PeerSocket.listening(at: directory.socket)
             var configuration = FrameServer.Configuration()
             configuration.peers = .users([65_534])
@@ -61,7 +61,7 @@
             _ = stranger
         }
 
-        @Test func `a port of the loopback address needs tokens, as one of its own does`() async throws {
+        @Test func `an inherited port of the loopback address requires tokens, like one of its own`() async throws {
             let manager = try PeerSocket.listeningOnLoopback(backlog: 16)
             #expect(failure(of: passed(manager))?.code == .tokenRequired)
             var configuration = FrameServer.Configuration()
@@ -75,7 +75,7 @@
             #expect(try await firstConnection(of: server) != nil)
         }
 
-        @Test func `an abstract name is told with an @`() throws {
+        @Test func `an abstract name is shown with an @`() throws {
             let name = "fs-\(UUID().uuidString)"
             let manager = try PeerSocket.unconnected()
             var address = sockaddr_un()
@@ -95,7 +95,7 @@
             case closed, file, idle, connection, datagrams, packets
         }
 
-        @Test(arguments: Unfit.allCases) func `what no server can use is refused, with the reason`(kind: Unfit)
+        @Test(arguments: Unfit.allCases) func `an unusable descriptor is refused with the reason`(kind: Unfit)
             async throws
         {
             let manager = try kind == .idle ? PeerSocket.bound(to: directory.socket) : .listening(at: directory.socket)
@@ -164,7 +164,7 @@
         ]
 
         @Test(arguments: environments)
-        func `what systemd passes is read as it lays it down`(environment: Environment) throws {
+        func `systemd's variables are read as documented`(environment: Environment) throws {
             // Low ones come and go in a process of many threads.
             let first: Int32 = 700
             var made: Int32 = -1

@@ -42,12 +42,12 @@
         }
 
         @Test(arguments: [0o1777, 0o1770, 0o755, 0o500 | 0o200, 0o711] as [mode_t])
-        func `S6: one whose entries only their owners may take away is as good as one's own`(mode: mode_t) throws {
+        func `S6: a directory with the sticky bit is as good as one's own`(mode: mode_t) throws {
             #expect(unsafe chmod(directory.path, mode) == 0)
             #expect(failure() == nil)
         }
 
-        @Test func `S6: /tmp itself will do`() async throws {
+        @Test func `S6: /tmp itself is accepted`() async throws {
             let path = directory.path + ".socket"
             let server = try FrameServer(at: path)
             let client = try PeerSocket.connected(to: path)
@@ -68,7 +68,7 @@
             #expect(directory.names.isEmpty)
         }
 
-        @Test func `S6: a directory of root's is as good as one's own`() async {
+        @Test func `S6: a directory owned by root is as good as one's own`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -99,7 +99,7 @@
         }
 
         @Test(arguments: LockFile.allCases)
-        func `S6: what is no lock file of this user's is neither opened nor removed`(kind: LockFile) throws {
+        func `S6: a file that is not this user's lock file is neither opened nor removed`(kind: LockFile) throws {
             let lock = directory.socket + ".lock"
             let target = directory.path + "/target"
             let files = FileManager.default
@@ -127,7 +127,7 @@
         }
 
         @Test(arguments: [0o000, 0o644, 0o666] as [mode_t])
-        func `S6: a lock file of this user's is made private, and what is in it stays`(mode: mode_t) throws {
+        func `S6: a lock file of this user is made private, and keeps its contents`(mode: mode_t) throws {
             let lock = directory.socket + ".lock"
             try Data("words".utf8).write(to: URL(filePath: lock))
             guard mode != 0 || geteuid() == 0 else { return }
@@ -139,7 +139,7 @@
         }
 
         @Test(arguments: [false, true])
-        func `S7: where this user may make nothing, that is what it is told`(isReadOnly: Bool) async {
+        func `S7: a directory that this user may not write to is reported as such`(isReadOnly: Bool) async {
             await #expect(processExitsWith: .success) { [isReadOnly] in
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()

@@ -40,7 +40,7 @@ import Testing
         #expect(all == 100)
     }
 
-    @Test func `a turn is bounded in bytes and in reads`() {
+    @Test func `a turn reads a limited number of bytes, a limited number of times`() {
         var bytes = ReceiverRig()
         bytes.arrive(message(body(1, count: 2_000_000)))
         let read = bytes.bytesRead

@@ -19,7 +19,7 @@ struct Options {
     var filters: [String] = []
     var fixtures = "Fixtures"
 
-    /// Reads the words of a command line; nil where one is not understood.
+    /// Parses a command line; nil if an argument is invalid.
     init?(_ words: some Sequence<String>) {
         var words = words.makeIterator()
         while let word = words.next() {

@@ -74,7 +74,7 @@ struct PreviewBrowserTests {
             Self.fact("size", "562 × 1218"), Self.fact("rate", "^[1-9].* frames.s$"), Self.fact("latency", " ms$"),
             Self.fact("sender", "process [0-9]+, user [0-9]+"), Self.fact("viewers", "1 of 16"),
             "document.title.startsWith('Live')", "picture.alt.includes('562 by 1218')",
-            Self.says("No sender"), "picture.hidden", Self.tells("any more"),
+            Self.says("No sender"), "picture.hidden", Self.tells("has left"),
             "document.getElementById('full').disabled",
         ])
         try await browser.lines(2)
@@ -165,7 +165,7 @@ struct PreviewBrowserTests {
         #expect(ending.status == 0, "\(ending)")
     }
 
-    /// Where each of the four quarters of red, green, blue and white is when the picture is upright.
+    /// The position of the red, green, blue and white quarters when the image is upright.
     @Test(arguments: [
         (1, 96, 64, ["red", "green", "blue", "white"]), (2, 96, 64, ["green", "red", "white", "blue"]),
         (3, 96, 64, ["white", "blue", "green", "red"]), (6, 64, 96, ["green", "white", "red", "blue"]),

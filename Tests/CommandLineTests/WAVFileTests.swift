@@ -103,7 +103,7 @@ import Testing
             (wave([format(), data([1, 2, 3], size: .max)]).dropLast(), [1, 2], "after 2 frames"),
             (wave([format(), chunk("data", [1, 2, 3])]), [], "whole number"),
             (wave([format(channels: 2), data([1, 2, 3])]), [], "whole number"),
-            // Formats that are none, or not ours.
+            // Formats that are invalid or not supported.
             (wave([format(tag: 0), data([1])]), [], "format 0"),
             (wave([format(tag: 3, bits: 32), data([1])]), [], "format 3"),
             (wave([format(tag: 6, bits: 8), data([1])]), [], "format 6"),

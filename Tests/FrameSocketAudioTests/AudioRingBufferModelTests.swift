@@ -126,7 +126,7 @@ import Testing
         // A frame out may already have been made with the next frame in, which an overrun then took away.
         let distance = zip(whole, heard).map { abs(Int($0) - Int($1)) }.max() ?? 0
         #expect(distance <= 2, "seed \(seed)")
-        // For the same reason a pull may be ahead of the frames that it took; or it stopped where more was to be had.
+        // For the same reason a pull may be ahead of the frames that it took; or it stopped although more was available.
         #expect(abs(whole.count - heard.count) <= 4 * target.channels, "seed \(seed)")
         #expect(overrun > 0 && buffer.statistics.underruns > 0, "seed \(seed): neither is tested")
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TurboJPEG
 
-/// What becomes of pictures that are handed in: sent, or dropped for a cause that is counted.
+/// What happens to submitted frames: they are sent, or dropped for a cause that is counted.
 @Suite(.timeLimit(.minutes(5))) struct SampleUploaderTests {
     let directory: TemporaryDirectory
 
@@ -40,7 +40,7 @@ import Testing
     private static let large = FrameBytes(body(1, count: 30_000_000))
     private static let size = BufferSize(width: 562, height: 1218)
 
-    /// Hands in a frame that stays under way as long as nobody reads.
+    /// Submits a frame that is being sent as long as nobody reads.
     private func sendLarge(_ uploader: SampleUploader) async {
         let begun = uploader.statistics.queueAge.count
         #expect(uploader.send(jpeg: Self.large, bufferSize: Self.size) == .taken)

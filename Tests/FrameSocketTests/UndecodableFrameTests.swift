@@ -82,7 +82,7 @@ import Testing
         if count >= limit {
             #expect(try await other.1.closed().error?.code == .undecodableFrames)
         } else {
-            // A good one begins the count anew.
+            // A good one restarts the count.
             try await other.0.write(Self.frame(HostileJPEG.good))
             let good = try #require(try await frames.next())
             _ = try decoder.decode(good)

@@ -2,7 +2,7 @@ import FrameTransport
 import Testing
 
 /// The order in which deadlines pass, and what is kept of them.
-@Suite("The heap of deadlines") struct DeadlineHeapTests {
+@Suite("Deadline heap") struct DeadlineHeapTests {
     @Test("A deadline that moves has one entry, whichever way it moves")
     func oneEntry() {
         var heap = DeadlineHeap()

@@ -14,7 +14,7 @@ import Testing
 
     private static let never = Duration.seconds(1 << 20)
 
-    /// A server that waits as good as for ever but for what `change` says, one sender, and its connection.
+    /// A server that waits practically forever except for what `change` sets, one sender, and its connection.
     private func pair(
         _ change: (inout TransportLimits) -> Void
     ) async throws -> (FrameServer, client: PeerSocket, FrameConnection) {

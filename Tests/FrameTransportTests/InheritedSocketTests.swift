@@ -137,7 +137,7 @@
             let process: String?
             let count: String?
             let names: String?
-            /// What the sockets are called; nil where they are refused.
+            /// The names of the sockets; nil if they are refused.
             let expected: [String?]?
 
             init(_ process: String?, _ count: String?, _ names: String?, _ expected: [String?]?) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FrameTransport
 
-/// Memory for bodies that are being received: it is bounded over all connections, and nobody waits for ever.
+/// Memory for bodies that are being received: it is bounded over all connections, and nobody waits forever.
 @Suite(.timeLimit(.minutes(5))) struct MemoryBudgetTests {
     let directory: TemporaryDirectory
 

@@ -22,7 +22,7 @@
                 let target = directory.path + "/target"
                 try Data("mine".utf8).write(to: URL(filePath: target))
                 #expect(unsafe chmod(target, 0o644) == 0)
-                // Under the second mask the mode has to be set anew, and that is the moment.
+                // Under the second mask the mode has to be set again, and that is the moment.
                 umask(mode_t(mask))
                 SyscallHooks.once(mask == 0 ? .afterBind : .beforeChangeOfMode) {
                     unsafe unlink(path)

@@ -4,7 +4,7 @@
     import FrameTransport
     import Testing
 
-    /// Who else could have a hand in a server's path: the owner and the mode of its directory, and what stands there.
+    /// Who else could tamper with a server's path: the owner and mode of its directory, and what exists there.
     @Suite(.timeLimit(.minutes(5)), .besideBystander) struct UnsafePathTests {
         let directory: TemporaryDirectory
 

@@ -1,7 +1,7 @@
 import FrameWire
 import Testing
 
-@Suite("Requests that are no errors, and what a decoder keeps of them")
+@Suite("Valid requests and decoder state")
 struct ControlDecoderTests {
     @Test(
         "C7: a request of an unknown name is skipped by its length",

@@ -1,10 +1,10 @@
 import FrameWire
 import Testing
 
-@Suite("Requests that are wrong: the stream's end, or only theirs")
+@Suite("Invalid requests: fatal or skipped")
 struct ControlErrorTests {
     @Test(
-        "C3: a request line that is none",
+        "C3: an invalid request line",
         arguments: [
             ControlCase(.requestLineMethod, stream: "¦GET /pause HTTP/1.1\r\n"),
             ControlCase(.requestLineMethod, stream: "¦\r\nPOST /pause HTTP/1.1\r\n"),

@@ -1,7 +1,7 @@
 import FrameWire
 import Testing
 
-@Suite("Where messages begin and end")
+@Suite("Message boundaries")
 struct FramingTests {
     private static func message(body: [UInt8], sequence: UInt64? = nil) -> [UInt8] {
         let size = BufferSize(width: 562, height: 1_218)

@@ -2,7 +2,7 @@ import Foundation
 import FrameWire
 import Testing
 
-@Suite("What errors say")
+@Suite("Error descriptions")
 struct WireErrorTests {
     @Test(
         "The detail shows the line up to the wrong byte, printable",

@@ -231,7 +231,7 @@ import TurboJPEG
         }
     #endif
 
-    /// What is thrown; nil where the JPEG is decoded.
+    /// The error; nil if the JPEG is decoded.
     static func error(
         of jpeg: [UInt8],
         as format: PixelFormat,

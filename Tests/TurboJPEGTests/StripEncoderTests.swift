@@ -68,7 +68,7 @@ import TurboJPEG
         #expect(third.rows == [96..<112, 288..<304] && third.codedCount == 2)
     }
 
-    /// Anything that a strip depends on makes all of them anew.
+    /// A change of anything that strips depend on encodes all of them again.
     @Test(arguments: [
         JPEGEncoder(quality: 81), JPEGEncoder(subsampling: .yuv444), JPEGEncoder(subsampling: .gray),
         JPEGEncoder(dct: .fast),

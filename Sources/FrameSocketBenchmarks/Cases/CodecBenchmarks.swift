@@ -28,7 +28,7 @@ enum CodecBenchmarks {
         ("strips, all cores", .strips(maximumThreads: nil)),
     ]
 
-    /// What decoding costs where there are many cores: CPU, wherever it is run.
+    /// What decoding costs with many cores: CPU time, on any machine.
     private static let manyThreads = (
         name: "decode a whole screen/strips, 64 threads", means: Means.strips(maximumThreads: 64)
     )

@@ -1,13 +1,13 @@
 import CBaseline
 
-/// One case: work that this package does, and where there is one a baseline that does the same.
+/// One case: work that this package does, and if available a baseline that does the same.
 struct Benchmark {
     /// Does the work once more, and says what that took.
     typealias Run = () async throws -> Sample
 
     /// The two sides, made ready.
     struct Comparison {
-        /// By plain C; nil where there is nothing to compare with.
+        /// By plain C; nil if there is nothing to compare with.
         var baseline: Run?
         /// By this package.
         let ours: Run
@@ -35,7 +35,7 @@ struct Measurement {
         let baseline: Double?
         let ours: Double
 
-        /// Ours over the baseline's; nil where that is next to nothing.
+        /// Ours divided by the baseline's; nil if that is next to nothing.
         var ratio: Double? { baseline.flatMap { $0 < 0.1 ? nil : ours / $0 } }
     }
 
@@ -70,7 +70,7 @@ private struct Samples {
     var timed: [Sample] = []
     var counted: Sample?
 
-    /// The median of a metric, or what was counted; nil where it was not measured.
+    /// The median of a metric, or what was counted; nil if it was not measured.
     subscript(metric: Metric) -> Double? {
         if metric.isCounted { return counted?[metric] }
         let values = timed.compactMap { $0[metric] }.sorted()

@@ -1,7 +1,7 @@
 /// What is measured of the work, for one time that it is done.
 enum Metric: String, CaseIterable {
     case time
-    /// Of the whole process, or of both where there are two.
+    /// Of the whole process, or of both if there are two.
     case cpu = "CPU"
     case senderCPU = "sender's CPU"
     case receiverCPU = "receiver's CPU"

@@ -77,7 +77,7 @@ extension FrameServer {
 }
 
 extension FrameConnection {
-    /// Receives so many frames, and returns how old each was on its arrival, 0 where its sender does not tell.
+    /// Receives `count` frames, and returns the age of each on arrival, 0 if its sender does not state it.
     ///
     /// A frame has arrived when `use` has done with it.
     func receive(_ count: Int, use: (Frame) throws -> Void = { _ in }) async throws -> [Int64] {

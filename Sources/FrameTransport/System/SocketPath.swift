@@ -19,7 +19,7 @@ struct SocketPath: Sendable {
     /// The path as it was given.
     let text: String
 
-    /// Everything before the last part; `.` where there is nothing.
+    /// Everything before the last component; `.` if there is nothing.
     let directory: String
 
     /// The last part.

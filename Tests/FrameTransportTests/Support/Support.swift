@@ -37,7 +37,7 @@ extension TemporaryDirectory {
 /// A body that tells frames apart, and places in them: `count` bytes that follow from `seed`.
 func body(_ seed: Int, count: Int) -> [UInt8] {
     var generator = SplitMix(state: UInt64(seed))
-    // A block of a prime length, repeated: making every byte anew takes longer than all else in a test.
+    // A block of a prime length, repeated: generating every byte takes longer than everything else in a test.
     let block = (0..<min(count, 4099)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)
@@ -63,7 +63,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 }
 
-/// Waits until something comes true that nothing reports; false where it has not within two minutes.
+/// Waits until something comes true that nothing reports; false if it has not within two minutes.
 func eventually(_ condition: () -> Bool) async -> Bool {
     let start = ContinuousClock.now
     while !condition() {

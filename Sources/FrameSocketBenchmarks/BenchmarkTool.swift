@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// The program `framesocket-bench`: measures this package beside plain C, in one run, and prints ratios.
+/// The program `framesocket-bench`: measures this package against plain C in the same run, and prints ratios.
 @main
 enum BenchmarkTool {
     @concurrent
@@ -26,7 +26,7 @@ enum BenchmarkTool {
     }
 
     private static func run(_ options: Options) async throws {
-        // A process that ends early is told by its answer, which does not come.
+        // A process that ends early is noticed by its missing answer.
         signal(SIGPIPE, SIG_IGN)
         let benchmarks = all(options).filter { options.wants($0.name) }
         guard !options.isList else { return benchmarks.forEach { print($0.name) } }

@@ -2,10 +2,10 @@ import CBaseline
 
 /// One case: work that this package does, and if available a baseline that does the same.
 struct Benchmark {
-    /// Does the work once more, and says what that took.
+    /// Does the work once more, and returns its cost.
     typealias Run = () async throws -> Sample
 
-    /// The two sides, made ready.
+    /// The two sides, ready to run.
     struct Comparison {
         /// By plain C; nil if there is nothing to compare with.
         var baseline: Run?
@@ -13,20 +13,20 @@ struct Benchmark {
         let ours: Run
     }
 
-    /// What is measured, in words that `--filter` looks through: `transport/200 kB/own executor`.
+    /// The name, which `--filter` searches: `transport/200 kB/own executor`.
     let name: String
 
-    /// What of it is told, in this order.
+    /// The metrics to report, in this order.
     let metrics: [Metric]
 
-    /// How much longer a run takes than others: those of one second and more are repeated less often.
+    /// Whether a run takes a second or more, so that it is repeated less often.
     var isSlow = false
 
-    /// Makes ready what is not measured: pictures, connections, other processes.
+    /// Prepares what is not measured: images, connections, other processes.
     let prepare: () async throws -> Comparison
 }
 
-/// What a benchmark came to.
+/// The result of a benchmark.
 struct Measurement {
     /// One metric of both sides: medians of the rounds.
     struct Row {
@@ -41,7 +41,7 @@ struct Measurement {
 
     let rows: [Row]
 
-    /// Runs both sides in turns, so that what disturbs the machine disturbs both.
+    /// Runs both sides in turns, so that disturbances of the machine affect both.
     init(_ benchmark: Benchmark, rounds: Int) async throws {
         let comparison = try await benchmark.prepare()
         var baseline = Samples()
@@ -70,7 +70,7 @@ private struct Samples {
     var timed: [Sample] = []
     var counted: Sample?
 
-    /// The median of a metric, or what was counted; nil if it was not measured.
+    /// The median of a metric, or its count; nil if it was not measured.
     subscript(metric: Metric) -> Double? {
         if metric.isCounted { return counted?[metric] }
         let values = timed.compactMap { $0[metric] }.sorted()
@@ -78,5 +78,5 @@ private struct Samples {
     }
 }
 
-/// A baseline in C that failed, or a process that did not do its part.
+/// A baseline in C that failed, or a process that did not answer.
 struct BaselineFailure: Error {}

@@ -4,11 +4,11 @@
     import Darwin
 #endif
 
-/// Prints what was measured, as a table for people or as JSON, one object a line.
+/// Prints the results, as a table for people or as JSON, one object per line.
 struct Report {
     let isJSON: Bool
 
-    /// Says on what machine this is, so that a table can be quoted.
+    /// Describes the machine, so that a table can be quoted.
     func begin(_ host: Host) {
         guard !isJSON else {
             return print(
@@ -24,7 +24,7 @@ struct Report {
 
     func show(_ measurement: Measurement) {
         for row in measurement.rows { print(isJSON ? json(row) : line(row)) }
-        // Rows are to be seen as they come, also by what reads them through a pipe.
+        // Rows are shown as they are measured, even through a pipe.
         fflush(nil)
     }
 

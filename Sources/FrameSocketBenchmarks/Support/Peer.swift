@@ -9,7 +9,7 @@ import FrameSocket
 
 /// What this program does as the other process of a case; see ``ChildProcess``.
 enum Peer {
-    /// The word by which it is asked to.
+    /// The argument that selects it.
     static let command = "peer"
 
     static func run(_ words: [String]) async throws {
@@ -21,9 +21,9 @@ enum Peer {
         }
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
-    /// Sends a sequence as often as it is told to, by this package or by plain C, and answers when it began and what
+    /// Sends a sequence on each command, with this package or with plain C, and answers when it started and what
     /// processor time it took.
     private static func sendPictures(_ content: String, fixtures: String, path: String, size: String) async throws {
         guard let content = PictureSequence.Content(rawValue: content) else { throw BaselineFailure() }
@@ -54,12 +54,12 @@ enum Peer {
 
     // MARK: Memory
 
-    /// Sends pictures that it reads from its input, one after the other, and answers its memory at the most.
+    /// Sends images that it reads from its input, one after another, and answers its peak memory.
     private static func sendCamera(_ size: String, frames: String, path: String) async throws {
         guard let size = BufferSize(size), let frames = Int(frames) else { throw BaselineFailure() }
         let client = SocketConnection(path: path, configuration: .benchmark(on: .shared))
         try await client.open(within: .seconds(5))
-        // At 4K half the size, as extensions with little memory do.
+        // At 4K at half the size, as extensions with little memory do.
         let scale: OutputScale = size.width > 1920 ? .fraction(numerator: 1, denominator: 2) : .full
         let uploader = SampleUploader(connection: client, configuration: .init(scale: scale))
         let pool = PixelBufferPool(maximumIdle: 1)
@@ -96,7 +96,7 @@ enum Peer {
     private static func idle(_ count: String, _ kind: String, seconds: String) async throws {
         guard let count = Int(count), let seconds = Int(seconds) else { throw BaselineFailure() }
         let server = try FrameServer.forMany()
-        // What the first ones take, others need not.
+        // The first ones allocate what later ones share.
         var clients = try await server.connectClients(8)
         let before = ProcessMemory.resident ?? 0
         var connections: [FrameConnection] = []

@@ -16,7 +16,7 @@ import Testing
         (65, "head -c 5000 $X/photos/chelsea-451x300.png >$D/x.png; $F send $S $D/x.png", "x.png"),
         (65, "printf 'P6 4 4 255 abc' >$D/x.ppm; $F send $S $D/x.ppm", "x.ppm"),
         (65, "head -c 100 $X/jpeg/chelsea-420.jpg >$D/x.jpg; $F send $S $D/x.jpg --passthrough", "x.jpg"),
-        (65, "$F send $S $X/photos/chelsea-451x300.png --passthrough", "--passthrough sends JPEGs"),
+        (65, "$F send $S $X/photos/chelsea-451x300.png --passthrough", "--passthrough sends only JPEGs"),
         (65, "$F send $S - </dev/null", "no JPEG"),
         (65, "echo text | $F send $S -", "no JPEG"),
         (65, "head -c 20000 $X/jpeg/chelsea-420.jpg | $F send $S -", "ends within frame 0"),

@@ -95,7 +95,7 @@ import Testing
         if let cut = stream.cut, let error = try ending.events("error").first {
             let message = error.text("message") ?? ""
             #expect(message.contains(cut.part == .body ? "body.truncated" : "head.truncated"))
-            if let whole = cut.bodyCount { #expect(message.contains("got \(cut.count), want \(whole)")) }
+            if let whole = cut.bodyCount { #expect(message.contains("\(cut.count) of \(whole) bytes")) }
         }
     }
 }

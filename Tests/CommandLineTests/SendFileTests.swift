@@ -175,6 +175,6 @@ import Testing
         #expect(
             summary.values == ["event": "sent", "offered": 4, "frames": 4, "bytes": .number(bytes), "dropped": 0]
         )
-        #expect(ending.lines.count == 1 && ending.errors.contains("4 frames of 4 sent"))
+        #expect(ending.lines.count == 1 && ending.errors.contains("sent 4 frames of 4"))
     }
 }

@@ -58,7 +58,7 @@ struct ControlDecoderTests {
         let good = Requests.good
         #expect(ControlTranscript(of: good).error == nil)
         for got in 1..<good.count {
-            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "got \(got) bytes")
+            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "after \(got) bytes")
             #expect(ControlTranscript(of: Array(good.prefix(got))).error == error)
         }
         let head = Array(Requests.text("pause", ["Content-Length: 3"]).utf8)
@@ -67,7 +67,7 @@ struct ControlDecoderTests {
             let error = WireError(
                 code: .bodyTruncated,
                 byteOffset: UInt64(stream.count),
-                detail: "got \(got), want 3"
+                detail: "\(got) of 3 bytes"
             )
             #expect(ControlTranscript(of: stream).error == error)
         }

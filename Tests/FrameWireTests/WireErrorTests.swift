@@ -31,7 +31,7 @@ struct WireErrorTests {
 
     @Test("The sentence has the explanation, the byte, the detail and the code")
     func sentence() {
-        let error = WireError(code: .bodyTruncated, byteOffset: 7, detail: "got 3, want 4")
+        let error = WireError(code: .bodyTruncated, byteOffset: 7, detail: "3 of 4 bytes")
         #expect("\(error)" == "Stream ended within a body at byte 7: 3 of 4 bytes (body.truncated)")
         let other = WireError(code: .init(rawValue: "control.unknown"), byteOffset: 0, detail: "x")
         #expect("\(other)" == "Invalid stream at byte 0: x (control.unknown)")

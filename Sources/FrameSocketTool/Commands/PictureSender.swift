@@ -223,7 +223,7 @@ final class PictureSender: Sendable {
             return uploader.send(pixels, orientation: orientation, timestamp: timestamp)
         }
         guard case .jpeg(let jpeg) = picture.content else {
-            throw CommandFailure(.badData, "\(picture.name): not a JPEG, and --passthrough sends nothing else")
+            throw CommandFailure(.badData, "\(picture.name): not a JPEG, and --passthrough sends only JPEGs")
         }
         let whole = command.sendsFiles ? PassthroughCheck.trimmed(jpeg) : jpeg
         if command.sendsFiles, !command.isForced { try check.check(whole, named: picture.name) }

@@ -48,7 +48,7 @@ import Testing
         let summary = try #require(try ending.events.first)
         let sent = try #require(summary["frames"])
         #expect(summary.name == "sent" && sent >= 3)
-        #expect(ending.errors.contains(" sent"))
+        #expect(ending.errors.contains("sent "))
         try await receiver.lines(sent + 3)
         receiver.send(.interrupt)
         let received = await receiver.ended()

@@ -13,9 +13,9 @@ import Testing
     @Test(arguments: [
         (65, "echo text >$D/x.txt; $F send $S $D/x.txt", "x.txt: not a JPEG, PNG or PNM file"),
         (65, ": >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: the file is empty"),
-        (65, "printf GIF89a >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: a GIF file"),
-        (65, "printf 'RIFF1234WEBPVP8 ' >$D/x; $F send $S $D/x", "a WebP file"),
-        (65, "printf '\\0\\0\\0\\040ftypheic' >$D/x; $F send $S $D/x", "a HEIF file"),
+        (65, "printf GIF89a >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: GIF files are not supported"),
+        (65, "printf 'RIFF1234WEBPVP8 ' >$D/x; $F send $S $D/x", "WebP files are not supported"),
+        (65, "printf '\\0\\0\\0\\040ftypheic' >$D/x; $F send $S $D/x", "HEIF files are not supported"),
         (65, "head -c 5000 $X/photos/chelsea-451x300.png >$D/x.png; $F send $S $D/x.png", "(libpng: "),
         (65, "printf 'P5 20000 1 255\\n' >$D/x; head -c 20000 /dev/zero >>$D/x; $F send $S $D/x", "--width"),
         (66, "$F send $S - <&-", "standard input"),

@@ -36,8 +36,8 @@ import Testing
 
     @Test(arguments: [
         ("$F", "Usage: framesocket COMMAND"),
-        ("$F recieve $S", "'recieve' is not a command"),
-        ("$F help recieve", "'recieve' is not a command"),
+        ("$F recieve $S", "unknown command 'recieve'"),
+        ("$F help recieve", "unknown command 'recieve'"),
         ("$F --json", "unknown command"),
         ("$F receive", "one path"),
         ("$F receive $S $S", "one path"),
@@ -72,7 +72,7 @@ import Testing
         ("$F send $S $X/jpeg --scale 1/0", "for --scale: expected a fraction"),
         ("$F send $S $X/jpeg --orientation 9", "for --orientation: expected a whole number from 0 to 8"),
         ("$F send $S $X/jpeg --subsampling 4:2:1", "for --subsampling: expected"),
-        ("$F send $S $X/jpeg --fps 0", "for --fps: expected a number over 0"),
+        ("$F send $S $X/jpeg --fps 0", "for --fps: expected a number from 0.000001"),
         ("$F send $S $X/jpeg --loop -1", "for --loop: expected a whole number from 0"),
         ("$F send $S $X/jpeg --passthrough --scale 1/2", "--passthrough"),
         ("$F send $S $X/jpeg --size 4x4 --format rgb", "raw video requires"),

@@ -13,7 +13,7 @@ struct ReceiveCommand: Command {
         every sender until it is stopped.
 
           --count N        end after N frames from all senders together
-          --output DIR     write each JPEG to DIR/frame-000000.jpg, …, exactly as received
+          --output DIR     write each JPEG to DIR/frame-000000.jpg, …, as received
           --overwrite      replace existing frames in DIR; by default that is an error
           --decode         decode each frame; one that cannot be decoded is an error
           --allow-progressive
@@ -25,12 +25,12 @@ struct ReceiveCommand: Command {
           --y4m            write the pixels to standard output as YUV4MPEG2, which
                            states their size, range and a rate of 30 frames a second
         \(RawVideoOptions.help)
-          --letterbox WxH  scale every image to that size, with black borders (with --raw
-                           and --y4m); without it, a change of size ends the video with
-                           exit code 65
-          --upright        rotate images as their orientation says (with --raw and --y4m)
-          --newest         skip to the latest frame if frames arrive faster than they are
-                           handled; skipped frames are counted
+          --letterbox WxH  scale every image to that size, with black borders (with
+                           --raw and --y4m); without it, a change of size ends the
+                           video with exit code 65
+          --upright        rotate images upright (with --raw and --y4m)
+          --newest         skip to the latest frame if frames arrive faster than they
+                           are handled; skipped frames are counted
           --audio FILE     ask for audio, and write the app's audio to a WAVE file
           --prefer-rate N  ask for at most N frames a second
           --prefer-size WxH
@@ -38,18 +38,19 @@ struct ReceiveCommand: Command {
           --prefer-quality Q
                            ask for JPEGs of quality 1 to 100
           --stop-after N   ask the sender to stop after N frames, and end
-          --token-file F   send the contents of F before the first frame, and expect them
-                           from the other side
+          --token-file F   send the contents of F before the first frame, and expect
+                           them from the other side
           --peer-token-file F
                            expect the contents of F instead
           --wire-log FILE  write every byte received, with its time, to FILE for
                            framesocket replay
           --stats json     print a JSON object every second with rate, size, drops and
                            latency; on standard error if frames go to standard output
-          --systemd        listen on the socket that systemd passes, which stays in place
-          --socket-name N  name of that socket (FileDescriptorName=), if there are several
+          --systemd        listen on the socket that systemd passes, and leave it there
+          --socket-name N  name of that socket (FileDescriptorName=), if there are
+                           several
           --metrics FILE   write Prometheus counters to FILE every 5 seconds
-          --timeout S      end after S seconds, with exit code 75 unless --count is reached
+          --timeout S      end after S seconds; exit code 75 unless --count is reached
                            by then or, without --count, a frame has arrived
           --quiet          print nothing but failures on standard error
         """

@@ -14,8 +14,8 @@ struct SendCommand: Command {
         stream of JPEGs, one after another, or Y4M from standard input, or raw video if
         its size and format are given.
 
-          --fps N          send at most N frames a second; by default, as fast as they are
-                           accepted
+          --fps N          send at most N frames a second; by default, as fast as they
+                           are accepted
           --loop N         send the files N times (1); 0 repeats endlessly
         \(SendOptions.help)
           --orientation N  orientation of the images, 1 to 8 (1); 0 for unknown
@@ -30,8 +30,8 @@ struct SendCommand: Command {
           --audio FILE     also send the audio of a WAVE file, at its own pace, to a
                            receiver that asks for it
           --stop-after N   end after N frames
-          --token-file F   send the contents of F before the first frame, and expect them
-                           from the other side
+          --token-file F   send the contents of F before the first frame, and expect
+                           them from the other side
           --peer-token-file F
                            expect the contents of F instead
           --wait S         seconds to wait for a server with a free place (5)

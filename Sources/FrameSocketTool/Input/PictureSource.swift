@@ -133,7 +133,7 @@ struct Y4MSource: PictureSource {
         let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount)
         guard !line.isEmpty else { return nil }
         guard line.hasPrefix("FRAME") else {
-            throw CommandFailure(.badData, "the Y4M stream has no frame header where that of frame \(index) should be")
+            throw CommandFailure(.badData, "the Y4M stream has no frame header where frame \(index) should begin")
         }
         guard let pixels = try reader.read(index, advice: "was the stream cut off?") else {
             throw CommandFailure(.badData, "the Y4M stream ends within frame \(index)")

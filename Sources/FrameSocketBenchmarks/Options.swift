@@ -2,6 +2,7 @@
 struct Options {
     static let help = """
         Usage: framesocket-bench [--quick] [--json] [--filter TEXT]... [--list] [--fixtures DIR]
+                               [--lane-read BYTES]
 
         Prints for each case what plain C takes and what this package takes, for one frame, and the ratio: below 1 ours
         takes less. Both run in turns in one run; medians count.
@@ -11,6 +12,7 @@ struct Options {
           --filter TEXT  only cases whose name contains TEXT, or one of several
           --list         only the names of the cases
           --fixtures DIR where the pictures are (Fixtures)
+          --lane-read N  how many bytes of each row the receiver of a lane reads (64)
         """
 
     var isQuick = false
@@ -18,6 +20,7 @@ struct Options {
     var isList = false
     var filters: [String] = []
     var fixtures = "Fixtures"
+    var laneRead = 64
 
     /// Reads the words of a command line; nil where one is not understood.
     init?(_ words: some Sequence<String>) {
@@ -33,6 +36,9 @@ struct Options {
             case "--fixtures":
                 guard let directory = words.next() else { return nil }
                 fixtures = directory
+            case "--lane-read":
+                guard let count = words.next().flatMap({ UInt16($0) }) else { return nil }
+                laneRead = Int(count)
             default: return nil
             }
         }

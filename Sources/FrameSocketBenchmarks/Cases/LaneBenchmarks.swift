@@ -25,7 +25,7 @@ enum LaneBenchmarks {
                             format: format,
                             mode: mode,
                             interval: 0,
-                            frames: options.amount(100, mode == .inPlace ? 5000 : 300),
+                            frames: mode == .inPlace ? options.amount(2000, 5000) : options.amount(100, 300),
                             bytesReadPerRow: options.laneRead
                         ),
                         [.time, .cpu, .senderCPU, .receiverCPU]

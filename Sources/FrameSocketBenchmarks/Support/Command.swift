@@ -30,7 +30,7 @@ import FrameSocket
         unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
         unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
         // Threads of a pool block signals, and a program that is started by one would too.
-        var attributes = unsafe posix_spawnattr_t()
+        var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
         var signals = sigset_t()

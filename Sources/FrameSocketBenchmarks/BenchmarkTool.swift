@@ -30,7 +30,7 @@ enum BenchmarkTool {
         signal(SIGPIPE, SIG_IGN)
         let benchmarks = all(options).filter { options.wants($0.name) }
         guard !options.isList else { return benchmarks.forEach { print($0.name) } }
-        let report = Report(isJSON: options.isJSON)
+        var report = Report(isJSON: options.isJSON)
         report.begin(Host())
         for benchmark in benchmarks {
             report.show(try await Measurement(benchmark, rounds: options.rounds(benchmark)))
@@ -41,6 +41,6 @@ enum BenchmarkTool {
         TransportBenchmarks.all(options) + SenderBenchmarks.all(options) + FanOutBenchmarks.all(options)
             + FloodBenchmarks.all(options) + HeadBenchmarks.all(options)
             + CodecBenchmarks.all(options) + ThreadBenchmarks.all(options) + ProcessBenchmarks.all(options)
-            + MemoryBenchmarks.all(options)
+            + MemoryBenchmarks.all(options) + LaneBenchmarks.all(options)
     }
 }

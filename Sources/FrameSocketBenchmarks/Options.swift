@@ -2,6 +2,7 @@
 struct Options {
     static let help = """
         Usage: framesocket-bench [--quick] [--json] [--filter TEXT]... [--list] [--fixtures DIR]
+                               [--lane-read BYTES]
 
         Runs each case with plain C and with this package, in turns, and prints the
         median cost per frame of both, and the ratio: below 1, this package costs less.
@@ -11,6 +12,7 @@ struct Options {
           --filter TEXT  run only cases whose names contain TEXT; may be repeated
           --list         list the names of the cases
           --fixtures DIR directory of the images (Fixtures)
+          --lane-read N  bytes of each row that the receiver of a lane reads (64)
         """
 
     var isQuick = false
@@ -18,6 +20,7 @@ struct Options {
     var isList = false
     var filters: [String] = []
     var fixtures = "Fixtures"
+    var laneRead = 64
 
     /// Parses a command line; nil if an argument is invalid.
     init?(_ words: some Sequence<String>) {
@@ -33,6 +36,9 @@ struct Options {
             case "--fixtures":
                 guard let directory = words.next() else { return nil }
                 fixtures = directory
+            case "--lane-read":
+                guard let count = words.next().flatMap({ UInt16($0) }) else { return nil }
+                laneRead = Int(count)
             default: return nil
             }
         }

@@ -16,6 +16,7 @@ enum Peer {
         switch (words.first, words.count) {
         case ("pictures", 5): try await sendPictures(words[1], fixtures: words[2], path: words[3], size: words[4])
         case ("camera", 4): try await sendCamera(words[1], frames: words[2], path: words[3])
+        case ("lane", 5): try await LaneContender.runPeer(Array(words.dropFirst()))
         case ("idle", 4): try await idle(words[1], words[2], seconds: words[3])
         default: throw BaselineFailure()
         }
@@ -116,7 +117,8 @@ enum Peer {
         answer((after - before) / Double(count), sample[.cpu] ?? 0)
     }
 
-    private static func answer(_ numbers: Double...) {
+    /// Prints the numbers of an answer.
+    static func answer(_ numbers: Double...) {
         print(numbers.map { "\($0)" }.joined(separator: " "))
         fflush(nil)
     }

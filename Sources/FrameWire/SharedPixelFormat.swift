@@ -16,6 +16,12 @@ public enum SharedPixelFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// Returns the bytes of a buffer that a plane takes, from its first sample to its last.
+    package func range(of plane: SharedFrameHead.Plane, _ index: Int, _ size: BufferSize) -> Range<Int> {
+        let (visible, rows) = shape(ofPlane: index, in: size)
+        return plane.offset..<(plane.offset + (rows - 1) * plane.bytesPerRow + visible)
+    }
+
     /// Returns the number of visible bytes in a row of a plane, and the number of rows.
     ///
     /// Chroma planes have half the width and height, rounded up.

@@ -209,7 +209,7 @@ public final class SocketConnection: Sendable {
     ///     before this returns, or on the connection's thread.
     /// - Throws: `closed`, `busy`, `paused` or `notWanted`; in that case `completion` is not called.
     package func submit(
-        _ message: FrameMessage,
+        _ message: FrameSubmission,
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
     ) throws(TransportError) {
         followUp(try driver.lane.send(message, completion: completion))

@@ -49,49 +49,65 @@ extension PixelBuffer {
     /// The owner of the memory, if it is lent.
     package var lender: (any AnyObject & Sendable)? { storage.lender }
 
-    /// Copies the rows in which this image differs from another of the same size and format.
+    /// Returns the rows in which this image differs from another of the same size and format.
     ///
-    /// - Returns: The range of rows from the first that differs to the last; empty if the images are the same.
-    /// - Throws: `sizeMismatch`, or `allocationFailed` if the other one's memory is shared.
-    package func copyChangedRows(to other: inout PixelBuffer) throws(TurboJPEGError) -> Range<Int> {
-        guard (width, height) == (other.width, other.height), format == other.format else {
-            throw TurboJPEGError(.sizeMismatch, "Only images of the same size and format have rows to compare.")
-        }
-        return try unsafe withUnsafePlanes { sources throws(TurboJPEGError) in
-            try unsafe other.withUnsafeMutablePlanes { targets throws(TurboJPEGError) in
-                var changed = 0..<0
+    /// In planar formats, a row of chroma belongs to two rows of the image.
+    ///
+    /// - Throws: `sizeMismatch`.
+    package func rows(differingFrom other: PixelBuffer) throws(TurboJPEGError) -> RowSet {
+        try checkShape(of: other)
+        var rows = RowSet(height: height)
+        unsafe withUnsafePlanes { planes in
+            unsafe other.withUnsafePlanes { others in
                 for plane in 0..<planeCount {
-                    let rows = unsafe sources[plane].copyChangedRows(to: targets[plane])
-                    guard !rows.isEmpty else { continue }
-                    // A row of chroma belongs to two rows of the image.
-                    let scale = plane == 0 ? 1 : 2
-                    let range = rows.lowerBound * scale..<min(rows.upperBound * scale, height)
-                    changed = changed.isEmpty ? range : changed.union(range)
+                    let (first, second) = unsafe (planes[plane], others[plane])
+                    for row in 0..<(unsafe first.shape.height) {
+                        guard unsafe memcmp(first.row(row), second.row(row), first.shape.visibleBytesPerRow) != 0 else {
+                            continue
+                        }
+                        if plane == 0 { rows.insert(row) } else { rows.insert(chromaRow: row, height: height) }
+                    }
                 }
-                return changed
+            }
+        }
+        return rows
+    }
+
+    /// Copies rows to another image of the same size and format; all of them if `rows` is nil.
+    ///
+    /// - Throws: `sizeMismatch`, or `allocationFailed` if the other one's memory is shared.
+    package func copy(_ rows: RowSet?, to other: inout PixelBuffer) throws(TurboJPEGError) {
+        try checkShape(of: other)
+        try unsafe withUnsafePlanes { sources throws(TurboJPEGError) in
+            try unsafe other.withUnsafeMutablePlanes { targets throws(TurboJPEGError) in
+                guard let rows else { return unsafe targets.copySamples(from: sources) }
+                for plane in 0..<planeCount {
+                    let (source, target) = unsafe (sources[plane], targets[plane])
+                    for row in 0..<(unsafe source.shape.height) {
+                        guard plane == 0 ? rows.contains(row) : rows.contains(chromaRow: row, height: height) else {
+                            continue
+                        }
+                        unsafe target.row(row).update(from: source.row(row), count: source.shape.visibleBytesPerRow)
+                    }
+                }
             }
         }
     }
-}
 
-extension UnsafePlane {
-    fileprivate func copyChangedRows(to other: UnsafePlane) -> Range<Int> {
-        let byteCount = unsafe shape.visibleBytesPerRow
-        var (first, end) = (0, 0)
-        for index in 0..<(unsafe shape.height) {
-            let (source, target) = unsafe (row(index), other.row(index))
-            guard unsafe memcmp(source, target, byteCount) != 0 else { continue }
-            unsafe target.update(from: source, count: byteCount)
-            if end == 0 { first = index }
-            end = index + 1
+    private func checkShape(of other: borrowing PixelBuffer) throws(TurboJPEGError) {
+        guard (width, height) == (other.width, other.height), format == other.format else {
+            throw TurboJPEGError(.sizeMismatch, "Only images of the same size and format have rows to compare.")
         }
-        return first..<end
     }
 }
 
-extension Range<Int> {
-    /// Returns the smallest range that contains both.
-    package func union(_ other: Range<Int>) -> Range<Int> {
-        Swift.min(lowerBound, other.lowerBound)..<Swift.max(upperBound, other.upperBound)
+extension RowSet {
+    fileprivate mutating func insert(chromaRow row: Int, height: Int) {
+        insert(2 * row)
+        if 2 * row + 1 < height { insert(2 * row + 1) }
+    }
+
+    fileprivate func contains(chromaRow row: Int, height: Int) -> Bool {
+        contains(2 * row) || (2 * row + 1 < height && contains(2 * row + 1))
     }
 }

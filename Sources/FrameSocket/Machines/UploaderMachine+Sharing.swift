@@ -17,10 +17,13 @@ extension UploaderMachine {
     // MARK: The receiver
 
     /// Begins or ends sharing, as the receiver's terms and the configuration say, and takes back what was released.
-    mutating func share(after old: ReceiverTerms) {
+    mutating func share(after old: ReceiverTerms, at now: UInt64) {
         let isNew = terms.connection != old.connection
         let mayShare = terms.isConnected && terms.acceptsSharedMemory && terms.connection != unsharedConnection
         let count = mayShare ? configuration.sharing.bufferCount : 0
+        if isNew, terms.isConnected, configuration.sharing != .off {
+            greetingEnd = now.addingClamping(Self.greetingTime)
+        }
         if isNew || count != pool.count {
             if pool.isOpen { endSharing() }
             if count > 0 { pool.open(count: count) }
@@ -84,6 +87,22 @@ extension UploaderMachine {
     }
 
     // MARK: Turns
+
+    /// The time that a new receiver has for its hello before it is sent JPEGs, as one without a hello gets them.
+    private static let greetingTime: UInt64 = 500_000_000
+
+    /// The time until which frames wait for the receiver's hello; nil if they do not.
+    func greetingTime(at now: UInt64) -> UInt64? {
+        guard let greetingEnd, now < greetingEnd, !terms.isGreeted else { return nil }
+        return greetingEnd
+    }
+
+    /// Releases the frame sent last if the next one needs its buffer.
+    mutating func freeBuffer(at now: UInt64) {
+        guard waiting != nil || deferral != nil, candidate(at: now) != nil, awaitsBuffer else { return }
+        guard let lease = sentFrame?.sharedPicture?.claim.lease, pool.canSend(lease) else { return }
+        if let frame = sentFrame.take() { discard(frame) }
+    }
 
     /// Whether the next frame has to wait until a shared buffer is free.
     var awaitsBuffer: Bool {
@@ -157,6 +176,15 @@ extension UploaderMachine {
         }
         (picture.origin, picture.changedRows) = (.sent, 0..<0)
         turn.frame.content = .shared(picture)
+    }
+}
+
+extension Range<Int> {
+    /// Returns the smallest range that contains both; an empty one adds nothing.
+    fileprivate func joined(with other: Range<Int>) -> Range<Int> {
+        if isEmpty { return other }
+        guard !other.isEmpty else { return self }
+        return Swift.min(lowerBound, other.lowerBound)..<Swift.max(upperBound, other.upperBound)
     }
 }
 

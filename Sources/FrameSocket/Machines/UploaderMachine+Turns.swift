@@ -17,7 +17,7 @@ extension UploaderMachine {
     func nextSource(at now: UInt64) -> Source? {
         guard barrier == nil else { return nil }
         if let retry, retry.revision == terms.revision, now < retry.at { return nil }
-        if pool.isOpen, awaitsBuffer { return nil }
+        if greetingTime(at: now) != nil || (pool.isOpen && awaitsBuffer) { return nil }
         return candidate(at: now)
     }
 

@@ -93,6 +93,9 @@ package struct UploaderMachine: Sendable {
     /// The connection on which the system had no memory to share.
     var unsharedConnection: Int?
 
+    /// The time until which frames wait for the hello of a new receiver, if they may be shared.
+    var greetingEnd: UInt64?
+
     // MARK: Held frames
 
     var activity = Activity.idle
@@ -175,7 +178,7 @@ package struct UploaderMachine: Sendable {
         }
         if new.preferences != old.preferences || new.connection != old.connection { hasRefusedPreferences = false }
         if new.preferences != old.preferences { reconfigure() }
-        share(after: old)
+        share(after: old, at: now)
         if let cause = barrier, let frame = waiting.take() { keep(frame, cause) }
         advance(at: now)
     }
@@ -184,7 +187,7 @@ package struct UploaderMachine: Sendable {
     package mutating func update(_ new: Configuration, at now: UInt64) {
         ownConfiguration = new
         reconfigure()
-        share(after: terms)
+        share(after: terms, at: now)
         advance(at: now)
     }
 
@@ -229,6 +232,7 @@ package struct UploaderMachine: Sendable {
 
     /// Requests a turn if one is possible, resumes finished waiters, and sets the timer.
     mutating func advance(at now: UInt64) {
+        if pool.isOpen { freeBuffer(at: now) }
         if case .idle = activity, nextSource(at: now) != nil {
             activity = .starting
             effects.startsTurn = true

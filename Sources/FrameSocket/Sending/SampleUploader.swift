@@ -130,6 +130,9 @@ public final class SampleUploader: Sendable {
 
     // MARK: Shared memory
 
+    /// Whether the connected receiver gets frames in shared memory.
+    public var isSharing: Bool { machine.withLock { $0.pool.isOpen } }
+
     /// Returns an image to draw in, with undefined content: if possible, one that is sent without a copy.
     ///
     /// Draw in it and submit it with ``send(_:orientation:timestamp:)``. If the receiver accepts shared memory, one of

@@ -7,22 +7,26 @@ internal import TurboJPEG
 ///
 /// Which buffer is filled with what is decided by ``SharedPool``.
 final class SharedBufferStore: Sendable {
-    private struct Shape: Sendable, Hashable {
+    fileprivate struct Shape: Sendable, Hashable {
         let width: Int
         let height: Int
         let format: PixelFormat
     }
 
-    private struct Buffer: Sendable {
+    fileprivate struct Buffer: Sendable {
         let memory: SharedMemory
-        /// The shape of the image that was last copied into it; nil if its content is unknown.
-        var shape: Shape?
-        /// The rows in which the latest image may differ from its content.
-        var stale = 0..<0
+        /// The rows that were copied to other buffers since this one was filled.
+        ///
+        /// Nil if its content is not that of an earlier image of ``State/shape``.
+        var stale: RowSet?
     }
 
-    private struct State: Sendable {
+    fileprivate struct State: Sendable {
         var buffers = [Buffer?](repeating: nil, count: SharedBufferHead.indices.count)
+        /// The shape of the last images that were copied.
+        var shape: Shape?
+        /// The claim to the buffer that was filled last, as long as anything refers to it.
+        weak var latest: SharedClaim?
     }
 
     private let state = Locked(State())
@@ -55,44 +59,58 @@ final class SharedBufferStore: Sendable {
 
     /// Handles that the program is given a buffer to draw in, so that its content is unknown from now on.
     func willDraw(in lease: SharedPool.Lease) {
-        state.withLock { $0.buffers[lease.index]?.shape = nil }
+        state.withLock { $0.buffers[lease.index]?.stale = nil }
     }
 
-    /// Copies an image into the buffer of a claim: only the rows that differ, if it has the shape of the last one.
+    /// Copies an image to the buffer of a claim: only the rows that changed since it was filled, if that is known.
     ///
-    /// - Returns: The image in the buffer, and the rows that may differ from the image filled before.
+    /// - Returns: The image in the buffer, with the rows in which it differs from the image that was copied before.
     /// - Throws: `invalidSize`, or `byteCountMismatch` if the buffer is too small.
     func fill(_ claim: SharedClaim, with image: PixelBuffer) throws(TurboJPEGError) -> SharedPicture {
         let shape = Shape(width: image.width, height: image.height, format: image.format)
         let index = claim.lease.index
-        let (isKnown, stale) = state.withLock { state in
-            let buffer = state.buffers[index]
-            return (buffer?.shape == shape, buffer?.stale ?? 0..<0)
+        // Holding the claim keeps the program from drawing in the buffer that is compared with.
+        let (latest, stale) = state.withLock { state in
+            guard state.shape == shape else { return (SharedClaim?.none, RowSet?.none) }
+            return (state.latest, state.buffers[index]?.stale)
         }
-        var target = try unsafe PixelBuffer(
-            in: claim.memory.bytes,
-            lentBy: claim,
-            width: image.width,
-            height: image.height,
-            format: image.format
+        let changed = try latest.map { latest throws(TurboJPEGError) in
+            try image.rows(differingFrom: latest.image(like: image))
+        }
+        var rows = changed
+        if let stale { rows?.formUnion(stale) } else { rows = nil }
+        var target = try claim.image(like: image)
+        try image.copy(rows, to: &target)
+        state.withLock { $0.filled(claim, shape, changed) }
+        return SharedPicture(
+            pixels: target,
+            claim: claim,
+            origin: .copied,
+            changedRows: changed.map(\.range) ?? 0..<image.height
         )
-        let copied = try image.copyChangedRows(to: &target)
-        let changed = isKnown ? copied.joined(with: stale) : 0..<image.height
-        state.withLock { state in
-            for other in state.buffers.indices {
-                guard let stale = state.buffers[other]?.stale else { continue }
-                state.buffers[other]?.stale = other == index ? 0..<0 : stale.joined(with: changed)
-            }
-            state.buffers[index]?.shape = shape
-        }
-        return SharedPicture(pixels: target, claim: claim, origin: .copied, changedRows: changed)
     }
 }
 
-extension Range<Int> {
-    /// Returns the smallest range that contains both; an empty one adds nothing.
-    func joined(with other: Range<Int>) -> Range<Int> {
-        if isEmpty { return other }
-        return other.isEmpty ? self : union(other)
+extension SharedBufferStore.State {
+    /// Records the latest image, which differs from the one before it in these rows; nil if in any.
+    fileprivate mutating func filled(_ claim: SharedClaim, _ shape: SharedBufferStore.Shape, _ changed: RowSet?) {
+        for index in buffers.indices {
+            if let changed { buffers[index]?.stale?.formUnion(changed) } else { buffers[index]?.stale = nil }
+        }
+        buffers[claim.lease.index]?.stale = RowSet(height: shape.height)
+        (self.shape, latest) = (shape, claim)
+    }
+}
+
+extension SharedClaim {
+    /// Returns the image in the buffer, of the size and format of another.
+    fileprivate func image(like other: PixelBuffer) throws(TurboJPEGError) -> PixelBuffer {
+        try unsafe PixelBuffer(
+            in: memory.bytes,
+            lentBy: self,
+            width: other.width,
+            height: other.height,
+            format: other.format
+        )
     }
 }

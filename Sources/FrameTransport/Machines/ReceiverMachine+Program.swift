@@ -21,12 +21,25 @@ extension ReceiverMachine {
         case .hello(let hello): heed(hello)
         case .pause: hasPaused = true
         case .resume: hasPaused = false
+        case .decline: return declineSharedMemory()
+        // The connection knows itself what the program has released.
+        case .release: return
         case .stop, .prefer, .refresh, .ping: break
         }
-        if case .hello = request {} else if !hasSaidHello { outbox.add(.hello(ControlHello())) }
-        hasSaidHello = true
-        outbox.add(request)
+        if case .hello(let hello) = request {
+            greet(with: hello)
+        } else {
+            if !hasSaidHello { greet(with: ControlHello()) }
+            outbox.add(request)
+        }
         commands.append(.writeRequests)
+    }
+
+    private mutating func greet(with hello: ControlHello) {
+        var hello = hello
+        hello.sharedMemory = shared.terms == .accepted ? ControlHello.sharedMemoryVersion : nil
+        hasSaidHello = true
+        outbox.add(.hello(hello))
     }
 
     /// Ends the connection in order: shuts down sending, and discards input until the peer has closed too.

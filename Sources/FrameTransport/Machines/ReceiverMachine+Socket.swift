@@ -116,6 +116,8 @@ extension ReceiverMachine {
     /// Records how many bytes of the requests were written; a failure is left to the reads, which encounter it too.
     package mutating func didWriteRequests(_ count: Int) {
         outbox.didWrite(count)
+        // What had no room in the outbox may have it now; the next report of room writes it.
+        if isReady { _ = shared.queueRequests(in: &outbox) }
         let mustWatch = !outbox.bytes.isEmpty && isReady
         guard mustWatch != watchesRoom else { return }
         watchesRoom = mustWatch

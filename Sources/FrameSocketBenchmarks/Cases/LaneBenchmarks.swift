@@ -9,11 +9,11 @@ enum LaneBenchmarks {
     /// The baseline.
     private static let plain = LaneContender(PlainLane.self)
 
-    /// This package's lane; nil as long as there is none.
-    private static let ours: LaneContender? = nil
+    /// This package's lane.
+    private static let ours = LaneContender(SharedLane.self)
 
     /// Those whose sender is this program.
-    static let contenders = [plain] + (ours.map { [$0] } ?? [])
+    static let contenders = [plain, ours]
 
     static func all(_ options: Options) -> [Benchmark] {
         // Sealed memory files are Linux's.
@@ -58,7 +58,7 @@ enum LaneBenchmarks {
             return Benchmark.Comparison(
                 baseline: try await plain.prepare(scenario),
                 other: shmSink.run.map { Benchmark.Other(name: ShmSink.name, run: $0) },
-                ours: try await ours?.prepare(scenario),
+                ours: try await ours.prepare(scenario),
                 notes: shmSink.notes
             )
         }

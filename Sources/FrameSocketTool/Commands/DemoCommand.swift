@@ -17,12 +17,14 @@ struct DemoCommand: Command {
           --output DIR     directory for the received images (a new temporary one)
           --quality Q      JPEG quality, 1 to 100 (80)
           --seconds S      duration of the live part (2)
+          --shared         also compare JPEGs with images in shared memory
         """
 
     private let fixtures: String?
     private let output: String?
     private let quality: Int
     private let seconds: Double
+    private let comparesTransports: Bool
     /// The receivers that were started; nil once the demo is ending, after which none may start.
     private let receivers = Locked<[DemoReceiver]?>([])
 
@@ -31,6 +33,7 @@ struct DemoCommand: Command {
         output = try arguments.value("--output")
         quality = try arguments.integer("--quality", in: 1...100) ?? 80
         seconds = try arguments.number("--seconds") ?? 2
+        comparesTransports = arguments.flag("--shared")
         guard try arguments.rest().isEmpty else { throw UsageError(message: "demo takes no operands") }
     }
 
@@ -53,6 +56,7 @@ struct DemoCommand: Command {
                 do throws(CommandFailure) {
                     try await showEveryFrame(of: sequences, socket: sockets + "/every", received)
                     try await showLive(sequences, socket: sockets + "/live")
+                    if comparesTransports { try await showTransports(sequences, sockets: sockets) }
                     return Result<Void, CommandFailure>.success(())
                 } catch {
                     return .failure(error)
@@ -201,7 +205,7 @@ struct DemoCommand: Command {
         }
     }
 
-    private func startReceiver(_ arguments: [String]) throws(CommandFailure) -> DemoReceiver {
+    func startReceiver(_ arguments: [String]) throws(CommandFailure) -> DemoReceiver {
         try receivers.withLock { receivers throws(CommandFailure) in
             // An interrupted demo removes its directories; a receiver that starts now would create them again.
             guard var started = receivers.take() else { throw CommandFailure(.interrupted, "the demo was interrupted") }
@@ -212,20 +216,23 @@ struct DemoCommand: Command {
         }
     }
 
-    private func makeUploader(_ socket: String) async throws(CommandFailure) -> SampleUploader {
+    func makeUploader(
+        _ socket: String,
+        sharing: SampleUploader.Configuration.Sharing = .off
+    ) async throws(CommandFailure) -> SampleUploader {
         let connection = SocketConnection(path: socket)
         do {
             try await connection.open(within: .seconds(30))
         } catch {
             throw CommandFailure(.unavailable, "\(error)")
         }
-        return SampleUploader(connection: connection, configuration: .init(quality: quality))
+        return SampleUploader(connection: connection, configuration: .init(quality: quality, sharing: sharing))
     }
 }
 
 extension Terminal {
     /// Prints a row of the demo's table.
-    fileprivate static func table(_ name: String, _ cells: String...) throws(CommandFailure) {
+    static func table(_ name: String, _ cells: String...) throws(CommandFailure) {
         let widths = [6, 10, 9, 8, 9, 11]
         let row = zip(cells, widths).map { $0.leftPadded($1) }.joined(separator: "  ")
         do {

@@ -11,8 +11,8 @@ struct DoctorCommand: Command {
 
         Examines PATH as a server that is about to listen there would, and as a sender
         that is about to connect would: the path, its directory, what exists there, who
-        listens, the descriptor limit and the JPEG library. Nothing is changed; a server
-        that listens sees a sender that connects and leaves.
+        listens, the descriptor limit, the JPEG library and shared memory. Nothing is
+        changed; a server that listens sees a sender that connects and leaves.
 
           --json           print one JSON object
           --timeout S      seconds that a server may take to answer (2)
@@ -41,7 +41,7 @@ struct DoctorCommand: Command {
 
     func run() async throws(CommandFailure) {
         let diagnosis = await PathDiagnosis(of: path, within: .seconds(timeout))
-        let findings = diagnosis.findings + [JPEGLibrary.finding]
+        let findings = diagnosis.findings + [JPEGLibrary.finding, SharedMemoryCheck.finding]
         do {
             if isJSON {
                 try Terminal.print(Self.json(diagnosis, findings).text)

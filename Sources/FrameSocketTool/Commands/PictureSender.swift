@@ -267,6 +267,7 @@ final class PictureSender: Sendable {
             line.add("frames", statistics?.sent ?? 0)
             line.add("bytes", statistics?.bytes ?? 0)
             line.add("dropped", statistics?.dropped ?? 0)
+            if let shared = statistics?.shared, shared > 0 { line.add("shared", shared) }
             try? Terminal.print(line.text)
         }
         guard !command.isQuiet, let statistics, statistics.offered > 0 else { return }
@@ -278,6 +279,7 @@ final class PictureSender: Sendable {
             "encoding \(Format.milliseconds(statistics.encoding.mean))",
             "transfer \(Format.milliseconds(statistics.transfer.mean))",
         ]
+        if statistics.shared > 0 { parts.insert("\(statistics.shared) in shared memory", at: 1) }
         for cause in DropCause.allCases {
             if let count = statistics.drops[cause] { parts.append("\(count) dropped: \(cause)") }
         }

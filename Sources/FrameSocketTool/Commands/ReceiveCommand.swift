@@ -29,6 +29,9 @@ struct ReceiveCommand: Command {
                            --raw and --y4m); without it, a change of size ends the
                            video with exit code 65
           --upright        rotate images upright (with --raw and --y4m)
+          --shared         ask for images in shared memory, which senders on this machine
+                           may send without encoding them (not with --mjpeg, --output
+                           or --wire-log)
           --newest         skip to the latest frame if frames arrive faster than they
                            are handled; skipped frames are counted
           --audio FILE     ask for audio, and write the app's audio to a WAVE file
@@ -72,6 +75,8 @@ struct ReceiveCommand: Command {
     let requests: [ControlRequest]
     let audio: String?
     let takesNewest: Bool
+    /// Whether senders may share memory.
+    let acceptsSharedMemory: Bool
     /// Whether senders are asked to stop for good once there are enough frames.
     let stopsSenders: Bool
     let count: Int?
@@ -101,6 +106,7 @@ struct ReceiveCommand: Command {
         self.count = count ?? stopAfter
         stopsSenders = stopAfter != nil
         takesNewest = arguments.flag("--newest")
+        acceptsSharedMemory = arguments.flag("--shared")
         audio = try arguments.value("--audio")
         tokens = try arguments.tokens()
         requests = try Self.requests(&arguments, wantsAudio: audio != nil)
@@ -128,6 +134,9 @@ struct ReceiveCommand: Command {
         if isMJPEG || settings != nil { try Terminal.checkTakesBytes() }
         guard box == nil || settings != nil else { throw UsageError(message: "--letterbox requires --raw or --y4m") }
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
+        guard !acceptsSharedMemory || (!isMJPEG && directory == nil && wireLog == nil) else {
+            throw UsageError(message: "--shared receives images without JPEGs, which --mjpeg, --output and --wire-log need")
+        }
         place = try ListeningPlace(&arguments)
     }
 
@@ -211,6 +220,7 @@ struct ReceiveCommand: Command {
             var configuration = FrameServer.Configuration()
             configuration.tokens = tokens
             configuration.tap = tap
+            configuration.acceptsSharedMemory = acceptsSharedMemory
             configuration.delivery = takesNewest ? .newest : .everyFrame
             configuration.limits.connections = places
             let server = try holder.withLock { holder throws(TransportError) in

@@ -26,6 +26,7 @@ extension Reception.Event {
             // As deployed receivers turn it; whether it is mirrored as well follows from the orientation.
             line.add("rotation", frame.orientation.deployedRotation)
             line.add("bytes", frame.jpeg.count)
+            if frame.shared != nil { line.add("shared", true) }
             if let jpegSize {
                 line.add("jpegWidth", jpegSize.width)
                 line.add("jpegHeight", jpegSize.height)
@@ -91,6 +92,8 @@ struct ReceptionTotals {
     var superseded = 0
     private(set) var frames = 0
     private(set) var bytes: UInt64 = 0
+    /// The frames in shared memory.
+    private(set) var shared = 0
     private var firstAt: UInt64?
     private var lastAt: UInt64 = 0
 
@@ -98,6 +101,7 @@ struct ReceptionTotals {
         frames += 1
         // As numbered by the sender.
         bytes += UInt64(frame.jpeg.withBytes { $0.countWithoutPadding })
+        if frame.shared != nil { shared += 1 }
         if firstAt == nil { firstAt = frame.receivedAt }
         lastAt = frame.receivedAt
     }
@@ -126,6 +130,7 @@ struct ReceptionTotals {
         var parts = [
             "\(Format.count(frames, "frame")) from \(Format.count(connections, "sender"))", Format.bytes(bytes),
         ]
+        if shared > 0 { parts.append("\(shared) in shared memory") }
         if let rate { parts.append(rate) }
         if decoding.count > 0 { parts.append("decoding \(Format.milliseconds(decoding.mean))") }
         if missing > 0 { parts.append("\(missing) dropped by the sender") }

@@ -146,7 +146,7 @@ actor Reception {
     /// Decodes and writes a frame; returns the JPEG's own size if it was decoded.
     private func consume(_ frame: Frame) throws -> (width: Int, height: Int)? {
         var size: (width: Int, height: Int)?
-        if command.decodes {
+        if command.decodes, frame.shared == nil {
             let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
             size = (header.width, header.height)
         }

@@ -79,6 +79,9 @@ struct SendCommand: Command {
         wait = try arguments.number("--wait") ?? 5
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
+        if isPassthrough, configuration.sharing != .off {
+            throw UsageError(message: "--passthrough and --shared are mutually exclusive: shared images are not encoded")
+        }
         if isPassthrough, options.changesPictures || size != nil {
             throw UsageError(message: "--passthrough sends JPEGs unchanged; remove the options that would change them")
         }

@@ -15,6 +15,8 @@ struct SendOptions {
           --rate N         at most N frames a second of the images' own time
           --every N        send every N-th image, as Jitsi does (3)
           --skip-unchanged skip images that equal the previous one
+          --shared         send images in shared memory, without encoding, to a receiver
+                           on this machine that asks for it
           --no-strips      encode whole images, without restart markers
           --plain          send only the fields that deployed senders send
         """
@@ -38,7 +40,8 @@ struct SendOptions {
             pacing: try Self.pacing(&arguments),
             appliesOrientation: isTurned,
             sendsTiming: !arguments.flag("--plain"),
-            strips: arguments.flag("--no-strips") ? .off : .automatic
+            strips: arguments.flag("--no-strips") ? .off : .automatic,
+            sharing: arguments.flag("--shared") ? .allowed() : .off
         )
     }
 

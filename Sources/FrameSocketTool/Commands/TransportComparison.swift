@@ -36,16 +36,11 @@ struct ProcessorTime {
     let seconds: Double
 
     init() {
-        seconds = Self.seconds(of: RUSAGE_SELF) + Self.seconds(of: RUSAGE_CHILDREN)
+        // RUSAGE_SELF and RUSAGE_CHILDREN, whose types differ from those of the parameter on Linux.
+        seconds = Self.seconds(of: 0) + Self.seconds(of: -1)
     }
 
-    #if canImport(Glibc)
-        private typealias Who = __rusage_who
-    #else
-        private typealias Who = Int32
-    #endif
-
-    private static func seconds(of who: Who) -> Double {
+    private static func seconds(of who: Int32) -> Double {
         var usage = rusage()
         guard unsafe getrusage(who, &usage) == 0 else { return 0 }
         let microseconds = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec

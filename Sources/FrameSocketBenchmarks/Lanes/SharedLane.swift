@@ -73,15 +73,23 @@ final class SharedLane: LaneReceiver {
             let start = Int64(MonotonicClock.now())
             if interval > 0 {
                 await pace(frames, interval: interval) { [self] _ in try? submitNext() }
-                try await uploader.finish()
             } else {
-                for _ in 0..<frames {
-                    try submitNext()
-                    try await uploader.finish()
-                }
+                try await sendAll(frames)
             }
+            guard await finish() else { throw BaselineFailure() }
             return start
         }
+
+        private func sendAll(_ frames: Int) async throws {
+            for _ in 0..<frames {
+                try submitNext()
+                guard await finish() else { throw BaselineFailure() }
+            }
+        }
+
+        // Returns its failure: Swift 6.3 crashes on a loop with errors of two types.
+        @inline(never)
+        private func finish() async -> Bool { (try? await uploader.finish()) != nil }
 
         private func submitNext() throws {
             let number = state.withLock { state in
@@ -120,7 +128,7 @@ extension PixelBuffer {
     fileprivate mutating func fill(_ value: UInt8) throws {
         for plane in 0..<planeCount {
             try withMutablePlane(plane) { bytes in
-                bytes.withUnsafeMutableBytes { unsafe _ = $0.initializeMemory(as: UInt8.self, repeating: value) }
+                unsafe bytes.withUnsafeMutableBytes { unsafe _ = $0.initializeMemory(as: UInt8.self, repeating: value) }
             }
         }
     }

@@ -33,6 +33,23 @@ import Testing
         #expect(result.error == nil && result.skipped.isEmpty)
     }
 
+    @Test(arguments: [UInt64(58), 59]) func `M14: random requests are read back, among all others`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let requests = (0..<500).map { _ -> ControlRequest in
+            switch Int.random(in: 0...3, using: &random) {
+            case 0: Self.hello(Bool.random(using: &random) ? .random(in: 1...9_999, using: &random) : nil)
+            case 1: .release(buffer: .random(in: SharedBufferHead.indices, using: &random))
+            case 2: .decline
+            default: ControlRequestTests.request(&random)
+            }
+        }
+        let stream = requests.flatMap { $0.encoded() }
+        let whole = ControlTranscript(of: stream)
+        #expect(whole.requests == requests, "seed \(seed)")
+        #expect(whole.error == nil && whole.skipped.isEmpty)
+        #expect(ControlTranscript(of: stream, cutBefore: Array(stream.indices)) == whole, "seed \(seed)")
+    }
+
     @Test(arguments: [
         ControlCase(.numberOutOfRange, "hello", "Control-Version: 1", "Shared-Memory: 0¦"),
         ControlCase(.numberOutOfRange, "hello", "Control-Version: 1", "Shared-Memory: 1000¦0"),

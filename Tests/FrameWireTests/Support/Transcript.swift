@@ -44,7 +44,7 @@ struct Transcript: Equatable, Sendable {
         switch step.event {
         case .incomplete:
             require(step.consumed == end - start, "an incomplete head takes every byte")
-        case .head, .audio, .status, .skipped:
+        case .head, .audio, .status, .sharedBuffer, .sharedFrame, .skipped:
             require(messages.last?.isComplete != false, "no head within a body")
             messages.append(Message(event: step.event, isComplete: decoder.bodyRemaining == 0))
         case .body(let isLast):

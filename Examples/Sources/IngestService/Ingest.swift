@@ -2,8 +2,8 @@ import FrameSocket
 
 /// Receives the frames of several senders, and keeps the latest image of each.
 ///
-/// The actor guards only the state of the senders: frames are received and decoded outside it, in a task for each sender,
-/// so that a sender whose frames are slow to decode does not delay the others.
+/// The actor guards only the state of the senders: frames are received and decoded outside it, in a task for each
+/// sender, so that a sender whose frames are slow to decode does not delay the others.
 actor Ingest {
     /// The state of one sender.
     struct Sender {

@@ -33,7 +33,7 @@ def say(event, **values):
 
 
 def describe(fields, body):
-    """What a frame is: by its head, and by its JPEG, decoded whole."""
+    """What a frame is: by its header, and by its JPEG, decoded completely."""
     with Image.open(io.BytesIO(body), formats=["JPEG"]) as image:
         image.load()
         jpeg_width, jpeg_height = image.size

@@ -28,7 +28,7 @@ class ServerClosed(Exception):
 
 
 def message(jpeg, order, orientation, size=None):
-    """A frame on the wire; the size in its head is the JPEG's where none is given."""
+    """A frame on the wire; the size in its header is the JPEG's unless given."""
     with Image.open(io.BytesIO(jpeg), formats=["JPEG"]) as image:
         width, height = size or image.size
     values = {

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// What becomes of messages: taken whole, waited for, refused, or lost, and never delivered in part.
@@ -214,7 +215,7 @@ import Testing
 
     @Test(arguments: 0..<4)
     func `a message and its end are told once, however close and send meet`(seed: UInt64) async throws {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         let bodies = (0..<5).map { body($0, count: 400_000) }
         for _ in 0..<20 {
             let directory = try TemporaryDirectory()

@@ -2,6 +2,7 @@
     import Foundation
     import FrameSocketTesting
     import FrameTransport
+    import TestSupport
     import Testing
 
     /// Who else could have a hand in a server's path: the owner and the mode of its directory, and what stands there.

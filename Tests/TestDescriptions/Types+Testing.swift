@@ -49,6 +49,10 @@ extension ControlPreferences: CustomTestStringConvertible {
 extension ControlRequest: CustomTestStringConvertible {
     /// A description for a test's log.
     public var testDescription: String {
-        if case .prefer(let preferences) = self { ".prefer(\(preferences.testDescription))" } else { ".\(self)" }
+        switch self {
+        case .prefer(let preferences): ".prefer(\(preferences.testDescription))"
+        case .hello(let hello): ".hello(version \(hello.version), \(hello.wants.rawValue))"
+        default: ".\(self)"
+        }
     }
 }

@@ -19,6 +19,9 @@ public final class FrameBytes: @unchecked Sendable {
         self.pool = pool
     }
 
+    /// A body of no bytes.
+    static let none = FrameBytes(capacity: 0, pool: BytePool(maximumIdleBytes: 0))
+
     deinit {
         pool.giveBack(chunk)
     }

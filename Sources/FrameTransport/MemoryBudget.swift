@@ -97,6 +97,17 @@ public final class MemoryBudget: Sendable {
         }
     }
 
+    /// Returns a part of the budget if it is available without waiting.
+    func grant(_ bytes: Int) -> Grant? {
+        guard bytes <= largestGrant else { return nil }
+        switch ask(bytes, onGrant: { _ in }) {
+        case .granted(let grant): return grant
+        case .waiting(let id):
+            withdraw(id)
+            return nil
+        }
+    }
+
     /// Cancels a waiting request.
     func withdraw(_ id: UInt64) {
         change { state in

@@ -40,6 +40,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let peerRefused = Code("peer.refused")
         /// The peer sent bytes that are not a valid message; `wireError` says what is wrong and where.
         public static let malformedMessage = Code("peer.malformed")
+        /// The peer broke the rules for shared memory.
+        public static let sharedMemory = Code("peer.sharedMemory")
         /// The peer sent too many frames in a row that could not be decoded.
         public static let undecodableFrames = Code("peer.undecodable")
         /// The system has no memory for a body, or the body is larger than the memory budget allows.
@@ -141,6 +143,11 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         hasher.combine(systemError)
         hasher.combine(wireError)
         hasher.combine(message)
+    }
+
+    /// Returns the failure of a connection whose sender broke the rules for shared memory.
+    static func sharedMemory(_ message: String, _ systemError: Errno? = nil) -> TransportError {
+        TransportError(.sharedMemory, systemError: systemError, message)
     }
 
     /// Returns the failure of an open connection.

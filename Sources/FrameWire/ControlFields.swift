@@ -78,6 +78,8 @@ extension ControlFields {
         case .prefer: preferences.map(ControlRequest.prefer)
         case .refresh: .refresh
         case .ping: fields[.ping].map(ControlRequest.ping)
+        case .release: fields[count: .sharedBuffer].map(ControlRequest.release)
+        case .decline: .decline
         }
     }
 
@@ -86,7 +88,7 @@ extension ControlFields {
         var wants: ControlWants = []
         if fields[.wantsPictures] == 1 { wants.insert(.pictures) }
         if fields[.wantsAudio] == 1 { wants.insert(.audio) }
-        return ControlHello(version: version, wants: wants)
+        return ControlHello(version: version, wants: wants, sharedMemory: fields[count: .sharedMemory])
     }
 
     private var preferences: ControlPreferences? {

@@ -16,6 +16,10 @@ public enum ControlRequest: Sendable, Hashable {
     case refresh
     /// `ping`: answer with this number, in the field `Ping-Number`.
     case ping(UInt64)
+    /// `release`: the sender may use this shared buffer again, whose index is in the field `Shared-Buffer`.
+    case release(buffer: Int)
+    /// `decline`: send no further frames in shared memory on this connection; every shared buffer is released.
+    case decline
 
     /// The name in the request line, such as `hello`.
     public var name: String {
@@ -27,6 +31,8 @@ public enum ControlRequest: Sendable, Hashable {
         case .prefer: "prefer"
         case .refresh: "refresh"
         case .ping: "ping"
+        case .release: "release"
+        case .decline: "decline"
         }
     }
 }
@@ -55,6 +61,7 @@ extension ControlRequest {
             writer.append("\r\nControl-Version: ", UInt64(clamping: hello.version))
             writer.append("\r\nWants-Pictures: ", hello.wants.contains(.pictures) ? 1 : 0)
             writer.append("\r\nWants-Audio: ", hello.wants.contains(.audio) ? 1 : 0)
+            if let version = hello.sharedMemory { writer.append("\r\nShared-Memory: ", UInt64(clamping: version)) }
         case .pause: writer.appendRequest("pause")
         case .resume: writer.appendRequest("resume")
         case .stop(let reason):
@@ -67,6 +74,10 @@ extension ControlRequest {
         case .ping(let number):
             writer.appendRequest("ping")
             writer.append("\r\nPing-Number: ", number)
+        case .release(let buffer):
+            writer.appendRequest("release")
+            writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
+        case .decline: writer.appendRequest("decline")
         }
         writer.append("\r\n\r\n")
     }

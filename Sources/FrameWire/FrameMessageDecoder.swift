@@ -12,6 +12,7 @@
 /// case .head(let head): prepare(head)           // go on behind step.consumed
 /// case .audio(let head): prepare(head)          // likewise
 /// case .status(let status): note(status)        // likewise; no body follows
+/// case .sharedBuffer, .sharedFrame: break       // likewise; only receivers that ask for them get any
 /// case .skipped: skip()                         // likewise: the body that follows means nothing
 /// case .body(let isLast): append(bytes.extracting(..<step.consumed), isLast)
 /// }
@@ -28,6 +29,10 @@ public struct FrameMessageDecoder: Sendable {
         case audio(AudioHead)
         /// A sender's status, or its remaining part; it has no body.
         case status(SenderStatus)
+        /// The announcement of a shared buffer, or its remaining part; it has no body.
+        case sharedBuffer(SharedBufferHead)
+        /// A frame in a shared buffer, or its remaining part; it has no body.
+        case sharedFrame(SharedFrameHead)
         /// The header of a message of a kind that this version does not know, or its remaining part.
         ///
         /// If ``FrameMessageDecoder/bodyRemaining`` is greater than 0, a body follows, which is to be skipped.

@@ -6,6 +6,7 @@
     @unsafe private enum Origin {
         case own(MemoryBlock)
         case foreign(release: @Sendable () -> Void)
+        case lent(by: any AnyObject & Sendable)
     }
 
     /// The start of each plane.
@@ -26,7 +27,7 @@
             unsafe block = unsafe base.map { unsafe MemoryBlock(base: $0, byteCount: layout.byteCount) }
         }
         guard let block = unsafe block else {
-            throw TurboJPEGError(.allocationFailed, "There is no memory for a picture of \(layout.byteCount) bytes.")
+            throw TurboJPEGError(.allocationFailed, "Not enough memory for an image of \(layout.byteCount) bytes.")
         }
         let bytes = unsafe block.base.assumingMemoryBound(to: UInt8.self)
         unsafe bases = unsafe PerPlane(
@@ -51,6 +52,18 @@
         unsafe origin = unsafe .foreign(release: release)
     }
 
+    /// Places an image in memory that its owner lends for writing, as long as it is referred to.
+    @unsafe init(layout: PixelLayout, in memory: UnsafeMutablePointer<UInt8>, lender: any AnyObject & Sendable) {
+        unsafe bases = unsafe PerPlane(
+            memory + layout.offsets[0],
+            memory + layout.offsets[1],
+            memory + layout.offsets[2]
+        )
+        strides = layout.strides
+        shelf = nil
+        unsafe origin = unsafe .lent(by: lender)
+    }
+
     deinit {
         switch unsafe origin {
         case .own(let block):
@@ -61,11 +74,18 @@
             }
         case .foreign(let release):
             release()
+        case .lent:
+            break
         }
+    }
+
+    /// The owner of lent memory.
+    var lender: (any AnyObject & Sendable)? {
+        if case .lent(let lender) = unsafe origin { lender } else { nil }
     }
 
     /// Whether the bytes may be written at all.
     var isWritable: Bool {
-        if case .own = unsafe origin { true } else { false }
+        if case .foreign = unsafe origin { false } else { true }
     }
 }

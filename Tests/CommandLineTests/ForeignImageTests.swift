@@ -29,7 +29,9 @@ import Testing
         .enabled(if: !files.isEmpty, "libjxl-testdata is not installed; scripts/setup check installs it on Debian"),
         arguments: files
     )
-    func `a file of libjxl's tests is decoded as djpeg does it, or refused with a reason`(file: String) async throws {
+    func `a file from libjxl's tests is decoded as djpeg decodes it, or refused with a reason`(file: String)
+        async throws
+    {
         let name = URL(filePath: file).lastPathComponent
         let sending = ["send", place.socket, file, "--passthrough", "--wait", "30", "--quiet", "--force"]
         let receiver = try place.framesocket([
@@ -50,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `the names of those that are refused are names of files`() {
+    @Test func `every name on the list of refused files exists`() {
         let names = Set(Self.files.map { URL(filePath: $0).lastPathComponent })
         #expect(names.isEmpty || names.isSuperset(of: Self.refused))
     }
@@ -87,7 +89,7 @@ import Testing
     }()
 
     @Test(.needs("ffmpeg"), arguments: pixelFormats, ["default", "optimal"])
-    func `motion JPEG of ffmpeg is decoded as djpeg does it`(format: String, huffman: String) async throws {
+    func `ffmpeg's motion JPEG is decoded as djpeg decodes it`(format: String, huffman: String) async throws {
         // Sides that end within blocks; limited range is only written on request.
         try await check(
             """
@@ -98,7 +100,7 @@ import Testing
         )
     }
 
-    @Test func `ffmpeg takes the formats that are tried`() {
+    @Test func `ffmpeg supports the formats under test`() {
         #expect(Self.pixelFormats.count >= 3)
     }
 
@@ -108,7 +110,7 @@ import Testing
     ]
 
     @Test(.needs("gst-launch-1.0"), arguments: gstreamerFormats)
-    func `motion JPEG of GStreamer is decoded as djpeg does it`(format: String) async throws {
+    func `GStreamer's motion JPEG is decoded as djpeg decodes it`(format: String) async throws {
         try await check(
             """
             gst-launch-1.0 -q videotestsrc num-buffers=3 ! video/x-raw,format=\(format),width=333,height=211 ! \
@@ -124,7 +126,7 @@ import Testing
             "motion is not installed; scripts/setup check installs it on Debian"
         )
     )
-    func `the stream of motion is decoded as djpeg does it`() async throws {
+    func `the stream of motion is decoded as djpeg decodes it`() async throws {
         let code = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1])"
         let port = try #require(try await place.start(Places.python, ["-c", code]).ended().lines.first)
         _ = try place.file(
@@ -186,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: ["chelsea-420", "chelsea-422", "chelsea-gray"])
-    func `motion JPEG without Huffman tables is sent as what it shows`(name: String) async throws {
+    func `motion JPEG without Huffman tables is sent as the image it shows`(name: String) async throws {
         let (bare, whole) = try bareJPEG(name)
         _ = try place.file("bare", bare + bare)
         _ = try place.file("whole", whole + whole)
@@ -200,7 +202,7 @@ import Testing
         #expect(received[0] == received[1] && !received[0].isEmpty)
     }
 
-    @Test func `motion JPEG without Huffman tables that is sent as it is gets refused by receivers with a reason`()
+    @Test func `motion JPEG without Huffman tables that is sent unchanged is refused by receivers with a reason`()
         async throws
     {
         let bare = try bareJPEG("chelsea-420").bare

@@ -46,7 +46,7 @@ import Testing
         )
     }
 
-    @Test func `a complete setup has no problem, seen from the app and from the extension`() throws {
+    @Test func `a complete setup has no problems, seen from the app and from the extension`() throws {
         #expect(try problems(Self.app, [Self.upload]) == [])
         #expect(try problems(Self.upload) == [])
     }
@@ -126,7 +126,7 @@ import Testing
         if let excess { #expect(found.first?.message.contains("is \(excess) bytes longer") == true) }
     }
 
-    @Test func `every message names what to change, and ends with its code`() throws {
+    @Test func `every message says what to change and ends with its code`() throws {
         let empty = "<key>NSExtension</key><dict/>"
         let found = try problems("", [empty], at: nil) + problems(empty)
         #expect(found.count == 7)

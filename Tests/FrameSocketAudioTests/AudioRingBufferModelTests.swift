@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func `without conversion it does what the model does`(seed: UInt64) throws {
+    func `without conversion the buffer behaves like the model`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var configuration = AudioRingBuffer.Configuration()
         configuration.convertsFormat = false
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func `with conversion, what comes out is the conversion of what was taken out`(seed: UInt64) throws {
+    func `with conversion the output is the conversion of what was taken`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         let source = try AudioFormat.of([44_100, 48_000, 16_000][Int(seed % 3)], Int(seed % 2) + 1)
         let target = try AudioFormat.of(48_000, Int(seed / 2 % 2) + 1)
@@ -127,12 +127,12 @@ import Testing
         // A frame out may already have been made with the next frame in, which an overrun then took away.
         let distance = zip(whole, heard).map { abs(Int($0) - Int($1)) }.max() ?? 0
         #expect(distance <= 2, "seed \(seed)")
-        // For the same reason a pull may be ahead of the frames that it took; or it stopped where more was to be had.
+        // For the same reason a pull may be ahead of the frames that it took; or it stopped although more was available.
         #expect(abs(whole.count - heard.count) <= 4 * target.channels, "seed \(seed)")
         #expect(overrun > 0 && buffer.statistics.underruns > 0, "seed \(seed): neither is tested")
     }
 
-    @Test func `a thread that pushes and one that pulls`() async throws {
+    @Test func `one thread can push while another pulls`() async throws {
         let buffer = AudioRingBuffer()
         let format = try AudioFormat.of(48_000, 2)
         let blockCount = 1_000

@@ -90,7 +90,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         var pacer = FramePacer(.framesPerSecond(10))
         #expect(pacer.decide(at: 900_000_000_000) == .take)
         #expect(pacer.decide(at: 900_010_000_000) == .drop(.paced))
-        // Back to the beginning, as a source that was opened anew.
+        // Back to the beginning, like a source that was opened again.
         #expect(pacer.decide(at: 0) == .take)
         #expect(pacer.decide(at: 10_000_000) == .drop(.paced))
         #expect(pacer.decide(at: 100_000_000) == .take)

@@ -26,7 +26,10 @@ import Testing
     ]
 
     @Test(arguments: floods, [false, true])
-    func `another uploader sends all its frames beside it, and this one ends in order`(flood: Flood, reads: Bool)
+    func `a flood of requests delays no other uploader, and this uploader ends in an orderly way`(
+        flood: Flood,
+        reads: Bool
+    )
         async throws
     {
         let hostile = try RawReceiver()

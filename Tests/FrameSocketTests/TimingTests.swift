@@ -28,7 +28,7 @@ import Testing
         Numbers(numbers: [0, 64, 1], missing: 62, reordered: 1),
         Numbers(numbers: [0, 65, 1, 2], missing: 64),
         Numbers(numbers: [0, 63, 0], missing: 62, repeated: 1),
-        // A sender that began anew.
+        // A sender that started again.
         Numbers(numbers: [1000, 1001, 0, 1, 3], missing: 1),
         // All there are.
         Numbers(numbers: [0, .max], missing: .max - 1),

@@ -83,7 +83,7 @@ import Testing
         if count >= limit {
             #expect(try await other.1.closed().error?.code == .undecodableFrames)
         } else {
-            // A good one begins the count anew.
+            // A good one restarts the count.
             try await other.0.write(Self.frame(HostileJPEG.good))
             let good = try #require(try await frames.next())
             _ = try decoder.decode(good)
@@ -103,7 +103,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `W6: a frame without bytes is one that cannot be decoded`() async throws {
+    @Test func `W6: a frame without bytes cannot be decoded`() async throws {
         let directory = try TemporaryDirectory()
         let (server, _, other) = try await pair(in: directory)
         try await other.0.write(Self.frame([]))

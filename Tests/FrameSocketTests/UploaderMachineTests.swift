@@ -178,7 +178,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         example.check()
     }
 
-    @Test func `a failed attempt is not tried again before the terms change or a while has passed`() {
+    @Test func `a failed attempt is not retried before the conditions change or some time has passed`() {
         var rig = UploaderRig()
         rig.run([
             .connect, .sending(false), .offer(1), .sendingFails(.notConnected), .sending(true), .offer(2), .wait(99),
@@ -196,7 +196,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(Set(rig.messages[1...3].map(\.timestamp)).count == 1)
     }
 
-    @Test func `what was never meant to be sent leaves no gap in the numbers`() {
+    @Test func `frames that were never meant to be sent leave no gap in the numbers`() {
         var rig = UploaderRig(.init(pacing: .every(2)))
         rig.run([
             .connect, .offer(1), .offer(2), .offer(3), .pause, .offer(4), .offer(5), .resume, .offer(6), .offer(7),
@@ -207,7 +207,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(rig.messages.last?.sequence == 4)
     }
 
-    @Test func `a frame that gives way to a newer one, or cannot be encoded, leaves a gap in the numbers`() {
+    @Test func `a frame that is superseded or cannot be encoded leaves a gap in the numbers`() {
         var rig = UploaderRig(.init(maximumMemory: 500))
         rig.run([.connect, .encodingFails, .offer(1), .offer(2, bytes: 501), .sending(false), .offer(3)])
         rig.run([.offer(4), .offer(5), .sending(true), .wait(0)])
@@ -277,7 +277,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         example.check()
     }
 
-    @Test func `a live source keeps itself alive`() {
+    @Test func `a live source needs no keep-alive`() {
         var rig = UploaderRig(skipping)
         rig.run(.connect)
         for _ in 0..<300 { rig.run([.offer(1), .wait(10)]) }
@@ -285,7 +285,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(rig.machine.statistics.sent == 3)
     }
 
-    @Test func `a frame that was compared slowly gives way to a newer one that was faster`() {
+    @Test func `a frame that was compared slowly is superseded by a newer one that was faster`() {
         var rig = UploaderRig(skippingForGood)
         rig.run([.connect, .offer(1)])
         let jpeg = FrameBytes([9])
@@ -301,7 +301,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(rig.machine.statistics.underWay == 0)
     }
 
-    @Test func `without pacing and comparing there is neither a timer nor a hash`() {
+    @Test func `without pacing and comparison there is neither a timer nor a hash`() {
         var rig = UploaderRig()
         rig.run([.offer(1), .connect])
         for number in UInt8(0)..<100 { rig.run([.offer(number), .wait(5)]) }

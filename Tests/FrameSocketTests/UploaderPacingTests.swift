@@ -192,7 +192,7 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
         #expect(rig.machine.waiterCount == 0)
     }
 
-    @Test func `newer frames do not prolong the wait, and nobody waits who was cancelled`() {
+    @Test func `newer frames do not prolong the wait, and a cancelled caller does not wait`() {
         var rig = UploaderRig()
         rig.run([.connect, .sending(false), .offer(1), .finish(1), .offer(2), .finish(2), .finish(3), .cancelFinish(3)])
         #expect(rig.finished.isEmpty && rig.machine.waiterCount == 2)

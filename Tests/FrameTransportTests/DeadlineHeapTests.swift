@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The order in which deadlines pass, and what is kept of them.
-@Suite("The heap of deadlines") struct DeadlineHeapTests {
+@Suite("Deadline heap") struct DeadlineHeapTests {
     @Test func `a deadline that moves has one entry, whichever way it moves`() {
         var heap = DeadlineHeap()
         for round: UInt64 in 0..<10_000 {

@@ -44,7 +44,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `L1: a close while a message is sent, received and decoded loses nothing that was whole`() async throws {
+    @Test func `L1: closing while a message is sent, received and decoded loses no complete message`() async throws {
         for round in 0..<30 {
             let directory = try TemporaryDirectory()
             let server = try directory.server()
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `L2: a cancelled accept, connect and send end`() async throws {
+    @Test func `L2: a cancelled accept, connect and send return`() async throws {
         let server = try directory.server()
         let accepting = Task { try await firstConnection(of: server) }
         accepting.cancel()
@@ -110,7 +110,7 @@ import Testing
         try await server.closed()
     }
 
-    @Test func `L3: many closes at once are one`() async throws {
+    @Test func `L3: many closes at once count as one`() async throws {
         for _ in 0..<50 {
             let directory = try TemporaryDirectory()
             let server = try directory.server()
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `L4: what has been closed says so, and does nothing`() async throws {
+    @Test func `L4: a closed object says so and does nothing`() async throws {
         let server = try directory.server()
         let connection = directory.connection()
         try await connection.open(within: nil)
@@ -161,7 +161,7 @@ import Testing
         #expect(try await connections.next() == nil)
     }
 
-    @Test func `L9: a delegate that closes everything from within its calls`() async throws {
+    @Test func `L9: a delegate may close everything from within its callbacks`() async throws {
         for moment in 0..<3 {
             let directory = try TemporaryDirectory()
             let closer = Closer(moment)
@@ -198,7 +198,7 @@ import Testing
     }
 
     /// Deadlines that follow the wall clock pass, or never do, when somebody sets it.
-    @Test func `L8: nothing asks the wall clock`() throws {
+    @Test func `L8: nothing depends on the wall clock`() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../Sources"
         )
@@ -254,7 +254,7 @@ import Testing
             }
         }
 
-        @Test func `R4: a million tiny frames of one connection leave nothing behind`() async {
+        @Test func `R4: a million tiny frames over one connection leave nothing behind`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let pool = BytePool(maximumIdleBytes: 1 << 20)
@@ -285,7 +285,7 @@ import Testing
         }
     #endif
 
-    @Test func `R5: hostile peers do not hold up a fast one`() async throws {
+    @Test func `R5: hostile peers do not delay a fast one`() async throws {
         let server = try directory.server()
         let client = directory.connection()
         try await client.open(within: nil)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The table in docs/promises.md: its numbers, the tests that it names, and what the simulator checks of it.
-@Suite("The table of promises") struct PromiseTableTests {
+@Suite("Promise table") struct PromiseTableTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 

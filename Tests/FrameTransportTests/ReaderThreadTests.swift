@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Connections that are read by other threads than the one that accepts them.
-@Suite("Servers with several readers", .timeLimit(.minutes(5))) struct ReaderThreadTests {
+@Suite("Servers with several reader threads", .timeLimit(.minutes(5))) struct ReaderThreadTests {
     let directory: TemporaryDirectory
 
     init() throws {

@@ -6,7 +6,7 @@ import Testing
 /// A sender's machines through histories that nobody thought of: whatever happens in whatever order.
 @Suite struct SenderHistoryTests {
     @Test(arguments: 0..<40)
-    func `everybody is told once, and nothing is left behind`(seed: UInt64) throws {
+    func `everybody is notified once, and nothing is left behind`(seed: UInt64) throws {
         for round in 0..<15 {
             var random = SplitMix(seed: seed &* 1000 &+ UInt64(round))
             var history = History(&random)

@@ -2,7 +2,7 @@ import FrameWire
 import TestSupport
 import Testing
 
-@Suite("Requests that are no errors, and what a decoder keeps of them")
+@Suite("Valid requests and decoder state")
 struct ControlDecoderTests {
     @Test(
         arguments: [
@@ -56,7 +56,7 @@ struct ControlDecoderTests {
         let good = Requests.good
         #expect(ControlTranscript(of: good).error == nil)
         for got in 1..<good.count {
-            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "got \(got) bytes")
+            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "after \(got) bytes")
             #expect(ControlTranscript(of: Array(good.prefix(got))).error == error)
         }
         let head = Array(Requests.text("pause", ["Content-Length: 3"]).utf8)
@@ -65,7 +65,7 @@ struct ControlDecoderTests {
             let error = WireError(
                 code: .bodyTruncated,
                 byteOffset: UInt64(stream.count),
-                detail: "got \(got), want 3"
+                detail: "\(got) of 3 bytes"
             )
             #expect(ControlTranscript(of: stream).error == error)
         }
@@ -110,9 +110,9 @@ struct ControlDecoderTests {
 
     @Test func `what was skipped says so in a sentence`() {
         let unknown = SkippedRequest(name: "nope", reason: .unknown, byteOffset: 3)
-        #expect("\(unknown)" == "A request of an unknown name, \"nope\", at byte 3")
+        #expect("\(unknown)" == "Unknown request, \"nope\", at byte 3")
         let malformed = SkippedRequest(name: "ping", reason: .malformed(.numberEmpty), byteOffset: 9)
-        #expect("\(malformed)" == "In the request \"ping\": A number without digits at byte 9 (number.empty)")
+        #expect("\(malformed)" == "In request \"ping\": Number without digits at byte 9 (number.empty)")
     }
 
     @Test(arguments: [UInt64(21), 22])

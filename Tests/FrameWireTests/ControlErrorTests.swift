@@ -1,7 +1,7 @@
 import FrameWire
 import Testing
 
-@Suite("Requests that are wrong: the stream's end, or only theirs")
+@Suite("Invalid requests: fatal or skipped")
 struct ControlErrorTests {
     @Test(
         arguments: [

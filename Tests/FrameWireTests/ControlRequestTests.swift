@@ -2,7 +2,7 @@ import FrameWire
 import TestSupport
 import Testing
 
-@Suite("Requests: what is written and what comes back")
+@Suite("Requests: encoding and decoding")
 struct ControlRequestTests {
     static let everything = ControlPreferences(
         frameRateInMillihertz: 29_970,

@@ -1,7 +1,7 @@
 import FrameWire
 import Testing
 
-@Suite("The form of fields, whatever they mean")
+@Suite("Field syntax")
 struct FieldSyntaxTests {
     @Test(
         arguments: [

@@ -53,7 +53,7 @@ import Testing
         return Array((text + "\r\n").utf8)
     }
 
-    @Test(arguments: UInt64(1)...8) func `messages mean what they meant to the first parser`(seed: UInt64) {
+    @Test(arguments: UInt64(1)...8) func `messages are parsed as by the first parser`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var kinds = [String: Int]()
         for _ in 0..<2_000 {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...8) func `requests mean what they meant to the first parser`(seed: UInt64) {
+    @Test(arguments: UInt64(1)...8) func `requests are parsed as by the first parser`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var kinds = [String: Int]()
         for _ in 0..<2_000 {

@@ -2,7 +2,7 @@ import Foundation
 import FrameWire
 import Testing
 
-@Suite("The reasons to finish")
+@Suite("Finish reasons")
 struct FinishReasonTests {
     @Test(
         arguments: [

@@ -2,7 +2,7 @@ import FrameWire
 import TestSupport
 import Testing
 
-@Suite("Frame heads: what is written and what comes back")
+@Suite("Frame headers: encoding and decoding")
 struct FrameHeadTests {
     private static let size = BufferSize(width: 562, height: 1_218)
 

@@ -1,7 +1,7 @@
 import FrameWire
 import Testing
 
-@Suite("The decoder's own state")
+@Suite("Decoder state")
 struct FrameMessageDecoderTests {
     private static let head = FrameHead(contentLength: 4, bufferSize: BufferSize(width: 562, height: 1_218))
 

@@ -2,7 +2,7 @@ import FrameWire
 import TestSupport
 import Testing
 
-@Suite("Where messages begin and end")
+@Suite("Message boundaries")
 struct FramingTests {
     private static func message(body: [UInt8], sequence: UInt64? = nil) -> [UInt8] {
         let size = BufferSize(width: 562, height: 1_218)
@@ -64,7 +64,7 @@ struct FramingTests {
         let stream = Array(Streams.good.dropLast(4 - got))
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.messages.map(\.isComplete) == [false])
-        let error = WireError(code: .bodyTruncated, byteOffset: UInt64(stream.count), detail: "got \(got), want 4")
+        let error = WireError(code: .bodyTruncated, byteOffset: UInt64(stream.count), detail: "\(got) of 4 bytes")
         #expect(result.error == error)
     }
 
@@ -73,7 +73,7 @@ struct FramingTests {
         #expect(Transcript(of: Streams.good).error == nil)
         let good = Streams.good
         for got in 1..<(good.count - 4) {
-            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "got \(got) bytes")
+            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "after \(got) bytes")
             #expect(Transcript(of: Array(good.prefix(got))).error == error)
             let after = Transcript(of: good + good.prefix(got))
             #expect(after.error?.code == .headTruncated)

@@ -1,7 +1,7 @@
 import FrameWire
 import Testing
 
-@Suite("Limits: taken at the limit, refused one above it, at the exact byte")
+@Suite("Limits: accepted at the limit, rejected one above it, at the exact byte")
 struct LimitTests {
     private static func stream(_ name: String, _ value: Int) -> [UInt8] {
         Array(Streams.text(replacing: name, with: "\(name): \(value)").utf8)

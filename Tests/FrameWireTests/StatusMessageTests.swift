@@ -2,7 +2,7 @@ import FrameWire
 import TestSupport
 import Testing
 
-@Suite("Status messages, and messages of kinds to come")
+@Suite("Status messages and messages of unknown kinds")
 struct StatusMessageTests {
     private static func lines(_ more: String...) -> [String] { ["Content-Length: 0", "Message-Type: status"] + more }
 

@@ -2,7 +2,7 @@ import Foundation
 import FrameWire
 import Testing
 
-@Suite("What errors say")
+@Suite("Error descriptions")
 struct WireErrorTests {
     @Test(
         arguments: [
@@ -28,10 +28,10 @@ struct WireErrorTests {
     }
 
     @Test func `the sentence has the explanation, the byte, the detail and the code`() {
-        let error = WireError(code: .bodyTruncated, byteOffset: 7, detail: "got 3, want 4")
-        #expect("\(error)" == "The stream ended within a body at byte 7: got 3, want 4 (body.truncated)")
+        let error = WireError(code: .bodyTruncated, byteOffset: 7, detail: "3 of 4 bytes")
+        #expect("\(error)" == "Stream ended within a body at byte 7: 3 of 4 bytes (body.truncated)")
         let other = WireError(code: .init(rawValue: "control.unknown"), byteOffset: 0, detail: "x")
-        #expect("\(other)" == "The stream is wrong at byte 0: x (control.unknown)")
+        #expect("\(other)" == "Invalid stream at byte 0: x (control.unknown)")
     }
 
     @Test func `every code has its own text and explanation`() throws {
@@ -52,7 +52,7 @@ struct WireErrorTests {
             codes.map { "\(WireError(code: $0, byteOffset: 0, detail: ""))".split(separator: " at byte")[0] }
         )
         #expect(sentences.count == codes.count)
-        #expect(!sentences.contains("The stream is wrong"))
+        #expect(!sentences.contains("Invalid stream"))
 
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         let document = try String(contentsOf: root.appending(path: "docs/wire-format.md"), encoding: .utf8)

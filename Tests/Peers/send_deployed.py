@@ -2,7 +2,7 @@
 
 Four header fields in one of two orders and nothing else, writes of at most 10,240 bytes, no hello, no padding. What the
 server says is read one byte at a time and dropped. Prints `sent` with the number of frames, or `closed` and exits with 1
-where the server closed before all were sent.
+if the server closed before all were sent.
 """
 
 import io

@@ -22,7 +22,7 @@ final class Soak: Sendable {
         host = try Host(at: place + "/s", seed: seed)
     }
 
-    /// Runs it; false where something was not as it must be.
+    /// Runs the soak; returns false if something went wrong.
     func run() async throws -> Bool {
         defer { try? FileManager.default.removeItem(atPath: place) }
         say("soak: seed \(seed), \(duration.formatted()), \(Self.slots) peers at a time")

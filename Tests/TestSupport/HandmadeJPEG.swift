@@ -74,7 +74,7 @@ package enum HandmadeJPEG {
 }
 
 extension [UInt8] {
-    /// Where the next marker of a kind begins, or nil where there is none.
+    /// The position of the next marker of a kind, or nil if there is none.
     package func firstIndex(ofMarker marker: UInt8, from start: Int) -> Int? {
         (start..<Swift.max(start, count - 1)).first { self[$0] == 0xFF && self[$0 + 1] == marker }
     }

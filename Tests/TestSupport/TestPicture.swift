@@ -96,7 +96,7 @@ extension JPEGDecoder {
     }
 }
 
-/// The code of the error that the body throws, or nil where it throws none.
+/// The code of the error that the body throws, or nil if it throws none.
 package func errorCode(_ body: () throws(TurboJPEGError) -> Void) -> TurboJPEGError.Code? {
     do throws(TurboJPEGError) {
         try body()

@@ -36,7 +36,7 @@ extension TemporaryDirectory {
 /// A body that tells frames apart, and places in them: `count` bytes that follow from `seed`.
 package func body(_ seed: Int, count: Int) -> [UInt8] {
     var generator = SplitMix(seed: UInt64(seed))
-    // A block of a prime length, repeated: making every byte anew takes longer than all else in a test.
+    // A block of a prime length, repeated: generating every byte takes longer than everything else in a test.
     let block = (0..<min(count, 4099)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)

@@ -48,7 +48,7 @@ import TurboJPEG
         #expect(code == hostile.code || code == .truncated || code == .transformFailed)
     }
 
-    @Test func `J5: a plain picture in the fewest bytes there can be is decoded`() throws {
+    @Test func `J5: a plain image in the minimum number of bytes is decoded`() throws {
         for (width, height) in [(8, 8), (80, 80), (81, 7), (1000, 3)] {
             let picture = try JPEGDecoder().decode(bytes: HandmadeJPEG.plain(width: width, height: height), as: .gray)
             #expect((picture.width, picture.height) == (width, height))
@@ -66,7 +66,7 @@ import TurboJPEG
         #expect((error?.code == .tooManyScans) == !isAccepted)
     }
 
-    @Test func `J9: a progressive picture is decoded where that is allowed`() throws {
+    @Test func `J9: a progressive image is decoded if allowed`() throws {
         let jpeg = try ReferenceTool.cjpeg.run(["-progressive"], on: testPicture(75, 51).ppm())
         #expect(Self.error(of: jpeg, as: .bgra)?.code == .unsupported)
         var decoder = JPEGDecoder()
@@ -87,7 +87,7 @@ import TurboJPEG
         }
     }
 
-    @Test func `J14: a picture whose components have scans of their own is decoded`() throws {
+    @Test func `J14: an image whose components have scans of their own is decoded`() throws {
         let script = "0;\n1;\n2;\n"
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("scans-\(UUID().uuidString)")
         try Data(script.utf8).write(to: file)
@@ -103,7 +103,7 @@ import TurboJPEG
     }
 
     /// JPEGs that common programs write, and that others of this kind decode.
-    @Test(arguments: ChromaSubsampling.allCases) func `a JPEG without Huffman tables is decoded if that is allowed`(
+    @Test(arguments: ChromaSubsampling.allCases) func `a JPEG without Huffman tables is decoded if allowed`(
         subsampling: ChromaSubsampling
     ) throws {
         // The library encodes with the typical tables, so that leaving them out changes nothing.
@@ -128,7 +128,7 @@ import TurboJPEG
     ]
 
     @Test(arguments: selections)
-    func `a sequential scan that does not say that it codes all is refused, or decoded where damage is tolerated`(
+    func `a sequential scan with a partial selection is refused, or decoded if damage is tolerated`(
         selection: [UInt8]
     ) throws {
         let good = HostileJPEG.good
@@ -151,7 +151,7 @@ import TurboJPEG
     @Test(arguments: [
         HandmadeJPEG.segment(0xC4, []), HandmadeJPEG.segment(0xDB, []), [0xFF, 0x01], [0xFF, 0xFF, 0xFF, 0x01],
     ])
-    func `what means nothing before a segment is skipped`(bytes: [UInt8]) throws {
+    func `meaningless bytes before a segment are skipped`(bytes: [UInt8]) throws {
         let jpeg = try JPEGEncoder(quality: 80).encode(testPicture(75, 51))
         let expected = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
         for marker in [0xDB, 0xC0, 0xC4, 0xDA] as [UInt8] {
@@ -162,7 +162,7 @@ import TurboJPEG
     }
 
     @Test(arguments: [0x42, 0x14, 0x31, 0x24] as [UInt8])
-    func `sampling factors that have no name are unsupported`(sampling: UInt8) {
+    func `undefined sampling factors are unsupported`(sampling: UInt8) {
         let header = HandmadeJPEG.header(width: 64, height: 64, components: [(1, sampling), (2, 0x11), (3, 0x11)])
         let jpeg = header + [UInt8](repeating: 0, count: 400) + [0xFF, 0xD9]
         let decoding = #expect(throws: TurboJPEGError.self) { try JPEGDecoder().decode(bytes: jpeg, as: .bgra) }
@@ -170,7 +170,7 @@ import TurboJPEG
         #expect(decoding?.code == .unsupported && inspecting?.code == .unsupported)
     }
 
-    @Test func `J15: an orientation in the JPEG is not heeded`() throws {
+    @Test func `J15: an orientation in the JPEG is ignored`() throws {
         // Big-endian TIFF with a single entry: orientation 6.
         let exif =
             Array("Exif\0\0MM\0*".utf8) + [0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0]
@@ -203,7 +203,7 @@ import TurboJPEG
     }
 
     #if os(Linux)
-        @Test func `R3: a picture that the system has no memory for is an error, and the next one is decoded`() async {
+        @Test func `R3: an image that does not fit into memory is an error, and the next one is decoded`() async {
             await #expect(processExitsWith: .success) {
                 // Such small files may ask for so much: 128 kB of JPEG for 64 MB of pixels.
                 let large = HandmadeJPEG.plain(width: 4096, height: 4096)
@@ -231,7 +231,7 @@ import TurboJPEG
         }
     #endif
 
-    /// What is thrown; nil where the JPEG is decoded.
+    /// The error; nil if the JPEG is decoded.
     static func error(
         of jpeg: [UInt8],
         as format: PixelFormat,

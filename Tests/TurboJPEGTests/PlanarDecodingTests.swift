@@ -39,7 +39,7 @@ import TurboJPEG
 
     /// libturbojpeg copies more samples of a row than it has for some of these, which AddressSanitizer shows.
     @Test(arguments: ChromaSubsampling.allCases, planarFormats)
-    func `every width in every scale decodes to planes of its colors`(
+    func `every width at every scale is decoded to planes of its colors`(
         subsampling: ChromaSubsampling,
         format: PixelFormat
     ) throws {

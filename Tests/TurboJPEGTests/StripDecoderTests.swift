@@ -166,7 +166,7 @@ import TurboJPEG
     ]
 
     /// The part above gives the only row of the second part, which is read to its end all the same.
-    @Test func `a part of one row is judged as of a whole`() throws {
+    @Test func `a part of one row is judged like the whole`() throws {
         let picture = try testPicture(100, 257, as: .bgra)
         let jpeg = try StripEncoder(height: .mcuRows(16)).encode(picture, with: JPEGEncoder()).jpeg
         let place = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xD0 })
@@ -188,7 +188,7 @@ import TurboJPEG
     }
 
     /// The library looks at what follows the image as well.
-    @Test func `what follows the last strip is judged as of a whole`() throws {
+    @Test func `whatever follows the last strip is judged like the whole`() throws {
         let picture = try testPicture(100, 150, as: .bgra)
         let jpeg = try StripEncoder().encode(picture, with: JPEGEncoder()).jpeg
         let odd = Array(jpeg.dropLast(2)) + Self.oddSegment + jpeg.suffix(2)
@@ -219,7 +219,7 @@ import TurboJPEG
     }
 
     /// Of two threads at once one decodes as a whole; what comes next does not follow the other one's picture alone.
-    @Test func `a JPEG after one that was decoded beside the strips counts as changed`() throws {
+    @Test func `a JPEG after one that was decoded without strips counts as changed`() throws {
         let scenes = try [1, 2].map { try EditedPicture(1_000, 1_000, as: .bgra, seed: $0).picture }
         let jpegs = try scenes.map { try StripEncoder(height: .mcuRows(1)).encode($0, with: JPEGEncoder()).jpeg }
         let decoder = StripDecoder()

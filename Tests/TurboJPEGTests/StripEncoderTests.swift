@@ -69,7 +69,7 @@ import TurboJPEG
         #expect(third.rows == [96..<112, 288..<304] && third.codedCount == 2)
     }
 
-    /// Anything that a strip depends on makes all of them anew.
+    /// A change of anything that strips depend on encodes all of them again.
     @Test(arguments: [
         JPEGEncoder(quality: 81), JPEGEncoder(subsampling: .yuv444), JPEGEncoder(subsampling: .gray),
         JPEGEncoder(dct: .fast),
@@ -102,7 +102,7 @@ import TurboJPEG
         #expect(counts == [4, 0, 0])
     }
 
-    @Test func `strips are as low as can be, whatever changes`() throws {
+    @Test func `strips are as low as possible, whatever changes`() throws {
         var picture = try testPicture(160, 640, as: .bgra)
         let strips = StripEncoder(maximumThreads: 2)
         for rows in [8..<9, 0..<640, 8..<9, 0..<0] {
@@ -115,7 +115,7 @@ import TurboJPEG
 
     /// A strip that ends within an MCU is compressed apart from the others, and those with few rows of MCUs are not.
     @Test(arguments: [PixelFormat.bgra, .i420, .nv12], [1, 2, 3, 7])
-    func `the bytes depend neither on the number of threads nor on what was kept`(
+    func `the bytes depend neither on the number of threads nor on retained strips`(
         format: PixelFormat,
         mcuRows: Int
     ) throws {

@@ -33,7 +33,7 @@ static const struct {
 /* One head after the other. */
 struct head {
     long values[FIELD_COUNT];
-    const char *fault; /* why this is no frame; NULL where it is one */
+    const char *fault; /* why this is not a frame; NULL if it is one */
 };
 
 /* Reads a line into MAXIMUM_HEAD bytes, without its end. -1 at the end of the stream, -2 for a line that is cut off, longer
@@ -109,7 +109,7 @@ static const char *read_field(const char *line, struct head *head)
     return NULL;
 }
 
-/* Reads a head; 0 where the stream has ended before it. */
+/* Reads a header; returns 0 if the stream has ended before it. */
 static int read_head(FILE *stream, struct head *head)
 {
     char line[MAXIMUM_HEAD + 1];
@@ -167,7 +167,7 @@ static int listen_at(const char *path)
     return result == 0 && listen(listener, 1) == 0 ? listener : -1;
 }
 
-/* Writes a body to its file; 0 where that fails. */
+/* Writes a body to its file; returns 0 on failure. */
 static int write_body(const char *directory, long index, const char *body, size_t length)
 {
     char name[4096];

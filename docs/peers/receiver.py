@@ -30,7 +30,7 @@ class StreamError(Exception):
 
 
 def read_line(stream, room):
-    """A line without its end; None where the stream has ended."""
+    """A line without its end; None if the stream has ended."""
     line = stream.readline(room)
     if not line:
         return None
@@ -40,7 +40,7 @@ def read_line(stream, room):
 
 
 def read_head(stream):
-    """The numbers of a head; None where the stream has ended before it."""
+    """The numbers of a header; None if the stream has ended before it."""
     line = read_line(stream, MAXIMUM_HEAD)
     if line is None:
         return None

@@ -2,7 +2,7 @@
  *
  *     cc -std=c11 -Wall -Wextra -o sender sender.c
  *
- * Waits for a receiver for as long as it takes. Exits with 0 when the receiver has read everything and closed, 1 where it
+ * Waits for a receiver for as long as it takes. Exits with 0 when the receiver has read everything and closed, 1 if it
  * closed before, 66 where a file is no JPEG.
  */
 #define _DEFAULT_SOURCE /* MSG_DONTWAIT */
@@ -20,7 +20,7 @@
 /* A shorter body stops deployed receivers for good: their reads of 10,240 bytes would take in the next message. */
 enum { MINIMUM_BODY = 10240, MAXIMUM_BODY = 33554432 };
 
-/* The file's bytes, followed by zeroes up to MINIMUM_BODY; NULL where it cannot be read or is too large. */
+/* The file's bytes, followed by zeroes up to MINIMUM_BODY; NULL if it cannot be read or is too large. */
 static unsigned char *read_body(const char *name, size_t *length)
 {
     FILE *file = fopen(name, "rb");
@@ -44,7 +44,7 @@ static unsigned big_endian(const unsigned char *bytes)
     return (unsigned)bytes[0] << 8 | bytes[1];
 }
 
-/* The size of a JPEG, from its frame header (SOFn); 0 where there is none. */
+/* The size of a JPEG, from its frame header (SOFn); 0 if there is none. */
 static int find_size(const unsigned char *jpeg, size_t length, unsigned *width, unsigned *height)
 {
     if (jpeg[0] != 0xFF || jpeg[1] != 0xD8)
@@ -85,7 +85,7 @@ static int connect_to(const char *path)
     }
 }
 
-/* Writes everything; 0 where the connection has ended. */
+/* Writes everything; returns 0 if the connection has ended. */
 static int write_all(int connection, const void *bytes, size_t length)
 {
     const char *next = bytes;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends JPEG files as frames, in turn: sender.py SOCKET FILE...
 
-Waits for a receiver for as long as it takes. Exits with 0 when the receiver has read everything and closed, 1 where it
+Waits for a receiver for as long as it takes. Exits with 0 when the receiver has read everything and closed, 1 if it
 closed before, 66 where a file is no JPEG.
 """
 

@@ -16,7 +16,7 @@ struct Screen {
         pictures += 1
         for y in 0..<picture.height {
             let isInside = y > picture.height / 4 && y < picture.height * 3 / 4
-            // Where the uploader still holds the picture, this writes to a copy.
+            // If the uploader still holds the picture, this writes to a copy.
             try picture.withMutableRow(y) { row in
                 for x in 0..<row.count / 4 {
                     let isLit = isInside && x >= left && x < left + window

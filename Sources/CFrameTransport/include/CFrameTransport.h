@@ -105,6 +105,40 @@ int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed);
 /// supported only on Linux.
 int frame_descriptor_limit(pid_t process, uint64_t *limit);
 
+/// Whether the system has memory that can be sealed against truncation.
+extern const bool frame_memory_is_supported;
+
+/// Creates memory to share, sealed against every change of its size and against writes by others, and maps it.
+int frame_memory_create(size_t byte_count, void **memory);
+
+/// The verdict on a descriptor that a peer has passed.
+enum frame_memory_verdict {
+    FRAME_MEMORY_MAPPED,
+    /// Not memory that is sealed as by `frame_memory_create`.
+    FRAME_MEMORY_UNSEALED,
+    /// Memory of huge pages, which may turn out to be missing when they are read.
+    FRAME_MEMORY_UNORDINARY,
+    /// Not of the given size.
+    FRAME_MEMORY_MISSIZED,
+    /// This process has no room for the mapping.
+    FRAME_MEMORY_SCARCE,
+    /// A call failed, with errno set.
+    FRAME_MEMORY_FAILED,
+};
+
+/// Maps memory that a peer has passed, for reading, unless it is not sealed or not of exactly this size. The caller
+/// still owns the descriptor.
+enum frame_memory_verdict frame_memory_map(int descriptor, size_t byte_count, const void **memory);
+
+struct msghdr;
+
+/// Sends as `sendmsg` does, passing a descriptor with the first byte.
+ssize_t frame_socket_send_passing(int socket, struct msghdr *message, int passed);
+
+/// Receives as `recvmsg` does, with the descriptors that arrive with these bytes: their number, and the first of them;
+/// the others are closed. `is_cut` means that there were more than the system could add to this process.
+ssize_t frame_socket_receive_passed(int socket, struct msghdr *message, int *passed, int *count, bool *is_cut);
+
 /// Names the calling thread, for debuggers and `top -H`.
 void frame_thread_set_name(const char *name);
 

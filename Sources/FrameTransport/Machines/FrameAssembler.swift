@@ -11,6 +11,10 @@ package import FrameWire
         case frame(Frame)
         case audio(AudioMessage)
         case status(SenderStatus)
+        /// The announcement of a shared buffer.
+        case sharedBuffer(SharedBufferHead)
+        /// A complete frame in a shared buffer, without its image.
+        case sharedFrame(Frame, SharedFrameHead)
         /// A complete message that is not wanted, skipped by its length.
         case skipped(Skipped)
         /// The header of a body to keep, which is read after a call of ``admitBody(with:)``.
@@ -150,6 +154,12 @@ package import FrameWire
             case .status(let status):
                 endMessage()
                 return .status(status)
+            case .sharedBuffer(let head):
+                endMessage()
+                return .sharedBuffer(head)
+            case .sharedFrame(let head):
+                endMessage()
+                return .sharedFrame(frame(head.head, .none, at: now), head)
             }
             if let event = finishedBody(at: now) { return event }
         }
@@ -265,6 +275,6 @@ package import FrameWire
         guard let body, let length = message?.keptByteCount, body.capacity < body.count + count else { return }
         body.grow(to: min(length, max(body.capacity * 2, body.count + count)))
         guard body.capacity < body.count + count else { return }
-        throw TransportError(.noMemory, "the system has no memory for a body of \(length) bytes")
+        throw TransportError(.noMemory, "not enough memory for a body of \(length) bytes")
     }
 }

@@ -4,7 +4,9 @@ internal import FrameWire
 extension ReceiverMachine {
     mutating func becomeReady() {
         if let command = newDeadline() { commands.append(command) }
-        if let hello = configuration.hello { send(.hello(hello)) }
+        // Without a hello, a sender does not know that it may share memory.
+        let hello = configuration.hello ?? (configuration.acceptsSharedMemory ? ControlHello() : nil)
+        if let hello { send(.hello(hello)) }
         commands.append(.present)
     }
 

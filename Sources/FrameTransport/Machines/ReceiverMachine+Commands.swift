@@ -38,16 +38,27 @@ extension ReceiverMachine {
                 fail(error)
                 break
             }
+            do throws(TransportError) {
+                try checkDescriptors(at: event)
+            } catch {
+                fail(error)
+                break
+            }
             switch event {
             case .frame(let frame):
                 turn.messagesLeft -= 1
                 burstByteCount += frame.jpeg.count
-                // Requested again once the reservation is used up.
-                if let room { setGate(.open(room: room > 1 ? room - 1 : nil)) }
+                useRoom(room)
                 return .deliver(frame, more: mayRead || assembler.hasMore)
             case .audio(let message):
                 turn.messagesLeft -= 1
                 return .deliverAudio(message)
+            case .sharedBuffer(let head):
+                turn.messagesLeft -= 1
+                if let command = announced(head) { return command }
+            case .sharedFrame(let frame, let head):
+                turn.messagesLeft -= 1
+                if let command = delivery(of: frame, head, room: room) { return command }
             case .status(let status):
                 turn.messagesLeft -= 1
                 if case .stopped(let reason) = status.state { stopReason = reason }
@@ -62,6 +73,11 @@ extension ReceiverMachine {
             }
         }
         return commands.isEmpty ? nil : commands.removeFirst()
+    }
+
+    /// Uses a place of the reservation; another is requested once all are used.
+    mutating func useRoom(_ room: Int?) {
+        if let room { setGate(.open(room: room > 1 ? room - 1 : nil)) }
     }
 
     /// Admits the body whose header has arrived, if its memory is available; otherwise returns the command to obtain

@@ -21,12 +21,25 @@ extension ReceiverMachine {
         case .hello(let hello): heed(hello)
         case .pause: hasPaused = true
         case .resume: hasPaused = false
+        case .decline: return declineSharedMemory()
+        // The connection knows itself what the program has released.
+        case .release: return
         case .stop, .prefer, .refresh, .ping: break
         }
-        if case .hello = request {} else if !hasSaidHello { outbox.add(.hello(ControlHello())) }
-        hasSaidHello = true
-        outbox.add(request)
+        if case .hello(let hello) = request {
+            greet(with: hello)
+        } else {
+            if !hasSaidHello { greet(with: ControlHello()) }
+            outbox.add(request)
+        }
         commands.append(.writeRequests)
+    }
+
+    private mutating func greet(with hello: ControlHello) {
+        var hello = hello
+        hello.sharedMemory = shared.terms == .accepted ? ControlHello.sharedMemoryVersion : nil
+        hasSaidHello = true
+        outbox.add(.hello(hello))
     }
 
     /// Ends the connection in order: shuts down sending, and discards input until the peer has closed too.
@@ -51,7 +64,7 @@ extension ReceiverMachine {
         self.now = now
         switch state {
         case .handshaking:
-            let message = "the sender had not shown its token when its place was needed"
+            let message = "the sender had not sent its token when its place was needed"
             finish(.failed(TransportError(.handshakeTimedOut, message)))
         case .lingering(let reason) where reason.error?.code == .tokenRejected:
             finish(reason)

@@ -28,7 +28,7 @@ extension ReceiverMachine {
                 commands.append(.writeRequests)
             }
             // Not closed at once: unread bytes would turn the end that the sender sees into a reset.
-            return linger(.failed(TransportError(.tokenRejected, "the sender's token is not the one expected")))
+            return linger(.failed(TransportError(.tokenRejected, "the sender's token is not the expected one")))
         }
         state = .showingToken
         commands.append(.writeToken)
@@ -71,7 +71,9 @@ extension ReceiverMachine {
         switch state {
         case .handshaking:
             finish(
-                .failed(TransportError(.tokenRejected, "the other side closed in place of its token"))
+                .failed(
+                    TransportError(.tokenRejected, "the other side closed the connection instead of sending its token")
+                )
             )
         case .showingToken, .closed:
             break
@@ -114,6 +116,8 @@ extension ReceiverMachine {
     /// Records how many bytes of the requests were written; a failure is left to the reads, which encounter it too.
     package mutating func didWriteRequests(_ count: Int) {
         outbox.didWrite(count)
+        // What had no room in the outbox may have it now; the next report of room writes it.
+        if isReady { _ = shared.queueRequests(in: &outbox) }
         let mustWatch = !outbox.bytes.isEmpty && isReady
         guard mustWatch != watchesRoom else { return }
         watchesRoom = mustWatch
@@ -126,7 +130,7 @@ extension ReceiverMachine {
         switch state {
         case .handshaking, .showingToken:
             finish(
-                .failed(TransportError(.handshakeTimedOut, "the sender did not show its token in time"))
+                .failed(TransportError(.handshakeTimedOut, "the sender did not send its token in time"))
             )
         case .receiving:
             let what =

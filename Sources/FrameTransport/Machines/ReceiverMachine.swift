@@ -21,6 +21,14 @@ package struct ReceiverMachine: ~Copyable {
         case read
         /// Deliver a frame; if `more` may follow in this run, its consumer can be woken at the end of the run.
         case deliver(Frame, more: Bool)
+        /// Deliver a frame in a shared buffer, with its image; report ``bufferReleased(_:)`` when that is released.
+        case deliverShared(Frame, SharedFrameHead, more: Bool)
+        /// Map the descriptor that has arrived, and report with ``bufferMapped(_:)`` or ``bufferRefused(_:)``.
+        case mapBuffer(SharedBufferHead)
+        /// Close the descriptor that has arrived, if there is one.
+        case dropDescriptor
+        /// Release every shared buffer that the program does not hold.
+        case unmapBuffers
         case deliverAudio(AudioMessage)
         case deliverStatus(SenderStatus)
         /// Count an audio message that was requested, but exceeds the memory for audio.
@@ -71,6 +79,8 @@ package struct ReceiverMachine: ~Copyable {
         package var largestGrant = Int.max / 2
         /// Whether a reset preserves everything sent before it, as over a Unix-domain socket.
         package var resetKeepsData = true
+        /// Whether the sender may share memory.
+        package var acceptsSharedMemory = false
 
         package init() {}
     }
@@ -130,12 +140,15 @@ package struct ReceiverMachine: ~Copyable {
     var hasPaused = false
     var stopReason: FinishReason?
     var drainReason = CloseReason.closedLocally(.stoppedByUser)
+    /// The buffers that the sender shares.
+    package internal(set) var shared: SharedBuffers
     var deadlinePhase: (phase: FrameAssembler.Phase, messages: Int, mustSpeak: Bool)?
 
     /// Creates the machine of a connection that has just been accepted; call ``start(at:)`` first.
     package init(_ configuration: Configuration, pool: BytePool, tally: DecodingTally? = nil) {
         self.configuration = configuration
         assembler = FrameAssembler(limits: configuration.limits.wire, pool: pool, tally: tally)
+        shared = SharedBuffers(isAccepting: configuration.acceptsSharedMemory)
         state = .receiving(.open(room: nil))
         if let token = configuration.expectedToken { state = .handshaking(TokenReader(expecting: token)) }
     }

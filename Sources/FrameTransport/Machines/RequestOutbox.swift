@@ -16,9 +16,14 @@ package struct RequestOutbox: Sendable {
     package init() {}
 
     /// Queues a request, unless too many bytes wait; a request is never cut.
-    package mutating func add(_ request: ControlRequest) {
+    ///
+    /// - Returns: Whether it was queued.
+    @discardableResult
+    package mutating func add(_ request: ControlRequest) -> Bool {
         let encoded = request.encoded()
-        if bytes.count + encoded.count <= Self.maximumByteCount { bytes += encoded }
+        guard bytes.count + encoded.count <= Self.maximumByteCount else { return false }
+        bytes += encoded
+        return true
     }
 
     /// Records that the socket accepted `count` bytes.

@@ -30,11 +30,15 @@ extension SendLaneMachine {
     @safe package struct Write {
         package let runs: MessageWriter.Runs
 
+        /// The memory whose descriptor is passed with the first byte; nil for none.
+        package let passed: SharedMemory?
+
         /// The new size for the socket's send buffer; nil to leave it unchanged.
         package let sendBuffer: Int?
 
-        init(_ runs: MessageWriter.Runs, sendBuffer: Int?) {
+        init(_ runs: MessageWriter.Runs, passing passed: SharedMemory?, sendBuffer: Int?) {
             unsafe self.runs = runs
+            self.passed = passed
             self.sendBuffer = sendBuffer
         }
 

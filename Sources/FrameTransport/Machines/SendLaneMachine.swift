@@ -25,7 +25,7 @@ package struct SendLaneMachine: ~Copyable {
 
     private enum FrameSlot {
         case empty
-        case waiting(FrameMessage, ticket: Int)
+        case waiting(FrameSubmission, ticket: Int)
         /// The ticket is nil if the frame's sender no longer waits for it.
         case underWay(ticket: Int?)
     }
@@ -151,6 +151,13 @@ package struct SendLaneMachine: ~Copyable {
     ///
     /// - Throws: `closed`, `paused`, `notWanted` or `busy`.
     package mutating func submit(_ message: FrameMessage, ticket: Int) throws(TransportError) {
+        try submit(.jpeg(message), ticket: ticket)
+    }
+
+    /// Accepts a frame, which `ticket` names in its settlement.
+    ///
+    /// - Throws: `closed`, `paused`, `notWanted` or `busy`.
+    package mutating func submit(_ message: FrameSubmission, ticket: Int) throws(TransportError) {
         try accept(.pictures)
         guard case .empty = frame else { throw TransportError(.busy, "an earlier message is still being sent") }
         unblockIfIdle()
@@ -223,9 +230,9 @@ package struct SendLaneMachine: ~Copyable {
         case .accepting, .ending: break
         }
         if isBlocked { return nil }
-        if writer.isWriting { return unsafe Write(writer.runs, sendBuffer: nil) }
+        if writer.isWriting { return unsafe Write(writer.runs, passing: writer.passed, sendBuffer: nil) }
         guard encodeNext() else { return nil }
-        return unsafe Write(writer.runs, sendBuffer: makeBufferFit())
+        return unsafe Write(writer.runs, passing: writer.passed, sendBuffer: makeBufferFit())
     }
 
     /// Records that the socket has accepted `count` bytes of the write; fewer than all of them mean that it is full.
@@ -273,7 +280,7 @@ extension SendLaneMachine {
     }
 
     private func objection(to kind: ControlWants) -> TransportError? {
-        if isPaused { return TransportError(.paused, "the receiver has asked for a pause") }
+        if isPaused { return TransportError(.paused, "the receiver has paused the sender") }
         return wants.contains(kind) ? nil : TransportError(.notWanted, "the receiver did not ask for this")
     }
 

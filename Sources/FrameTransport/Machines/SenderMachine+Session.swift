@@ -161,7 +161,7 @@ extension SenderMachine {
             switch request {
             case .pause: true
             case .resume: false
-            case .hello, .stop, .prefer, .refresh, .ping: terms.isPaused
+            case .hello, .stop, .prefer, .refresh, .ping, .release, .decline: terms.isPaused
             }
         var status = status(of: session, isPaused: isPaused)
         // The lane first: an observer of the request may act on it at once.
@@ -171,17 +171,25 @@ extension SenderMachine {
         case .ping(let number):
             status.pong = number
             commands.append(.lane(.answer(status)))
-        case .stop, .prefer, .refresh: break
+        case .stop, .prefer, .refresh, .release, .decline: break
         }
+        let sharesMemory = settings.sharesMemory
         changeTerms { terms in
             switch request {
-            case .hello(let hello): terms.wants = hello.wants
+            case .hello(let hello):
+                terms.wants = hello.wants
+                terms.isGreeted = true
+                terms.acceptsSharedMemory = sharesMemory && hello.sharedMemory != nil
             case .pause, .resume: terms.isPaused = isPaused
             case .prefer(let preferences): terms.preferences = preferences
             case .refresh: terms.refreshes += 1
+            case .release(let buffer): terms.releases[buffer] &+= 1
+            case .decline: terms.acceptsSharedMemory = false
             case .stop, .ping: break
             }
         }
+        // Not for the program: there is one for every frame.
+        if case .release = request { return nil }
         commands.append(.tell(.request(request)))
         if case .stop(let reason) = request { return reason }
         return nil

@@ -19,6 +19,8 @@ extension SenderMachine {
         package var reopens: Bool
         /// The tokens that both sides exchange; nil for none.
         package var tokens: HandshakeTokens?
+        /// Whether descriptors can be passed to the receiver.
+        package var sharesMemory = false
 
         /// Creates settings with the defaults of ``SocketConnection/Configuration``.
         package init(name: String) {

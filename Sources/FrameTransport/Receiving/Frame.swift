@@ -1,9 +1,16 @@
 public import FrameWire
 
-/// A received frame: the JPEG's bytes and the message's header.
+/// A received frame: the JPEG's bytes, or the image in shared memory, and the message's header.
 public struct Frame: Sendable {
     /// The message's body: one JPEG, possibly followed by zero bytes as padding.
+    ///
+    /// Empty if the image is in shared memory, which only happens if the program asks for it; see ``shared``.
     public let jpeg: FrameBytes
+
+    /// The image, if it is in shared memory; nil for a JPEG.
+    ///
+    /// Only servers with ``FrameServer/Configuration/acceptsSharedMemory`` receive such frames.
+    public internal(set) var shared: SharedImage?
 
     /// The message's header.
     public let head: FrameHead
@@ -93,6 +100,9 @@ extension Frame {
     public func reportUndecodable() {
         tally?.note(frame: index, isDecoded: false)
     }
+
+    /// The bytes of memory that the frame keeps.
+    var memoryByteCount: Int { shared?.loan.byteCount ?? jpeg.capacity }
 
     /// Returns the frame for the consumer, without its part of the memory budget.
     func handedOver() -> Frame {

@@ -64,6 +64,14 @@ public final class FrameServer: Sendable {
         /// Default: nil, so that senders send only frames and no status.
         public var hello: ControlHello?
 
+        /// Whether senders on the same machine may share their frames' memory instead of encoding them.
+        ///
+        /// Default: false. With true, every sender is sent a hello, and a sender that supports it sends frames whose
+        /// ``Frame/shared`` is set and whose ``Frame/jpeg`` is empty. The mapped memory counts against ``memory``; if
+        /// it has no room, the connection falls back to JPEGs. It has no effect at a port, nor on systems without
+        /// sealed memory.
+        public var acceptsSharedMemory = false
+
         /// The tokens that every sender and this server exchange before the first frame.
         ///
         /// Default: nil.

@@ -34,6 +34,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private let isLeftToConsumer = Atomic(false)
     /// Whether frames were added to the mailbox whose consumers stay suspended until the end of the run.
     private var hasHeldBack = false
+    /// The memory that the sender shares.
+    private var mappings: SharedMappings
     private var wasReady = false
     private var sink: ((Frame) -> Void)?
     private var onEnd: ((CloseReason) -> Void)?
@@ -60,6 +62,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         settings.allowance = allowance
         settings.largestGrant = memory.largestGrant
         settings.resetKeepsData = Syscalls.isLocal(descriptor.rawValue)
+        settings.acceptsSharedMemory =
+            configuration.acceptsSharedMemory && settings.resetKeepsData && SharedMemory.isSupported
+        mappings = SharedMappings(memory, isOpen: settings.acceptsSharedMemory)
         self.descriptor = consume descriptor
         let owner = WeakReference<ReceivingDriver>()
         let tally = DecodingTally(limit: configuration.limits.undecodableFrames) {
@@ -197,6 +202,10 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         switch command {
         case .read: read()
         case .deliver(let frame, let more): deliver(frame, more: more)
+        case .deliverShared(let frame, let head, let more): deliver(shared(frame, head), more: more)
+        case .mapBuffer(let head): map(head)
+        case .dropDescriptor: mappings.dropDescriptor()
+        case .unmapBuffers: mappings.removeAll()
         case .deliverAudio(let message): audio.put(message, weight: message.samples.capacity)
         case .deliverStatus(let status): statuses.put(status)
         case .countDroppedAudio: droppedAudio.increment()
@@ -231,11 +240,14 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             return machine.readFailed(error)
         }
         do throws(Errno) {
-            switch try unsafe Syscalls.receive(from: socket, into: runs.0, runs.1) {
+            switch try unsafe mappings.receive(from: socket, into: runs.0, runs.1) {
             case .bytes(0, _):
                 machine.endOfStream()
             case .bytes(let count, let isShort):
                 if let tap { unsafe show(tap, count, runs) }
+                if let (count, areLost) = mappings.takeArrivals() {
+                    machine.didReceiveDescriptors(count, areLost: areLost)
+                }
                 unsafe machine.didRead(count, into: runs.0.count, isShort: isShort, at: MonotonicClock.now())
             case .wouldBlock:
                 machine.wouldBlock(at: MonotonicClock.now())
@@ -321,9 +333,32 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         } else if case .asked? = inline {
             inline = .answered(frame)
         } else {
-            mailbox.put(frame, weight: frame.jpeg.capacity, more: more)
+            mailbox.put(frame, weight: frame.memoryByteCount, more: more)
             hasHeldBack = hasHeldBack || more
         }
+    }
+
+    // MARK: Shared memory
+
+    private func map(_ head: SharedBufferHead) {
+        do throws(SharedMapping.Refusal) {
+            try mappings.map(head)
+            machine.bufferMapped(head)
+        } catch {
+            switch error {
+            case .invalid(let error): machine.bufferRefused(error)
+            case .scarce: machine.bufferRefused(nil)
+            }
+        }
+    }
+
+    /// Returns a frame with its image, whose last reference releases the buffer.
+    private func shared(_ frame: Frame, _ head: SharedFrameHead) -> Frame {
+        var frame = frame
+        frame.shared = mappings.image(head) { [weak self, thread] in
+            thread.execute { [weak self] in self?.change { $0.bufferReleased(head.buffer) } }
+        }
+        return frame
     }
 
     private func ask(for byteCount: Int) {
@@ -356,6 +391,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         registration?.cancel()
         registration = nil
         descriptor = nil
+        mappings.removeAll()
+        mappings.dropDescriptor()
         memory.leave(allowance)
         // Set first, so that whoever sees the end of the frames finds the reason.
         closed.set(reason)
@@ -376,7 +413,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         } drop: { [id] in
             let error = TransportError(
                 .visitorDropped,
-                "the sender of connection \(id) has gone, and its unread frames gave way to what needed their memory"
+                "the sender of connection \(id) has left, and its unread frames were dropped because their memory "
+                    + "was needed"
             )
             mailbox.discard(error)
             audio.discard()

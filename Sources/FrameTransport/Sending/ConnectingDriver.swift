@@ -111,6 +111,7 @@ extension SenderMachine.Settings {
         retryInterval = configuration.retryInterval.nanoseconds
         connectTimeout = configuration.connectTimeout.nanoseconds
         handshakeTimeout = configuration.handshakeTimeout.nanoseconds
+        if case .path = endpoint { sharesMemory = SharedMemory.isSupported }
         sendTimeout = configuration.sendTimeout.nanoseconds
         linger = configuration.linger.nanoseconds
         reopens = configuration.reopens

@@ -13,6 +13,8 @@ internal import FrameWire
     private var body: FrameBytes?
     private var padding = 0
     private var written = 0
+    /// The memory to pass with the first byte.
+    private var memory: SharedMemory?
 
     /// Whether a message is in progress.
     private(set) var isWriting = false
@@ -27,7 +29,7 @@ internal import FrameWire
     }()
 
     /// The longest header of any kind, with room to spare.
-    private static let headCapacity = 512
+    private static let headCapacity = 1024
 
     init() {
         unsafe head = .allocate(byteCount: Self.headCapacity, alignment: 16)
@@ -43,8 +45,31 @@ internal import FrameWire
     /// The length of the message in bytes.
     var messageByteCount: Int { headCount + (body?.count ?? 0) + padding }
 
+    /// The memory whose descriptor is to be passed with the next byte; nil for none.
+    var passed: SharedMemory? { isWriting && written == 0 ? memory : nil }
+
     /// Begins a frame; no other message may be in progress.
-    mutating func begin(_ frame: FrameMessage, padsShortBodies: Bool) {
+    mutating func begin(_ submission: FrameSubmission, padsShortBodies: Bool) {
+        switch submission {
+        case .jpeg(let message): begin(message, padsShortBodies: padsShortBodies)
+        case .shared(let message): begin(message)
+        }
+    }
+
+    /// Begins a frame in shared memory, preceded by the announcement of its buffer if that is new.
+    private mutating func begin(_ message: SharedFrameMessage) {
+        begin(body: nil) { output in
+            if message.isNew {
+                _ = SharedBufferHead(index: message.head.buffer, byteCount: message.memory.byteCount)
+                    .encode(into: &output)
+            }
+            return message.head.encode(into: &output)
+        }
+        if message.isNew { memory = message.memory }
+    }
+
+    /// Begins a frame; no other message may be in progress.
+    private mutating func begin(_ frame: FrameMessage, padsShortBodies: Bool) {
         let padding = padsShortBodies ? FramePadding.byteCount(forBodyOf: frame.jpeg.count) : 0
         let head = FrameHead(
             contentLength: frame.jpeg.count + padding,
@@ -85,6 +110,7 @@ internal import FrameWire
     /// Discards the message in progress.
     mutating func abandon() {
         body = nil
+        memory = nil
         isWriting = false
     }
 

@@ -26,6 +26,15 @@ package struct ReceiverTerms: Sendable, Hashable {
     /// The number of immediate frames that this receiver has requested.
     package var refreshes = 0
 
+    /// Whether the receiver has sent a hello.
+    package var isGreeted = false
+
+    /// Whether the receiver accepts frames in shared memory.
+    package var acceptsSharedMemory = false
+
+    /// The number of releases of each shared buffer, modulo 2^32.
+    package var releases = SIMD8<UInt32>()
+
     /// The current demand: nothing without a receiver, or during a pause.
     package var demand: ControlWants { isConnected && !isPaused ? wants : [] }
 

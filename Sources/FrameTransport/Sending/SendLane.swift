@@ -63,7 +63,7 @@ final class SendLane: Sendable {
     func makeTicket() -> Int { tickets.next() }
 
     /// Accepts a frame, and writes what the socket accepts.
-    func send(_ message: FrameMessage, completion: @escaping Completion) throws(TransportError) -> Progress {
+    func send(_ message: FrameSubmission, completion: @escaping Completion) throws(TransportError) -> Progress {
         let ticket = makeTicket()
         return try advance { state throws(TransportError) in
             try state.machine.submit(message, ticket: ticket)
@@ -195,7 +195,7 @@ extension SendLane.State {
             if let bytes = write.sendBuffer { Syscalls.setSendBuffer(of: socket, bytes: bytes) }
             let settlement: SendLaneMachine.Settlement?
             do throws(Errno) {
-                switch try unsafe Syscalls.send(to: socket, write.runs.head, write.runs.body, write.runs.padding) {
+                switch try write.send(to: socket) {
                 case .bytes(let count, _): settlement = machine.didWrite(count)
                 case .wouldBlock:
                     machine.wouldBlock()
@@ -206,5 +206,14 @@ extension SendLane.State {
             }
             if let settled = take(settlement) { settle(settled) }
         }
+    }
+}
+
+extension SendLaneMachine.Write {
+    /// Writes what the socket accepts.
+    fileprivate func send(to socket: Int32) throws(Errno) -> Transfer {
+        // A message that passes a descriptor has no body.
+        if let passed { return try unsafe Syscalls.send(to: socket, runs.head, passing: passed.rawDescriptor) }
+        return try unsafe Syscalls.send(to: socket, runs.head, runs.body, runs.padding)
     }
 }

@@ -212,6 +212,14 @@ public final class SocketConnection: Sendable {
         _ message: FrameMessage,
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
     ) throws(TransportError) {
+        try submit(.jpeg(message), completion: completion)
+    }
+
+    /// Sends one frame of either form without waiting; see ``submit(_:completion:)``.
+    package func submit(
+        _ message: FrameSubmission,
+        completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
+    ) throws(TransportError) {
         followUp(try driver.lane.send(message, completion: completion))
     }
 

@@ -74,6 +74,23 @@ extension Syscalls {
         try unsafe transfer(first, second, MemoryRun(start: nil, count: 0)) { unsafe recvmsg(socket, $0, 0) }
     }
 
+    /// Reads as ``receive(from:into:_:)`` does, and accepts the descriptors that arrive with the bytes.
+    static func receive(
+        from socket: Int32,
+        into first: MemoryRun,
+        _ second: MemoryRun,
+        passing: inout PassedDescriptors
+    ) throws(Errno) -> Transfer {
+        var (descriptor, count, isCut) = (Int32(-1), Int32(0), false)
+        let result = try unsafe transfer(first, second, MemoryRun(start: nil, count: 0)) {
+            unsafe frame_socket_receive_passed(socket, $0, &descriptor, &count, &isCut)
+        }
+        passing.add(count: Int(count), first: descriptor, areLost: isCut && count < 4)
+        // A read ends with the bytes that descriptors arrived with: more may follow.
+        if case .bytes(let bytes, true) = result, count > 0 || isCut { return .bytes(bytes, isShort: false) }
+        return result
+    }
+
     /// Writes `runs`, one after the other, as far as the socket accepts them.
     static func send(
         to socket: Int32,
@@ -82,6 +99,14 @@ extension Syscalls {
         _ third: MemoryRun
     ) throws(Errno) -> Transfer {
         try unsafe transfer(first, second, third) { unsafe sendmsg(socket, $0, frame_send_flags) }
+    }
+
+    /// Writes `run` as far as the socket accepts it, and passes a descriptor with the first byte.
+    static func send(to socket: Int32, _ run: MemoryRun, passing descriptor: Int32) throws(Errno) -> Transfer {
+        let nothing = unsafe MemoryRun(start: nil, count: 0)
+        return try unsafe transfer(run, nothing, nothing) {
+            unsafe frame_socket_send_passing(socket, $0, descriptor)
+        }
     }
 
     private static func transfer(

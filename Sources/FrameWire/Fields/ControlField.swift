@@ -1,7 +1,7 @@
 /// The fields that have a meaning in requests; every other one is skipped.
 enum ControlField: Int, HeadField {
     case contentLength, transferEncoding, version, wantsPictures, wantsAudio, finishReason
-    case frameRate, width, height, quality, ping
+    case frameRate, width, height, quality, ping, sharedMemory, sharedBuffer
 
     var definition: FieldDefinition {
         switch self {
@@ -16,6 +16,8 @@ enum ControlField: Int, HeadField {
         case .height: .init("Prefer-Height", .number(.init(.dimension, 1, 16_384)))
         case .quality: .init("Prefer-Quality", .number(.init(1...100)))
         case .ping: .init("Ping-Number", .number(.any))
+        case .sharedMemory: .init("Shared-Memory", .number(.version))
+        case .sharedBuffer: .init("Shared-Buffer", .number(.init(SharedBufferHead.indices)))
         }
     }
 }

@@ -2,6 +2,8 @@
 enum MessageField: Int, HeadField {
     case contentLength, width, height, orientation, presentationTime, sequence, transferEncoding
     case messageType, audioKind, sampleRate, channels, state, finishReason, version, pong, refusedPreferences
+    case sharedBuffer, sharedBytes, sharedFormat, changedRow, changedRows
+    case offset, stride, secondOffset, secondStride, thirdOffset, thirdStride
 
     var definition: FieldDefinition {
         switch self {
@@ -21,6 +23,17 @@ enum MessageField: Int, HeadField {
         case .version: .init("Control-Version", .number(.version))
         case .pong: .init("Pong-Number", .number(.any))
         case .refusedPreferences: .init("Refused-Preferences", .number(.any))
+        case .sharedBuffer: .init("Shared-Buffer", .number(.init(SharedBufferHead.indices)))
+        case .sharedBytes: .init("Shared-Bytes", .number(.init(SharedBufferHead.byteCounts)))
+        case .sharedFormat: .init("Shared-Format", .word(SharedPixelFormat.allCases.map(\.rawValue)))
+        case .changedRow: .init("Changed-Row", .number(.init(0...65_535)))
+        case .changedRows: .init("Changed-Rows", .number(.init(0...65_535)))
+        case .offset: .init("Shared-Offset", .number(.init(SharedBufferHead.offsets)))
+        case .stride: .init("Shared-Stride", .number(.init(SharedBufferHead.byteCounts)))
+        case .secondOffset: .init("Shared-Offset-2", .number(.init(SharedBufferHead.offsets)))
+        case .secondStride: .init("Shared-Stride-2", .number(.init(SharedBufferHead.byteCounts)))
+        case .thirdOffset: .init("Shared-Offset-3", .number(.init(SharedBufferHead.offsets)))
+        case .thirdStride: .init("Shared-Stride-3", .number(.init(SharedBufferHead.byteCounts)))
         }
     }
 }
@@ -28,6 +41,8 @@ enum MessageField: Int, HeadField {
 /// The kinds of messages that `Message-Type` distinguishes; a frame has no such field.
 enum MessageKind: String, CaseIterable {
     case audio, status
+    case sharedBuffer = "shared-buffer"
+    case sharedFrame = "shared-frame"
 }
 
 /// The states that `Sender-State` distinguishes.

@@ -51,7 +51,9 @@ struct MessageFields: Sendable {
         case .frame:
             return hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(size.width) x \(size.height)")
         case .other(.audio): return lengthFaultOfAudio
-        case .other(.status):
+        case .other(.sharedFrame) where !hasFewEnoughPixels:
+            return HeadFault(.pixelsTooMany, detail: "\(size.width) x \(size.height)")
+        case .other(.status), .other(.sharedBuffer), .other(.sharedFrame):
             return bodyLength == 0 ? nil : HeadFault(.contentLengthInvalid, detail: "\(bodyLength)")
         case .unknown: return nil
         }
@@ -63,6 +65,8 @@ struct MessageFields: Sendable {
         case .frame: .head(head)
         case .other(.audio): .audio(audioHead)
         case .other(.status): .status(status)
+        case .other(.sharedBuffer): .sharedBuffer(sharedBuffer)
+        case .other(.sharedFrame): .sharedFrame(sharedFrame)
         case .unknown: .skipped
         }
     }
@@ -77,7 +81,7 @@ struct MessageFields: Sendable {
         FrameHead(
             contentLength: bodyLength,
             bufferSize: size,
-            orientation: FrameOrientation(rawValue: UInt8(clamping: number(.orientation))) ?? .unknown,
+            orientation: orientation,
             presentationTime: fields[.presentationTime],
             sequence: fields[.sequence]
         )
@@ -101,6 +105,10 @@ struct MessageFields: Sendable {
         case .frame: [.contentLength, .width, .height, .orientation]
         case .other(.audio): [.contentLength, .audioKind, .sampleRate, .channels]
         case .other(.status): [.contentLength, .state, .version] + (state == .stopped ? [.finishReason] : [])
+        case .other(.sharedBuffer): [.contentLength, .sharedBuffer, .sharedBytes]
+        case .other(.sharedFrame):
+            [.contentLength, .sharedBuffer, .width, .height, .orientation, .sharedFormat] + planeFields.flatMap(\.self)
+                + (fields.has(.changedRow) || fields.has(.changedRows) ? [.changedRow, .changedRows] : [])
         case .unknown: [.contentLength]
         }
     }
@@ -111,6 +119,11 @@ struct MessageFields: Sendable {
 
     @inline(__always)
     private var size: BufferSize { BufferSize(width: number(.width), height: number(.height)) }
+
+    @inline(__always)
+    private var orientation: FrameOrientation {
+        FrameOrientation(rawValue: UInt8(clamping: number(.orientation))) ?? .unknown
+    }
 
     private var hasFewEnoughPixels: Bool {
         let (pixels, overflows) = (fields[.width] ?? 0).multipliedReportingOverflow(by: fields[.height] ?? 0)
@@ -134,6 +147,35 @@ extension MessageFields {
             kind: word(.audioKind) ?? .app,
             sampleRate: number(.sampleRate),
             channels: number(.channels),
+            presentationTime: fields[.presentationTime],
+            sequence: fields[.sequence]
+        )
+    }
+
+    private var sharedBuffer: SharedBufferHead {
+        SharedBufferHead(index: number(.sharedBuffer), byteCount: number(.sharedBytes))
+    }
+
+    private var sharedFormat: SharedPixelFormat { word(.sharedFormat) ?? .bgra }
+
+    /// The fields that state the planes' positions, for as many planes as the format has.
+    private var planeFields: ArraySlice<[MessageField]> {
+        [[.offset, .stride], [.secondOffset, .secondStride], [.thirdOffset, .thirdStride]]
+            .prefix(sharedFormat.planeCount)
+    }
+
+    private var sharedFrame: SharedFrameHead {
+        var changedRows: Range<Int>?
+        if let first = fields[count: .changedRow], let count = fields[count: .changedRows] {
+            changedRows = first..<(first + count)
+        }
+        return SharedFrameHead(
+            buffer: number(.sharedBuffer),
+            format: sharedFormat,
+            bufferSize: size,
+            orientation: orientation,
+            planes: planeFields.map { .init(offset: number($0[0]), bytesPerRow: number($0[1])) },
+            changedRows: changedRows,
             presentationTime: fields[.presentationTime],
             sequence: fields[.sequence]
         )

@@ -8,7 +8,7 @@ struct PreviewSite {
     /// Where the page is.
     let url: String
 
-    /// Starts a preview, and waits until its page can be had.
+    /// Starts a preview, and waits until its page is available.
     init(_ place: Workplace, _ arguments: String..., http: String = "127.0.0.1:0") async throws {
         self.place = place
         program = try place.framesocket(["preview", place.socket, "--http", http, "--json"] + arguments)
@@ -108,7 +108,7 @@ struct PreviewReport: Decodable, Sendable {
 }
 
 extension Places {
-    /// The browser that the page is looked at with; nil where there is none that runs.
+    /// The browser that opens the page; nil if none runs.
     static let chromium = ["chromium", "chromium-browser", "google-chrome"].lazy
         .compactMap { try? tool($0) }
         .first(where: tellsVersion)

@@ -81,7 +81,7 @@ struct OracleControlFields: Sendable {
 }
 
 extension OracleControlFields {
-    /// The request of this name that the fields make; nil where one that it needs is missing.
+    /// The request of this name that the fields make; nil if a required one is missing.
     func request(_ name: ControlName) -> ControlRequest? {
         switch name {
         case .hello: hello.map(ControlRequest.hello)

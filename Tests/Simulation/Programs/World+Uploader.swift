@@ -43,7 +43,7 @@ extension World {
         if let limit = sender.plan.maximumMemory {
             check(.memoryLimit, held <= limit, "uploader \(sender.index) holds \(held) bytes of \(limit)")
         }
-        if let message = effects.message { submit(message, of: sender) }
+        if case .jpeg(let message)? = effects.message { submit(message, of: sender) }
         if effects.startsTurn {
             check(.oneFrameAtATime, !sender.hasTurn, "uploader \(sender.index) asks for two turns at once")
             sender.hasTurn = true
@@ -140,7 +140,7 @@ extension World {
         switch timer {
         case .turn:
             sender.hasTurn = false
-            // Its clock was read before the lock was had, as that of an offer is.
+            // Its clock was read before the lock was acquired, as for an offer.
             let before = now - random.time(in: 0...20_000)
             guard let job = handle(sender, { $0.beginTurn(at: before) }) ?? nil else { return }
             check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")

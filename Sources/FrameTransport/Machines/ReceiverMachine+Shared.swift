@@ -1,0 +1,91 @@
+package import FrameWire
+
+/// Frames in shared memory.
+extension ReceiverMachine {
+    // MARK: Events
+
+    /// Handles descriptors that arrived with the bytes of a read; reported before the read.
+    package mutating func didReceiveDescriptors(_ count: Int, areLost: Bool) {
+        do throws(TransportError) {
+            try shared.arrived(count, areLost: areLost)
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// Handles the mapping of an announced buffer.
+    package mutating func bufferMapped(_ head: SharedBufferHead) {
+        shared.mapped(head)
+    }
+
+    /// Handles an announced buffer that was not mapped: because it is not what it should be or, with nil, because this
+    /// process has no room for it.
+    package mutating func bufferRefused(_ error: TransportError?) {
+        if let error { fail(error) } else { declineSharedMemory() }
+    }
+
+    /// Handles that the program has released the last frame in a buffer.
+    package mutating func bufferReleased(_ index: Int) {
+        shared.released(index)
+        queueSharedRequests()
+    }
+
+    /// Accepts no further frames in shared memory.
+    mutating func declineSharedMemory() {
+        guard shared.terms == .accepted else { return }
+        shared.decline()
+        commands.append(.unmapBuffers)
+        queueSharedRequests()
+    }
+
+    private mutating func queueSharedRequests() {
+        if isReady, shared.queueRequests(in: &outbox) { commands.append(.writeRequests) }
+    }
+
+    // MARK: Messages
+
+    /// Compares the descriptors that have arrived with the messages.
+    ///
+    /// - Throws: `sharedMemory` if one has not been announced.
+    mutating func checkDescriptors(at event: FrameAssembler.Event) throws(TransportError) {
+        switch event {
+        case .incomplete: try shared.bytesEnded(isInHeader: assembler.phase == .header)
+        case .sharedBuffer: break
+        case .frame, .sharedFrame, .audio, .status, .skipped, .body: try shared.otherMessage()
+        }
+    }
+
+    /// Handles an announcement.
+    ///
+    /// - Returns: What to do with its descriptor.
+    mutating func announced(_ head: SharedBufferHead) -> Command? {
+        do throws(TransportError) {
+            switch try shared.announced(head) {
+            case .map: return .mapBuffer(head)
+            case .skip: return .dropDescriptor
+            case .decline: declineSharedMemory()
+            }
+        } catch {
+            fail(error)
+        }
+        return nil
+    }
+
+    /// Handles a frame in a shared buffer, for which the consumer has this much room.
+    ///
+    /// - Returns: The command that delivers it; nil if it is not delivered.
+    mutating func delivery(of frame: Frame, _ head: SharedFrameHead, room: Int?) -> Command? {
+        do throws(TransportError) {
+            guard try shared.frame(head) else { return nil }
+        } catch {
+            fail(error)
+            return nil
+        }
+        guard assembler.keepsFrames else {
+            bufferReleased(head.buffer)
+            return nil
+        }
+        useRoom(room)
+        return .deliverShared(frame, head, more: mayRead || assembler.hasMore)
+    }
+}

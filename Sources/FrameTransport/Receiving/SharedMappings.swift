@@ -1,0 +1,57 @@
+internal import FrameWire
+
+/// The memory that the sender of one connection shares, and the descriptor that has arrived ahead of its announcement.
+struct SharedMappings: ~Copyable {
+    private let memory: MemoryBudget
+    /// Whether descriptors are accepted; if not, the system closes those that arrive.
+    private let isOpen: Bool
+    private var passed = PassedDescriptors()
+    private var mappings = [SharedMapping?](repeating: nil, count: SharedBufferHead.indices.count)
+
+    init(_ memory: MemoryBudget, isOpen: Bool) {
+        (self.memory, self.isOpen) = (memory, isOpen)
+    }
+
+    /// Reads from the socket, as `Syscalls.receive` does.
+    mutating func receive(
+        from socket: Int32,
+        into first: MemoryRun,
+        _ second: MemoryRun
+    ) throws(Errno) -> Transfer {
+        guard isOpen else { return try unsafe Syscalls.receive(from: socket, into: first, second) }
+        return try unsafe Syscalls.receive(from: socket, into: first, second, passing: &passed)
+    }
+
+    /// Returns the number of descriptors that have arrived since the last call, if any, and whether any were lost on
+    /// this side.
+    mutating func takeArrivals() -> (count: Int, areLost: Bool)? {
+        let arrivals = passed.takeArrivals()
+        return arrivals.count > 0 || arrivals.areLost ? arrivals : nil
+    }
+
+    /// Maps the descriptor that has arrived, in place of earlier memory with the same index.
+    mutating func map(_ head: SharedBufferHead) throws(SharedMapping.Refusal) {
+        mappings[head.index] = nil
+        guard let descriptor = passed.take(), let grant = memory.grant(head.byteCount) else { throw .scarce }
+        mappings[head.index] = try SharedMapping(descriptor, byteCount: head.byteCount, grant: grant)
+    }
+
+    /// Returns the image of a frame; `release` is called with its last reference.
+    func image(_ head: SharedFrameHead, release: @escaping @Sendable () -> Void) -> SharedImage? {
+        guard let mapping = mappings[head.buffer] else { return nil }
+        return SharedImage(head, SharedLoan(mapping, release: release))
+    }
+
+    /// Closes the descriptor that has arrived.
+    mutating func dropDescriptor() {
+        _ = passed.take()
+    }
+
+    /// Releases the memory, except what frames still refer to.
+    mutating func removeAll() {
+        for index in mappings.indices {
+            mappings[index]?.giveBackGrant()
+            mappings[index] = nil
+        }
+    }
+}

@@ -1,0 +1,92 @@
+internal import CFrameTransport
+internal import Locking
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
+/// Memory that this process shares with its peer: only this process writes to it, and nobody changes its size.
+///
+/// - Note: `@unchecked Sendable` holds because everything stored is constant; who may write to the memory is decided by
+///   the owner of the buffer.
+@safe package final class SharedMemory: @unchecked Sendable {
+    /// Whether the system supports memory that is safe to share.
+    package static var isSupported: Bool { frame_memory_is_supported }
+
+    /// The memory, zero-filled at first.
+    package let bytes: MemoryRun
+
+    private let descriptor: OwnedDescriptor
+
+    /// Creates memory to share.
+    ///
+    /// - Throws: The error of the system, for example if it has no descriptor or no memory left, or does not support it.
+    package init(byteCount: Int) throws(Errno) {
+        var memory: UnsafeMutableRawPointer?
+        let descriptor = unsafe frame_memory_create(byteCount, &memory)
+        guard descriptor >= 0 else { throw .current }
+        self.descriptor = OwnedDescriptor(descriptor)
+        unsafe bytes = MemoryRun(start: memory, count: byteCount)
+    }
+
+    deinit {
+        unsafe munmap(bytes.baseAddress, bytes.count)
+    }
+
+    /// The size in bytes.
+    package var byteCount: Int { unsafe bytes.count }
+
+    /// The descriptor to pass to the peer.
+    var rawDescriptor: Int32 { descriptor.rawValue }
+}
+
+/// Memory that a peer shares with this process, which can only be read.
+///
+/// The peer may write to it at any time: nothing may be parsed from it.
+///
+/// - Note: `@unchecked Sendable` holds because everything stored is constant.
+@safe final class SharedMapping: @unchecked Sendable {
+    /// The reason that a peer's memory is not mapped.
+    enum Refusal: Error {
+        /// It is not what the protocol demands.
+        case invalid(TransportError)
+        /// This process has no room for it.
+        case scarce
+    }
+
+    let bytes: UnsafeRawBufferPointer
+
+    /// The memory's part of the budget, as long as the connection lasts.
+    private let grant: Locked<MemoryBudget.Grant?>
+
+    /// Maps the memory behind a descriptor, after checking its seals and its size.
+    init(_ descriptor: borrowing OwnedDescriptor, byteCount: Int, grant: MemoryBudget.Grant) throws(Refusal) {
+        var memory: UnsafeRawPointer?
+        let fault: String
+        switch unsafe frame_memory_map(descriptor.rawValue, byteCount, &memory) {
+        case FRAME_MEMORY_MAPPED:
+            unsafe bytes = UnsafeRawBufferPointer(start: memory, count: byteCount)
+            self.grant = Locked(grant)
+            return
+        case FRAME_MEMORY_SCARCE: throw .scarce
+        case FRAME_MEMORY_UNSEALED: fault = "is not memory sealed against changes of its size and writes by others"
+        case FRAME_MEMORY_UNORDINARY: fault = "consists of huge pages, which may be missing when they are read"
+        case FRAME_MEMORY_MISSIZED: fault = "does not have the announced size of \(byteCount) bytes"
+        default: throw .invalid(.sharedMemory("the shared buffer cannot be mapped", .current))
+        }
+        throw .invalid(.sharedMemory("the shared buffer \(fault)"))
+    }
+
+    /// Returns the memory's part of the budget: what the program still holds after the end no longer counts.
+    func giveBackGrant() {
+        _ = grant.withLock { $0.take() }
+    }
+
+    deinit {
+        unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
+    }
+}

@@ -29,9 +29,7 @@ demo: ## send the screens in Fixtures from one process to another and show what 
 test: ## run all tests; FILTER=NAME runs only the Swift tests that match
 	@scripts/setup test
 	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
-	@# One test at a time: tests that compute would starve those that wait for a socket of threads.
-	swift test $(DEBUG) $(SWIFTFLAGS) --skip-build --no-parallel $(if $(FILTER),--filter '$(FILTER)')
-	$(if $(FILTER),,$(PYTHON) Tests/Peers/test_peers.py)
+	PEERS='$(if $(FILTER),,$(PYTHON) Tests/Peers/test_peers.py)' scripts/test $(if $(FILTER),'$(FILTER)')
 
 fuzz: ## run the fuzzers, each for SECONDS (60) or RUNS inputs; TARGETS selects some of them
 	@scripts/setup build
@@ -47,9 +45,9 @@ faults: ## run the transport tests with injected faults for SEEDS seeds (20), an
 	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
 	scripts/check-faults --first $(or $(FIRST),1) --seeds $(or $(SEEDS),20) --kills $(or $(KILLS),50) $(if $(HIDDEN),--hidden $(HIDDEN))
 
-sanitize: ## run the tests with sanitizers; ONLY=address or ONLY=thread selects one, FILTER=NAME selects tests
+sanitize: ## run the tests with sanitizers; ONLY=address or ONLY=thread selects one, FILTER=NAME tests, TARGETS what is built
 	@scripts/setup test
-	scripts/check-sanitizers $(ONLY) $(if $(FILTER),--filter '$(FILTER)') -- $(SWIFTFLAGS)
+	$(if $(TARGETS),TEST_TARGETS='$(TARGETS)') scripts/check-sanitizers $(ONLY) $(if $(FILTER),--filter '$(FILTER)') -- $(SWIFTFLAGS)
 
 memcheck: ## run the transport tests under valgrind; FILTER=NAME selects tests
 	@scripts/setup check

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocketTesting
+import TestDescriptions
 import Testing
 
 #if canImport(Glibc)
@@ -39,29 +40,31 @@ import Testing
     private static let bind = "import socket; s = socket.socket(socket.AF_UNIX); s.bind('$D/t')"
 
     /// Each with the exit code, the command that makes the place, the path, and the code of the finding that counts.
-    @Test(arguments: [
-        (0, ":", "$D/t", "path.free"),
-        (0, ":", "$S", "server.live"),
-        (69, "python3 -c \"\(bind)\"", "$D/t", "socket.dead"),
-        (69, "ulimit -n 60", "$D/t", "descriptors.few"),
-        (73, ":", "''", "path.invalid"),
-        (73, ":", "$D/$(printf '%0120d' 0)", "path.tooLong"),
-        (73, ":", "$D/none/t", "directory.missing"),
-        (73, "touch $D/file", "$D/file/t", "directory.notADirectory"),
-        (73, "mkdir -m 777 $D/open", "$D/open/t", "directory.openToOthers"),
-        (73, "touch $D/t", "$D/t", "path.notASocket"),
-        (73, "ln -s $S $D/t", "$D/t", "path.symlink"),
-        (73, "mkdir $D/t.lock", "$D/t", "path.lockUnusable"),
-    ])
+    @Test(
+        arguments: [
+            (0, ":", "$D/t", "path.free"),
+            (0, ":", "$S", "server.live"),
+            (69, "python3 -c \"\(bind)\"", "$D/t", "socket.dead"),
+            (69, "ulimit -n 60", "$D/t", "descriptors.few"),
+            (73, ":", "''", "path.invalid"),
+            (73, ":", "$D/$(printf '%0120d' 0)", "path.tooLong"),
+            (73, ":", "$D/none/t", "directory.missing"),
+            (73, "touch $D/file", "$D/file/t", "directory.notADirectory"),
+            (73, "mkdir -m 777 $D/open", "$D/open/t", "directory.openToOthers"),
+            (73, "touch $D/t", "$D/t", "path.notASocket"),
+            (73, "ln -s $S $D/t", "$D/t", "path.symlink"),
+            (73, "mkdir $D/t.lock", "$D/t", "path.lockUnusable"),
+        ].map { (Int32($0), Short($1), $2, $3) }
+    )
     func `each finding has its code and exit code`(
         code: Int32,
-        preparation: String,
+        preparation: Short,
         path: String,
         finding: String
     ) async throws {
         // Somebody listens at $S, whom nothing of this may disturb.
         let receiver = try await place.receiver("--count", "1", "--json")
-        let ending = try await place.shell("\(preparation); $F doctor \(path) --json --timeout 60").ended()
+        let ending = try await place.shell("\(preparation.text); $F doctor \(path) --json --timeout 60").ended()
         #expect(ending.status == code, "\(ending)")
         let diagnosis = try diagnosis(ending)
         #expect(diagnosis.event == "diagnosis")

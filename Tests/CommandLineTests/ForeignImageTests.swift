@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// JPEGs that other programs wrote: each is taken, and decoded to the pixels of `djpeg`, or refused with a reason.
@@ -81,14 +82,8 @@ import Testing
 
     /// What ffmpeg's encoder takes, as it says itself.
     private static let pixelFormats: [String] = {
-        let process = Process()
-        let output = Foundation.Pipe()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["ffmpeg", "-hide_banner", "-h", "encoder=mjpeg"]
-        (process.standardOutput, process.standardError) = (output, FileHandle.nullDevice)
-        guard (try? process.run()) != nil else { return [] }
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        guard let help = try? ChildProcess("ffmpeg", ["-hide_banner", "-h", "encoder=mjpeg"]) else { return [] }
+        let text = String(decoding: help.output, as: UTF8.self)
         let line = text.split(separator: "\n").first { $0.contains("Supported pixel formats:") }
         return line?.split(separator: ":").last?.split(separator: " ").map(String.init) ?? []
     }()

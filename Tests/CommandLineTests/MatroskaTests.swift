@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import TestSupport
 import Testing
 
 @testable import FrameSocketTool
@@ -68,7 +69,7 @@ import Testing
         let jpegs = try (1...20).map { try jpeg($0) }
         let whole = try write(jpegs, at: (0..<20).map { $0 * 40_000_000 }, finishes: true)
         let seed = UInt64.random(in: 0...UInt64.max)
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         let first = try #require((0..<whole.count).first { whole[$0...].starts(with: jpegs[0]) }) + jpegs[0].count
         for _ in 0..<25 {
             let length = Int.random(in: first...whole.count, using: &random)
@@ -139,7 +140,7 @@ import Testing
     @Test func `random changes cause nothing worse than an error`() throws {
         let whole = try write((1...2).map { try jpeg($0) }, at: [0, 10], finishes: true)
         let seed = UInt64.random(in: 0...UInt64.max)
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         for _ in 0..<400 {
             var bytes = whole
             for _ in 0..<Int.random(in: 1...4, using: &random) {

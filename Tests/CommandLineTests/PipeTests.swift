@@ -1,4 +1,5 @@
 import Foundation
+import TestDescriptions
 import Testing
 
 /// `receive` into the standard input of other programs, and `send` from their standard output: every frame arrives.
@@ -95,13 +96,13 @@ import Testing
             ("--raw bgra", rawVideo("bgra")),
             ("--raw i420", rawVideo("yuv420p")),
             ("--raw nv12", rawVideo("nv12")),
-        ]
+        ].map { ($0, Short($1)) }
     )
-    func `video can be piped into mpv`(options: String, demuxer: String) async throws {
+    func `video can be piped into mpv`(options: String, demuxer: Short) async throws {
         _ = try await receive(
             options,
             into: """
-                mpv --no-config --really-quiet --untimed --no-audio \(demuxer) --vo=image --vo-image-outdir=$D/out -
+                mpv --no-config --really-quiet --untimed --no-audio \(demuxer.text) --vo=image --vo-image-outdir=$D/out -
                 """
         )
         #expect(try different(place.contents(of: "out")) == count)

@@ -1,4 +1,5 @@
 import Foundation
+import TestDescriptions
 import Testing
 
 /// `framesocket preview` as programs see it that speak HTTP.
@@ -224,23 +225,25 @@ import Testing
         #expect(try place.names().contains("t") == false)
     }
 
-    @Test(arguments: [
-        (64, "$F preview $S --http 0.0.0.0:0", "--http-open"),
-        (64, "$F preview $S --http [::]:0", "--http-open"),
-        (64, "$F preview $S --http 192.0.2.1:0", "--http-open"),
-        (64, "$F preview $S --http example.org:80", "for --http: expected an address"),
-        (64, "$F preview $S --http 127.0.0.1", "for --http: expected an address"),
-        (64, "$F preview $S --viewers 0", "for --viewers: expected"),
-        (64, "$F preview", "one path"),
-        (
-            69, "$F receive $S --quiet & sleep 0.01; while ! [ -e $S ]; do :; done; $F preview $S --http [::1]:0",
-            "another"
-        ),
-        (73, "$F preview $S --http 192.0.2.1:0 --http-open", "192.0.2.1:0: "),
-        (73, "$F preview $D/none/s --http 127.0.0.1:0", "directory"),
-    ])
-    func `what cannot be served is reported`(status: Int32, command: String, complaint: String) async throws {
-        let ending = try await place.shell("trap 'kill $!' EXIT; " + command).ended()
+    @Test(
+        arguments: [
+            (64, "$F preview $S --http 0.0.0.0:0", "--http-open"),
+            (64, "$F preview $S --http [::]:0", "--http-open"),
+            (64, "$F preview $S --http 192.0.2.1:0", "--http-open"),
+            (64, "$F preview $S --http example.org:80", "for --http: expected an address"),
+            (64, "$F preview $S --http 127.0.0.1", "for --http: expected an address"),
+            (64, "$F preview $S --viewers 0", "for --viewers: expected"),
+            (64, "$F preview", "one path"),
+            (
+                69, "$F receive $S --quiet & sleep 0.01; while ! [ -e $S ]; do :; done; $F preview $S --http [::1]:0",
+                "another"
+            ),
+            (73, "$F preview $S --http 192.0.2.1:0 --http-open", "192.0.2.1:0: "),
+            (73, "$F preview $D/none/s --http 127.0.0.1:0", "directory"),
+        ].map { (Int32($0), Short($1), $2) }
+    )
+    func `what cannot be served is reported`(status: Int32, command: Short, complaint: String) async throws {
+        let ending = try await place.shell("trap 'kill $!' EXIT; " + command.text).ended()
         #expect(ending.status == status, "\(ending)")
         #expect(ending.errors.contains(complaint), "\(ending)")
         #expect(ending.output.isEmpty)

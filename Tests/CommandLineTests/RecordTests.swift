@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// `framesocket record`: what ffprobe, ffmpeg, mpv and Pillow find in the file, whatever became of its writer.
@@ -272,7 +273,7 @@ import Testing
     #if os(Linux)
         @Test func `what was written before the program was killed is playable`() async throws {
             let seed = UInt64.random(in: 0...UInt64.max)
-            var random = SplitMix(state: seed)
+            var random = SplitMix(seed: seed)
             for round in 0..<8 {
                 let recorder = try await recorder("--overwrite")
                 let sender = try place.framesocket(

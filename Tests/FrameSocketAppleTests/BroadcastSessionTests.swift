@@ -2,6 +2,7 @@ import Foundation
 import FrameSocket
 import FrameSocketApple
 import Synchronization
+import TestSupport
 import Testing
 
 /// A broadcast from its beginning to each of its ends, against a server of this package.

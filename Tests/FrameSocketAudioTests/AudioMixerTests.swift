@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketAudio
+import TestSupport
 import Testing
 
 /// Sums at the rails, gains, lengths.
@@ -102,7 +103,7 @@ import Testing
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `the sum of random sources equals plain arithmetic`(seed: UInt64) {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         var mixer = AudioMixer()
         for _ in 0..<50 {
             var sums = [Int](repeating: 0, count: 300)

@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketAudio
+import TestSupport
 import Testing
 
 /// Quality, lengths, times and borders of the conversion of rates and channels.
@@ -58,7 +59,7 @@ import Testing
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func `blocks are converted as if they were contiguous`(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         let rates = [8_000, 16_000, 44_100, 48_000]
         for _ in 0..<6 {
             let source = try AudioFormat.of(
@@ -92,7 +93,7 @@ import Testing
     @Test(arguments: [1, 2, 3, 7, 64, 1_000])
     func `a small output buffer delays frames and loses none`(room: Int) throws {
         let (source, target) = try (AudioFormat.of(44_100, 2), AudioFormat.of(48_000, 1))
-        var random = SplitMix(state: 5)
+        var random = SplitMix(seed: 5)
         let samples = random.samples(8_000)
         let whole = try convert(AudioBlock(format: source, samples: samples), to: target)
 

@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketAudio
+import TestSupport
 import Testing
 
 /// The ring buffer against a plain model of it, at random and between threads.
@@ -41,7 +42,7 @@ import Testing
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func `without conversion the buffer behaves like the model`(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         var configuration = AudioRingBuffer.Configuration()
         configuration.convertsFormat = false
         configuration.capacity = 5_000_000
@@ -87,7 +88,7 @@ import Testing
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func `with conversion the output is the conversion of what was taken`(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         let source = try AudioFormat.of([44_100, 48_000, 16_000][Int(seed % 3)], Int(seed % 2) + 1)
         let target = try AudioFormat.of(48_000, Int(seed / 2 % 2) + 1)
         var configuration = AudioRingBuffer.Configuration()
@@ -137,7 +138,7 @@ import Testing
         let blockCount = 1_000
         let heard = try await withThrowingTaskGroup(of: [Int].self) { group in
             group.addTask {
-                var random = SplitMix(state: 1)
+                var random = SplitMix(seed: 1)
                 var frame = 0
                 for block in 0..<blockCount {
                     // Frames are numbered from 1, so that silence is no number.

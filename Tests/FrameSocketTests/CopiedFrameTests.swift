@@ -1,4 +1,5 @@
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 @testable import FrameSocket

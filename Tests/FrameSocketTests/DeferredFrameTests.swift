@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// What an uploader says of a frame that is not sent now, and how it counts what becomes of it.

@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// A receiver that wants frames has the latest one, however silent the source is and whatever happened before.

@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 import Testing
 
 /// Pictures made upright, in every format, against the definition: flipped where mirrored, then turned clockwise.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -10,7 +11,7 @@ import Testing
     struct Case {
         let picture: PixelBuffer
         let reference: ReferenceImage
-        var random: SeededRandom
+        var random: SplitMix
         let isPlain: Bool
 
         /// Sides of interest: of blocks and tiles, and where fixed-point positions end.
@@ -19,7 +20,7 @@ import Testing
         ]
 
         init(_ seed: UInt64, _ formats: [PixelFormat] = PixelFormat.allCases, pixels: Int = 66_000) throws {
-            var random = SeededRandom(seed)
+            var random = SplitMix(seed: seed)
             let format = try #require(formats.randomElement(using: &random))
             let long =
                 Bool.random(using: &random)
@@ -113,7 +114,7 @@ import Testing
         against source: ReferenceImage.Plane,
         _ part: PixelRectangle,
         tolerance: Int,
-        _ random: inout SeededRandom,
+        _ random: inout SplitMix,
         _ name: String
     ) {
         let size = (width: place.width, height: place.height)
@@ -218,7 +219,7 @@ import Testing
         _ plan: OutputPlan,
         _ sources: [ReferenceImage.Plane],
         tolerance: Int = 2,
-        _ random: inout SeededRandom,
+        _ random: inout SplitMix,
         _ name: String
     ) {
         #expect(BufferSize(width: picture.width, height: picture.height) == plan.canvas)

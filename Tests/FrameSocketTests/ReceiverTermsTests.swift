@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// What a receiver prefers, wants and pauses lasts as long as its connection, and is kept for an uploader that comes later.

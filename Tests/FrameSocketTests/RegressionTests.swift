@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// What the code that this protocol comes from gets wrong: one test for each of its faults, a to i.
@@ -50,7 +51,7 @@ import Testing
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
-        var random = SplitMix(state: 3)
+        var random = SplitMix(seed: 3)
         let bodies = (0..<1000).map { body($0, count: Int.random(in: 200...9000, using: &random)) }
         async let sending: Void = {
             try await client.write(bodies.flatMap { message($0) })

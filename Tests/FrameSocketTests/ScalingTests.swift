@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -12,13 +13,16 @@ import Testing
                 ($0, min(end, Double($0 + 1)) - max(start, Double($0)))
             }
         }
+        let columns = (0..<width).map { shares($0, matrix.width, width) }
         return (0..<height).map { y in
-            (0..<width).map { x in
+            let rows = shares(y, matrix.height, height).map { (matrix.rows[$0.0], $0.1) }
+            return columns.map { columns in
                 var sums = [Double](repeating: 0, count: matrix.rows[0][0].count)
                 var area = 0.0
-                for (row, tall) in shares(y, matrix.height, height) {
-                    for (column, wide) in shares(x, matrix.width, width) {
-                        for byte in sums.indices { sums[byte] += tall * wide * Double(matrix.rows[row][column][byte]) }
+                for (row, tall) in rows {
+                    for (column, wide) in columns {
+                        let sample = row[column]
+                        for byte in sums.indices { sums[byte] += tall * wide * Double(sample[byte]) }
                         area += tall * wide
                     }
                 }

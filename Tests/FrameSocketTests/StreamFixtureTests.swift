@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// Streams as deployed peers write them, through a socket, against what must come out.
@@ -22,7 +23,7 @@ import Testing
                 try await client.write(bytes)
                 return client.finishWriting()
             }
-            var random = SplitMix(state: seed)
+            var random = SplitMix(seed: seed)
             var rest = bytes[...]
             while !rest.isEmpty {
                 // Mostly small ones at first, where heads are; large ones later, or it would take long.

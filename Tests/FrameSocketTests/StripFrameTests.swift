@@ -1,4 +1,5 @@
 import PNGReading
+import TestSupport
 import Testing
 
 @testable import FrameSocket

@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// The last frame of a burst is sent when its time comes, whatever the pacing left out before it.

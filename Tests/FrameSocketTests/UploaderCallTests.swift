@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// What an uploader's methods promise to those who call them: order, cancellation, and that nobody waits for himself.

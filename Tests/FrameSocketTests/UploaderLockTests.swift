@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// The uploader holds no lock while other code runs, or while it looks at every byte of a frame.

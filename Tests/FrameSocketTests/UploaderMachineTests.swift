@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -45,8 +46,8 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         ),
     ]
 
-    @Test("One frame is under way at a time, and the newest is next", arguments: turns)
-    func oneAtATime(_ example: UploaderCase) {
+    @Test(arguments: turns)
+    func `one frame is under way at a time, and the newest is next`(_ example: UploaderCase) {
         example.check()
     }
 
@@ -172,8 +173,8 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         ),
     ]
 
-    @Test("Whoever needs the latest frame gets it at once, and once", arguments: latest)
-    func latestFrame(_ example: UploaderCase) {
+    @Test(arguments: latest)
+    func `whoever needs the latest frame gets it at once, and once`(_ example: UploaderCase) {
         example.check()
     }
 
@@ -271,8 +272,8 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         ),
     ]
 
-    @Test("Frames that show nothing new are left out", arguments: unchanged)
-    func unchangedFrames(_ example: UploaderCase) {
+    @Test(arguments: unchanged)
+    func `frames that show nothing new are left out`(_ example: UploaderCase) {
         example.check()
     }
 

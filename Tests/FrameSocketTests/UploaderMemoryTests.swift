@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -56,8 +57,8 @@ import Testing
         ),
     ]
 
-    @Test("The newest frame wins, and no more is held than allowed", arguments: cases)
-    func memory(_ example: UploaderCase) {
+    @Test(arguments: cases)
+    func `the newest frame wins, and no more is held than allowed`(_ example: UploaderCase) {
         example.check()
     }
 
@@ -98,10 +99,9 @@ import Testing
     }
 
     @Test(
-        "A preference that no encoder can fulfil is taken for the nearest one",
         arguments: [(-5, 1), (0, 1), (101, 100), (.max, 100)]
     )
-    func preferredQuality(preferred: Int, quality: Int) {
+    func `a preference that no encoder can fulfill becomes the nearest one`(preferred: Int, quality: Int) {
         let configuration = SampleUploader.Configuration().preferring(ControlPreferences(quality: preferred))
         #expect(configuration.quality == quality)
     }

@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// Audio is received by those who asked for it alone, counts against the memory budget, and needs no frame to be consumed.

@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// Whoever waits, and whose task is cancelled, waits no longer; what others wait for goes on.

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 @testable import FrameTransport

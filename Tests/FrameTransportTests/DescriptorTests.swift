@@ -3,6 +3,7 @@
     import FrameSocketTesting
     import FrameTransport
     import FrameWire
+    import TestSupport
     import Testing
 
     /// That every descriptor and file goes when what it was for has gone, whoever ends it and how.

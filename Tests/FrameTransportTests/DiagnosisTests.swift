@@ -3,6 +3,7 @@
     import FrameSocketTesting
     import FrameTransport
     import FrameWire
+    import TestSupport
     import Testing
 
     /// What a diagnosis says of a path, finding by finding, and that it leaves everything as it was.
@@ -177,12 +178,7 @@
             let (path, holders) = try make(place)
             let remedy = try #require(await diagnosis(of: path, place).worst?.remedy)
             let command = try #require(remedy.split(separator: ": ").last)
-            let shell = Process()
-            shell.executableURL = URL(filePath: "/bin/sh")
-            shell.arguments = ["-c", String(command)]
-            try shell.run()
-            shell.waitUntilExit()
-            #expect(shell.terminationStatus == 0, "\(command)")
+            #expect(try ChildProcess("sh", ["-c", String(command)]).status == 0, "\(command)")
             let after = await diagnosis(of: path, place)
             #expect(after.severity == .note, "\(after.findings)")
             withExtendedLifetime(holders) {}

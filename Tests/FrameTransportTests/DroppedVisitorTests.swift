@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// What departed senders left is bounded: beyond that the oldest is dropped and counted, and whoever asks for it is told.

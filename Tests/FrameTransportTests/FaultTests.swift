@@ -3,6 +3,7 @@
     import FrameTransport
     import FrameWire
     import Synchronization
+    import TestSupport
     import Testing
 
     private let environment = ProcessInfo.processInfo.environment

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import Synchronization
+import TestSupport
 import Testing
 
 /// A peer that never stops must not keep the I/O thread from the others.

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// What a sender may write to bring a server down, sent to one: the numbers are those of docs/security.md.
@@ -124,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: cases, Way.allCases)
-    func endsItsOwnConnectionWithOneError(_ hostile: Case, _ way: Way) async throws {
+    func `a hostile stream ends its own connection with one error`(_ hostile: Case, _ way: Way) async throws {
         let directory = try TemporaryDirectory()
         let server = try directory.server()
         var connections = server.connections.makeAsyncIterator()

@@ -2,6 +2,7 @@
     import Foundation
     import FrameSocketTesting
     import FrameTransport
+    import TestSupport
     import Testing
 
     /// Listening sockets that somebody else has made, and keeps.
@@ -132,13 +133,15 @@
         }
 
         /// An environment, and what comes of it.
-        struct Environment: Sendable, Codable {
+        struct Environment: Sendable, Codable, CustomTestStringConvertible {
             /// LISTEN_PID: "own" for this process.
             let process: String?
             let count: String?
             let names: String?
             /// The names of the sockets; nil if they are refused.
             let expected: [String?]?
+
+            var testDescription: String { "\(process ?? "none") \(count ?? "none") \(names ?? "none")" }
 
             init(_ process: String?, _ count: String?, _ names: String?, _ expected: [String?]?) {
                 (self.process, self.count, self.names, self.expected) = (process, count, names, expected)

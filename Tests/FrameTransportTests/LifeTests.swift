@@ -3,6 +3,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// What may happen to connections over their life, in every order; the numbers are those of docs/security.md.
@@ -14,10 +15,11 @@ import Testing
     }
 
     @Test(
-        "S15: a reset within a frame is a broken connection, and between two an orderly end",
         arguments: [true, false]
     )
-    func reset(isWithinFrame: Bool) async throws {
+    func `S15: a reset within a frame is a broken connection, and between two an orderly end`(isWithinFrame: Bool)
+        async throws
+    {
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -292,7 +294,7 @@ import Testing
         let path = directory.socket
         let attacks = (0..<3).map { number in
             Task {
-                var random = SplitMix(state: UInt64(number))
+                var random = SplitMix(seed: UInt64(number))
                 var count = 0
                 while !isOver.isSet {
                     let attacker = try await PeerSocket.connectedWhenListening(at: path)

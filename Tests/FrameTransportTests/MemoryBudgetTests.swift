@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocketTesting
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameTransport
@@ -29,7 +30,7 @@ import Testing
 
     @Test func `grants are given in the order of requests, and return when released`() throws {
         let budget = MemoryBudget(bytes: 200)
-        let granted = Counter()
+        let granted = TestSupport.Counter()
         do {
             guard case .granted(let first) = budget.ask(60, onGrant: { _ in granted.increment() }),
                 case .waiting(let second) = budget.ask(50, onGrant: { _ in granted.increment() }),

@@ -2,6 +2,8 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestDescriptions
+import TestSupport
 import Testing
 
 /// How a connection opens, gives up, and opens again.
@@ -127,18 +129,20 @@ import Testing
         _ = server
     }
 
-    @Test(arguments: [
-        (String(repeating: "x", count: 108), TransportError.Code.pathTooLong),
-        (String(repeating: "ü", count: 54), .pathTooLong), ("", .invalidPath), ("a\0b", .invalidPath),
-        ("\0abstract", .invalidPath), ("/tmp/", .invalidPath),
-    ])
+    @Test(
+        arguments: [
+            (String(repeating: "x", count: 108), TransportError.Code.pathTooLong),
+            (String(repeating: "ü", count: 54), .pathTooLong), ("", .invalidPath), ("a\0b", .invalidPath),
+            ("\0abstract", .invalidPath), ("/tmp/", .invalidPath),
+        ].map { (Short($0), $1) }
+    )
     func `S1, S13: a path that no socket can have is reported, and nothing is tried`(
-        path: String,
+        path: Short,
         code: TransportError.Code
     )
         async throws
     {
-        let connection = SocketConnection(path: path)
+        let connection = SocketConnection(path: path.text)
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         #expect(error?.code == code)
         var events = connection.events.makeAsyncIterator()

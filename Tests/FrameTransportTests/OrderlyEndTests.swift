@@ -2,6 +2,8 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
+import TestDescriptions
+import TestSupport
 import Testing
 
 /// An orderly end stays one, whatever else happens at the same moment, and says why.
@@ -177,9 +179,9 @@ import Testing
 
     // MARK: A path that cannot be used
 
-    @Test(arguments: [String(repeating: "x", count: 200), "", "/tmp/"])
-    func `a connection to a path that no socket can have has ended, and says so`(path: String) async throws {
-        let connection = SocketConnection(path: path)
+    @Test(arguments: [String(repeating: "x", count: 200), "", "/tmp/"].map { Short($0) })
+    func `a connection to a path that no socket can have has ended, and says so`(path: Short) async throws {
+        let connection = SocketConnection(path: path.text)
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         let failure = try #require(error)
         #expect(connection.state == .failed(failure))

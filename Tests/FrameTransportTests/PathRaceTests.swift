@@ -2,6 +2,7 @@
     import Foundation
     import FrameSocketTesting
     import FrameTransport
+    import TestSupport
     import Testing
 
     /// What others do to a server's path between two of its calls.

@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocketTesting
 import FrameTransport
+import TestSupport
 import Testing
 
 /// That each end deals only with the users that it should, before a byte goes either way.

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// A wait for an opening ends when it should, whatever the attempt is doing, and takes the attempt with it.

@@ -1,5 +1,6 @@
 import FrameSocketTesting
 import FrameTransport
+import TestSupport
 import Testing
 
 /// Connections that are read by other threads than the one that accepts them.
@@ -10,8 +11,8 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test("Each connection is read by one of the threads, in order, and every thread has its share")
-    func sharing() async throws {
+    @Test
+    func `each connection is read by one of the threads, in order, and every thread has its share`() async throws {
         let readers = [IOThread(), IOThread()]
         let server = try directory.server { $0.readers = readers }
         typealias Reception = (thread: Int, bodies: [[UInt8]])

@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameTransport
@@ -16,7 +17,6 @@ import Testing
     // MARK: Turns
 
     @Test(
-        "A turn handles at most so many messages, of whatever kind",
         arguments: [
             ("Message-Type: later\r\n", 0), ("Message-Type: later\r\n", 1),
             ("Message-Type: status\r\nSender-State: live\r\nControl-Version: 1\r\n", 0),
@@ -24,7 +24,7 @@ import Testing
             ("Buffer-Width: 1\r\nBuffer-Height: 1\r\nBuffer-Orientation: 1\r\n", 0),
             ("Buffer-Width: 1\r\nBuffer-Height: 1\r\nBuffer-Orientation: 1\r\n", 1),
         ]
-    ) func turnOfMessages(_ fields: String, body: Int) {
+    ) func `a turn handles at most so many messages, of whatever kind`(_ fields: String, body: Int) {
         var rig = ReceiverRig()
         let flood = (0..<100).flatMap { _ in otherMessage(fields, body: body) }
         rig.arrive(flood)

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FrameTransport

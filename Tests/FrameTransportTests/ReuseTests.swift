@@ -2,6 +2,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// When a server has been closed, its path or port can be listened on again at once.

@@ -1,5 +1,6 @@
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// What a connection writes, in which order, and what is told to whom; without any socket.

@@ -1,5 +1,6 @@
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// How a sender's connection ends, whoever ends it, without any socket or clock.

@@ -1,5 +1,6 @@
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// How a sender's connection opens, obeys and ends, without any socket or clock.

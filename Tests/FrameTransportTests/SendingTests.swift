@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// What becomes of messages: taken whole, waited for, refused, or lost, and never delivered in part.
@@ -218,7 +219,7 @@ import Testing
     func `the outcome of a message and its end are reported once, however close and send meet`(seed: UInt64)
         async throws
     {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         let bodies = (0..<5).map { body($0, count: 400_000) }
         for _ in 0..<20 {
             let directory = try TemporaryDirectory()

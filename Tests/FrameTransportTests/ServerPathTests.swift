@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocketTesting
 import FrameTransport
+import TestSupport
 import Testing
 
 /// What a server makes of what stands at its path, and what it leaves there.

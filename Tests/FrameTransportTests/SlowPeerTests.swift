@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// Peers that go on, but only just: each limit ends them in time, and nobody else waits for them.

@@ -2,6 +2,7 @@
     import Foundation
     import FrameSocketTesting
     import FrameTransport
+    import TestSupport
     import Testing
 
     /// Who else could tamper with a server's path: the owner and mode of its directory, and what exists there.

@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 
 /// One connection as the host goes about it, and what it has seen of it.
 struct Visit: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TurboJPEG
 
@@ -7,7 +8,7 @@ import TurboJPEG
     static let formats: [PixelFormat] = [.bgra, .gray, .i420, .nv12]
 
     @Test(arguments: HostileJPEG.refusedByGate)
-    func isRefusedBeforeTheLibraryIsAskedAndMemoryTaken(_ hostile: HostileJPEG) throws {
+    func `a hostile JPEG is refused before the library is called or memory taken`(_ hostile: HostileJPEG) throws {
         for format in Self.formats {
             let pool = PixelBufferPool()
             let error = try #require(Self.error(of: hostile.bytes, as: format, JPEGDecoder(pool: pool)))
@@ -19,7 +20,7 @@ import TurboJPEG
     }
 
     @Test(arguments: HostileJPEG.refusedByLibrary)
-    func isATypedErrorWhereOnlyTheDataAreWrong(_ hostile: HostileJPEG) throws {
+    func `a JPEG of which only the data is wrong is a typed error`(_ hostile: HostileJPEG) throws {
         for format in Self.formats {
             let error = try #require(Self.error(of: hostile.bytes, as: format))
             #expect([hostile.code, .truncated].contains(error.code), "\(error)")
@@ -27,8 +28,8 @@ import TurboJPEG
         }
     }
 
-    @Test("J17, J20: nothing is left behind for the next picture", arguments: HostileJPEG.all)
-    func hasNoEffectOnTheNextPicture(_ hostile: HostileJPEG) throws {
+    @Test(arguments: HostileJPEG.all)
+    func `J17, J20: nothing is left behind for the next image`(_ hostile: HostileJPEG) throws {
         let decoder = JPEGDecoder()
         for format in Self.formats {
             let before = try decoder.decode(bytes: HostileJPEG.good, as: format)
@@ -41,7 +42,7 @@ import TurboJPEG
     }
 
     @Test(arguments: HostileJPEG.all)
-    func isNotTransformedEither(_ hostile: HostileJPEG) {
+    func `a hostile JPEG is not transformed either`(_ hostile: HostileJPEG) {
         let code = errorCode { () throws(TurboJPEGError) in _ = try JPEGTransform.rotate90.apply(to: hostile.bytes.span)
         }
         #expect(code == hostile.code || code == .truncated || code == .transformFailed)
@@ -55,10 +56,9 @@ import TurboJPEG
     }
 
     @Test(
-        "J9, J10: progressive scans are counted",
         arguments: [(10, 10, true), (11, 10, false), (490, 100, false), (5_000, 100, false)]
     )
-    func scansAreCounted(scans: Int, limit: Int, isAccepted: Bool) {
+    func `J9, J10: progressive scans are counted`(scans: Int, limit: Int, isAccepted: Bool) {
         var decoder = JPEGDecoder()
         decoder.limits.maximumProgressiveScans = limit
         let error = Self.error(of: HostileJPEG.progressive(scans: scans), as: .gray, decoder)
@@ -76,8 +76,8 @@ import TurboJPEG
         #expect((header.width, header.height) == (75, 51))
     }
 
-    @Test("J14: what senders make is decoded", arguments: ChromaSubsampling.allCases, [(75, 51), (16, 16), (1, 1)])
-    func isDecoded(subsampling: ChromaSubsampling, size: (width: Int, height: Int)) throws {
+    @Test(arguments: ChromaSubsampling.allCases, [(75, 51), (16, 16), (1, 1)])
+    func `J14: what senders make is decoded`(subsampling: ChromaSubsampling, size: (width: Int, height: Int)) throws {
         var encoder = JPEGEncoder()
         encoder.subsampling = subsampling
         let jpeg = try encoder.encode(testPicture(size.width, size.height))
@@ -192,8 +192,8 @@ import TurboJPEG
         #expect(try decoder.decode(bytes: followed, as: .bgra).hasSamePixels(as: expected))
     }
 
-    @Test("J21: much that means nothing before the picture", arguments: [true, false])
-    func muchBefore(isComments: Bool) throws {
+    @Test(arguments: [true, false])
+    func `J21: many segments without meaning may come before the image`(isComments: Bool) throws {
         let comment = HandmadeJPEG.segment(0xFE, [UInt8](repeating: 0xFF, count: 65_533))
         let much = isComments ? (0..<128).flatMap { _ in comment } : [UInt8](repeating: 0xFF, count: 8 << 20)
         let jpeg = HandmadeJPEG.inserting(much, before: 0xDB, in: HostileJPEG.good)

@@ -135,7 +135,9 @@ struct ReceiveCommand: Command {
         guard box == nil || settings != nil else { throw UsageError(message: "--letterbox requires --raw or --y4m") }
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
         guard !acceptsSharedMemory || (!isMJPEG && directory == nil && wireLog == nil) else {
-            throw UsageError(message: "--shared receives images without JPEGs, which --mjpeg, --output and --wire-log need")
+            throw UsageError(
+                message: "--shared receives images without JPEGs, which --mjpeg, --output and --wire-log need"
+            )
         }
         place = try ListeningPlace(&arguments)
     }

@@ -80,7 +80,9 @@ struct SendCommand: Command {
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
         if isPassthrough, configuration.sharing != .off {
-            throw UsageError(message: "--passthrough and --shared are mutually exclusive: shared images are not encoded")
+            throw UsageError(
+                message: "--passthrough and --shared are mutually exclusive: shared images are not encoded"
+            )
         }
         if isPassthrough, options.changesPictures || size != nil {
             throw UsageError(message: "--passthrough sends JPEGs unchanged; remove the options that would change them")

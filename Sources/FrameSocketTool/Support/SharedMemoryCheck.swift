@@ -4,7 +4,11 @@ import FrameSocket
 enum SharedMemoryCheck {
     static var finding: PathFinding {
         guard SharedMemory.isSupported else {
-            return PathFinding(.sharedMemory, .note, "this system has no sealed memory: images are always sent as JPEGs")
+            return PathFinding(
+                .sharedMemory,
+                .note,
+                "this system has no sealed memory: images are always sent as JPEGs"
+            )
         }
         do {
             _ = try SharedMemory(byteCount: 4096)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A `framesocket preview` at the socket of a workplace, and those who look at its page.
 struct PreviewSite {
@@ -114,14 +115,7 @@ extension Places {
 
     /// Whether a program does as it is asked: what some systems install under a browser's name only tells where to get it.
     private static func tellsVersion(_ program: String) -> Bool {
-        let process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = ["--version"]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        (try? ChildProcess(program, ["--version"]))?.status == 0
     }
 }
 

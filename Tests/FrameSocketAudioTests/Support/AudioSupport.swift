@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import TestSupport
 import Testing
 
 extension SplitMix {

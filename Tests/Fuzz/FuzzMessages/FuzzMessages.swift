@@ -1,6 +1,7 @@
 // Bytes that a sender writes: whatever they are and however they are cut, the same messages come out, or the same error.
 
 import FrameWire
+import FuzzSupport
 
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")

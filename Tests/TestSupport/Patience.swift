@@ -1,12 +1,12 @@
 /// How long a test waits for something that must happen soon.
 ///
 /// It is never a condition for passing: a test waits for an event, and one that would wait forever fails here.
-let patience = Duration.seconds(30)
+package let patience = Duration.seconds(30)
 
 /// Returns what `body` returns, or nil if it has not returned within the limit.
 ///
 /// It is left behind then, because what is tested may ignore a cancellation.
-func soon<Value: Sendable>(
+package func soon<Value: Sendable>(
     within limit: Duration = patience,
     _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value? {
@@ -33,11 +33,16 @@ func soon<Value: Sendable>(
 }
 
 /// Waits until something comes true that nothing reports, and returns whether it has within the limit.
-func becomesTrue(within limit: Duration = patience, _ condition: () -> Bool) async -> Bool {
+package func becomesTrue(within limit: Duration = patience, _ condition: () -> Bool) async -> Bool {
     let start = ContinuousClock.now
     while !condition() {
         guard ContinuousClock.now - start < limit else { return false }
         try? await Task.sleep(for: .milliseconds(1))
     }
     return true
+}
+
+/// Waits for something that may itself take long: as ``becomesTrue(within:_:)`` does, for two minutes.
+package func eventually(_ condition: () -> Bool) async -> Bool {
+    await becomesTrue(within: .seconds(120), condition)
 }

@@ -1,14 +1,16 @@
 import Synchronization
 
 /// A number that several threads count up.
-final class Counter: Sendable {
+package final class Counter: Sendable {
     private let count = Atomic(0)
 
+    package init() {}
+
     /// The number.
-    var value: Int { count.load(ordering: .sequentiallyConsistent) }
+    package var value: Int { count.load(ordering: .sequentiallyConsistent) }
 
     /// Counts one up.
-    func increment() {
+    package func increment() {
         count.add(1, ordering: .sequentiallyConsistent)
     }
 }

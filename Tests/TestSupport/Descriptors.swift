@@ -1,12 +1,12 @@
 #if os(Linux)
     import Foundation
-    import FrameSocketTesting
+    package import FrameSocketTesting
     import Glibc
 
     /// What the descriptors of this process are, such as `socket` or `anon_inode:[eventpoll`, and how many of each.
     ///
     /// They belong to the process, so a test that compares them has one to itself.
-    func openDescriptors() -> [String: Int] {
+    package func openDescriptors() -> [String: Int] {
         let folder = "/proc/self/fd"
         var kinds: [String: Int] = [:]
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
@@ -23,7 +23,7 @@
     /// How many of each kind there are more than there were.
     ///
     /// That there are fewer says nothing: the runtime opens and closes some of its own.
-    func descriptorsAdded(to before: [String: Int]) -> [String: Int] {
+    package func descriptorsAdded(to before: [String: Int]) -> [String: Int] {
         openDescriptors().reduce(into: [:]) { added, kind in
             let more = kind.value - before[kind.key, default: 0]
             if more > 0 { added[kind.key] = more }
@@ -31,14 +31,14 @@
     }
 
     /// How much of this process's memory is in use, in bytes.
-    func residentBytes() -> Int {
+    package func residentBytes() -> Int {
         let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return pages * Int(getpagesize())
     }
 
     /// The descriptors that a program started by this one would have too.
-    func inheritedDescriptors() throws -> Set<String> {
+    package func inheritedDescriptors() throws -> Set<String> {
         let folder = "/proc/self/fdinfo"
         return try Set(
             FileManager.default.contentsOfDirectory(atPath: folder).filter { number in
@@ -54,14 +54,14 @@
     }
 
     /// The same before a test begins, once Dispatch has what it makes when something sleeps for the first time.
-    func descriptorsAtStart() async throws -> [String: Int] {
+    package func descriptorsAtStart() async throws -> [String: Int] {
         try await Task.sleep(for: .milliseconds(1))
         return openDescriptors()
     }
 
     extension PeerSocket {
         /// Writes `bytes` and passes `passed` along, as a peer may that wants to fill the receiver's table of descriptors.
-        func write(_ bytes: [UInt8], passing passed: Int32) throws {
+        package func write(_ bytes: [UInt8], passing passed: Int32) throws {
             var bytes = bytes
             // A cmsghdr and one descriptor, as CMSG_LEN and CMSG_SPACE lay them out.
             var control: [UInt64] = [20, UInt64(SOL_SOCKET) | UInt64(SCM_RIGHTS) << 32, UInt64(passed)]

@@ -1,11 +1,11 @@
 import Foundation
-import TurboJPEG
+package import TurboJPEG
 
 /// Samples in memory that ends where the system ends a process that reads on: each plane's last sample is the last byte before a
 /// page that nobody may touch.
-enum GuardedPicture {
+package enum GuardedPicture {
     /// A picture over such memory, which goes with it; `fill` writes a row of a plane.
-    static func make(
+    package static func make(
         width: Int,
         height: Int,
         format: PixelFormat,
@@ -28,7 +28,7 @@ enum GuardedPicture {
         return try unsafe PixelBuffer(adopting: planes, width: width, height: height, format: format) { memory.unmap() }
     }
 
-    struct OutOfMemory: Error {}
+    package struct OutOfMemory: Error {}
 
     /// Sendable: filled by one thread, and emptied by the one that lets go of the picture.
     @safe private final class Mappings: @unchecked Sendable {

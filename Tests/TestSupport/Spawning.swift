@@ -1,27 +1,32 @@
 import Foundation
 
 #if canImport(Glibc)
-    import Glibc
+    package import Glibc
 #elseif canImport(Musl)
-    import Musl
+    package import Musl
 #elseif canImport(Darwin)
-    import Darwin
+    package import Darwin
 #endif
 
 /// A system call that failed.
-struct SystemFailure: Error, CustomStringConvertible {
-    let call: String
-    let error: Int32
+package struct SystemFailure: Error, CustomStringConvertible {
+    package let call: String
+    package let error: Int32
 
-    var description: String { unsafe "\(call): \(String(cString: strerror(error)))" }
+    package init(call: String, error: Int32) {
+        self.call = call
+        self.error = error
+    }
+
+    package var description: String { unsafe "\(call): \(String(cString: strerror(error)))" }
 }
 
 /// Both ends of a pipe, neither of which a child inherits.
-struct Pipe {
-    let readEnd: Int32
-    let writeEnd: Int32
+package struct PipeEnds {
+    package let readEnd: Int32
+    package let writeEnd: Int32
 
-    init() throws {
+    package init() throws {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { throw SystemFailure(call: "pipe", error: errno) }
         (readEnd, writeEnd) = (ends[0], ends[1])
@@ -31,7 +36,7 @@ struct Pipe {
 }
 
 /// Starts a process in a group of its own, with the default signals and no descriptors but the first three.
-func spawn(_ executable: String, _ arguments: [String], _ descriptors: [Int32]) throws -> pid_t {
+package func spawn(_ executable: String, _ arguments: [String], _ descriptors: [Int32]) throws -> pid_t {
     #if canImport(Darwin)
         var actions = unsafe posix_spawn_file_actions_t(nil)
         var attributes = unsafe posix_spawnattr_t(nil)

@@ -1,7 +1,7 @@
-import TurboJPEG
+package import TurboJPEG
 
 /// A picture with what real ones have: gradients, hard edges as of text, and patches of strong colour.
-func testPicture(
+package func testPicture(
     _ width: Int,
     _ height: Int,
     as format: PixelFormat = .rgb,
@@ -28,7 +28,7 @@ func testPicture(
 }
 
 /// A picture of one colour, which no coding changes by more than its rounding.
-func solidPicture(_ width: Int, _ height: Int, red: UInt8, green: UInt8, blue: UInt8) throws -> PixelBuffer {
+package func solidPicture(_ width: Int, _ height: Int, red: UInt8, green: UInt8, blue: UInt8) throws -> PixelBuffer {
     var ppm = Array("P6\n\(width) \(height)\n255\n".utf8)
     for _ in 0..<width * height { ppm += [red, green, blue] }
     return try PixelBuffer(ppm: ppm.span)
@@ -36,20 +36,20 @@ func solidPicture(_ width: Int, _ height: Int, red: UInt8, green: UInt8, blue: U
 
 extension PixelBuffer {
     /// All bytes of a plane, padding included.
-    func bytes(ofPlane plane: Int = 0) -> [UInt8] {
-        withPlane(plane) { span in (0..<span.count).map { span[$0] } }
+    package func bytes(ofPlane plane: Int = 0) -> [UInt8] {
+        withPlane(plane) { span in unsafe span.withUnsafeBufferPointer { unsafe Array($0) } }
     }
 
     /// Where the first plane begins.
-    var address: UInt { unsafe withUnsafePlanes { unsafe UInt(bitPattern: $0[0].base) } }
+    package var address: UInt { unsafe withUnsafePlanes { unsafe UInt(bitPattern: $0[0].base) } }
 
     /// The visible bytes of a row.
-    func row(_ row: Int, ofPlane plane: Int = 0) -> [UInt8] {
-        withRow(row, ofPlane: plane) { span in (0..<span.count).map { span[$0] } }
+    package func row(_ row: Int, ofPlane plane: Int = 0) -> [UInt8] {
+        withRow(row, ofPlane: plane) { span in unsafe span.withUnsafeBufferPointer { unsafe Array($0) } }
     }
 
     /// Sets all bytes of all planes, padding included.
-    mutating func fill(_ value: UInt8) throws {
+    package mutating func fill(_ value: UInt8) throws {
         for plane in 0..<planeCount {
             try withMutablePlane(plane) { span in
                 for index in 0..<span.count { span[index] = value }
@@ -58,7 +58,7 @@ extension PixelBuffer {
     }
 
     /// Sets the visible bytes to those of a picture of the same size and format.
-    mutating func copySamples(of other: PixelBuffer) throws {
+    package mutating func copySamples(of other: PixelBuffer) throws {
         for plane in 0..<planeCount {
             for y in 0..<other.plane(plane).height {
                 let source = other.row(y, ofPlane: plane)
@@ -70,7 +70,7 @@ extension PixelBuffer {
     }
 
     /// The picture turned clockwise by 90 degrees, pixel by pixel.
-    func rotatedClockwise() throws -> PixelBuffer {
+    package func rotatedClockwise() throws -> PixelBuffer {
         let size = format.bytesPerPixel
         var turned = try PixelBuffer(width: height, height: width, format: format)
         let rows = (0..<height).map { row($0) }
@@ -87,7 +87,7 @@ extension PixelBuffer {
 
 extension JPEGDecoder {
     /// Decodes an array.
-    func decode(
+    package func decode(
         bytes: [UInt8],
         as format: PixelFormat,
         scale: ScalingFactor = .full
@@ -97,7 +97,7 @@ extension JPEGDecoder {
 }
 
 /// The code of the error that the body throws, or nil if it throws none.
-func errorCode(_ body: () throws(TurboJPEGError) -> Void) -> TurboJPEGError.Code? {
+package func errorCode(_ body: () throws(TurboJPEGError) -> Void) -> TurboJPEGError.Code? {
     do throws(TurboJPEGError) {
         try body()
         return nil
@@ -107,10 +107,10 @@ func errorCode(_ body: () throws(TurboJPEGError) -> Void) -> TurboJPEGError.Code
 }
 
 /// Sizes around those of blocks, and the size of a phone's halved screen.
-let sizes: [(Int, Int)] = [(1, 1), (1, 7), (7, 1), (16, 16), (17, 33), (64, 48), (563, 1219)]
+package let sizes: [(Int, Int)] = [(1, 1), (1, 7), (7, 1), (16, 16), (17, 33), (64, 48), (563, 1219)]
 
 /// The formats with one plane.
-let packedFormats = PixelFormat.allCases.filter { !$0.isPlanar }
+package let packedFormats = PixelFormat.allCases.filter { !$0.isPlanar }
 
 /// The formats with several planes.
-let planarFormats = PixelFormat.allCases.filter(\.isPlanar)
+package let planarFormats = PixelFormat.allCases.filter(\.isPlanar)

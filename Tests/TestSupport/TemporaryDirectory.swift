@@ -1,10 +1,10 @@
 import Foundation
 
 /// A directory of a test's own, gone when the test lets go of it.
-final class TemporaryDirectory: Sendable {
-    let path: String
+package final class TemporaryDirectory: Sendable {
+    package let path: String
 
-    init() throws {
+    package init() throws {
         // The system finds a name that is free, and lets nobody else in whatever the umask: a server refuses a directory that is
         // open to others.
         var name = Array("/tmp/fs-XXXXXX".utf8CString)
@@ -20,8 +20,8 @@ final class TemporaryDirectory: Sendable {
     }
 
     /// A path for a socket in it.
-    var socket: String { path + "/rtc_SSFD" }
+    package var socket: String { path + "/rtc_SSFD" }
 
     /// The names of what is in it.
-    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
+    package var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
 }

@@ -1,14 +1,13 @@
-import Testing
-import TurboJPEG
+package import TurboJPEG
 
 /// A JPEG that must not be decoded, and what must be said of it; the numbers are those of docs/security.md.
-struct HostileJPEG: Sendable, CustomTestStringConvertible {
-    let number: String
-    let name: String
-    let bytes: [UInt8]
-    let code: TurboJPEGError.Code
+package struct HostileJPEG: Sendable, CustomStringConvertible {
+    package let number: String
+    package let name: String
+    package let bytes: [UInt8]
+    package let code: TurboJPEGError.Code
 
-    var testDescription: String { "\(number): \(name)" }
+    package var description: String { "\(number): \(name)" }
 
     private init(_ number: String, _ name: String, _ bytes: [UInt8], _ code: TurboJPEGError.Code) {
         self.number = number
@@ -18,23 +17,23 @@ struct HostileJPEG: Sendable, CustomTestStringConvertible {
     }
 
     /// A JPEG that can be decoded, of 75x51 pixels.
-    static let good = (try? JPEGEncoder().encode(testPicture(75, 51))) ?? []
+    package static let good = (try? JPEGEncoder().encode(testPicture(75, 51))) ?? []
 
     private static let quantization = HandmadeJPEG.segment(0xDB, [0] + [UInt8](repeating: 1, count: 64))
     private static let gray: [(id: UInt8, sampling: UInt8)] = [(1, 0x11)]
 
     /// Those that are refused by their markers, before memory for pixels is asked for.
-    static let refusedByGate =
+    package static let refusedByGate =
         form + kind + size + tables + scans + ends
 
     /// Those whose damage shows in the compressed data alone.
-    static let refusedByLibrary = [
+    package static let refusedByLibrary = [
         HostileJPEG("J3", "zeros for data", Array(good.prefix(700)) + zeros(800) + [0xFF, 0xD9], .corrupt),
         HostileJPEG("J16", "bits that are no code", good.prefix(640) + ones(60) + good.dropFirst(700), .corrupt),
         HostileJPEG("J16", "restart markers where none are due", restarted(good), .corrupt),
     ]
 
-    static let all = refusedByGate + refusedByLibrary
+    package static let all = refusedByGate + refusedByLibrary
 
     private static let form = [
         HostileJPEG("J1", "nothing", [], .notJPEG),
@@ -187,7 +186,7 @@ extension HostileJPEG {
     }
 
     /// A progressive picture, whose scans refine the same bits again and again.
-    static func progressive(scans: Int) -> [UInt8] {
+    package static func progressive(scans: Int) -> [UInt8] {
         let header = HandmadeJPEG.header(width: 64, height: 64, components: gray, frame: 0xC2)
         let start = header.firstIndex(ofMarker: 0xDA, from: 2) ?? 0
         let scan = HandmadeJPEG.segment(0xDA, [1, 1, 0, 0, 0, 0]) + zeros(8)

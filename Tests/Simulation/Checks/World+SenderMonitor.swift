@@ -74,6 +74,8 @@ extension World {
             messageBegins(index, wants: .audio)
         case .status(let status):
             statusWritten(status, index)
+        case .sharedBuffer, .sharedFrame:
+            violate(.onlyWhatIsWanted, "sender \(monitors[index].sender) shares memory, which no receiver here accepts")
         case .body(let isLast):
             if monitors[index].takeBody(bytes.extracting(..<step.consumed)) { identityWritten(index) }
             if isLast { messageWritten(index) }
@@ -238,6 +240,8 @@ extension World {
             monitors[index].questions += 1
             monitors[index].pingsRead.insert(number)
             monitors[index].lastPing = number
+        // Only receivers that accept shared memory send these.
+        case .release, .decline: break
         }
     }
 }

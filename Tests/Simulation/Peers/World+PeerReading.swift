@@ -54,7 +54,7 @@ extension World {
             switch step.event {
             case .incomplete: break
             case .head(let head): peers[peer].head = head
-            case .audio, .status, .skipped:
+            case .audio, .status, .sharedBuffer, .sharedFrame, .skipped:
                 guard isFromOurs(peer) else { break }
                 violate(.order, "a plain receiver, which said nothing, got a message that is not a frame")
             case .body(let isLast):

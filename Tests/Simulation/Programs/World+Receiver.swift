@@ -52,6 +52,8 @@ extension World {
         case .deliverAudio(let message): deliver(message, to: receiver)
         case .deliverStatus(let status): deliver(status, to: receiver)
         case .countDroppedAudio: break
+        // No receiver here accepts shared memory.
+        case .deliverShared, .mapBuffer, .dropDescriptor, .unmapBuffers: break
         case .reserveRoom(let onceEmpty):
             if servers[receiver.server].plan.usesDelegate { return receiver.machine.reserved(.max) }
             let (room, waiting) = receiver.mailbox.reserve(onceEmpty: onceEmpty)

@@ -13,7 +13,7 @@ while offset < message.count {
     switch step.event {
     case .incomplete: print("not yet a head")
     case .head(let head): print("head of \(head.bufferSize.width)x\(head.bufferSize.height), \(head.orientation)")
-    case .audio, .status, .skipped: print("no frame")
+    case .audio, .status, .sharedBuffer, .sharedFrame, .skipped: print("no frame")
     case .body(let isLast): print("body of \(step.consumed) bytes, \(isLast ? "whole" : "to be continued")")
     }
 }

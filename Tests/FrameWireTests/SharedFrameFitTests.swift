@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 /// Whether a frame is within its buffer.

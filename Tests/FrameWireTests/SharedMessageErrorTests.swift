@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 /// Messages about shared memory that are refused, and what is accepted although it looks wrong.

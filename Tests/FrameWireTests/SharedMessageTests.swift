@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 /// Messages about shared memory: what is written, and what comes back.

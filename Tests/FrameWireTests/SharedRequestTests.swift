@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 /// The requests about shared memory: `Shared-Memory` in a hello, `release` and `decline`.

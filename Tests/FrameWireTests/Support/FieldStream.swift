@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import FrameWire
 
 /// Random streams of headers, mostly well formed ones, for comparing parsers.

@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 
 /// Messages about shared memory, as a sender writes them.
 enum SharedStreams {

@@ -144,6 +144,7 @@ public final class SampleUploader: Sendable {
     ///   - width: The width, 1 to 65,500 pixels.
     ///   - height: The height, 1 to 65,500 pixels.
     ///   - format: The arrangement of the bytes.
+    /// - Returns: The image.
     /// - Throws: `invalidSize`, `allocationFailed`.
     public func makeBuffer(width: Int, height: Int, format: PixelFormat) throws(TurboJPEGError) -> PixelBuffer {
         let byteCount = try PixelBuffer.byteCount(width: width, height: height, format: format)

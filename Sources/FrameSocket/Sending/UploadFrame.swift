@@ -61,6 +61,7 @@ package struct UploadFrame: Sendable {
     /// - Parameters:
     ///   - sendsTiming: Whether the message states the frame's time and number.
     ///   - isNew: Whether the receiver does not have the shared buffer yet.
+    /// - Returns: The message, or nil.
     func message(withTiming sendsTiming: Bool, isNew: Bool) -> FrameSubmission? {
         switch content {
         case .shared(let picture):

@@ -56,3 +56,11 @@ extension ControlRequest: CustomTestStringConvertible {
         }
     }
 }
+
+extension SharedFrameHead: CustomTestStringConvertible {
+    /// A description for a test's log.
+    public var testDescription: String {
+        let positions = planes.map { "\($0.offset)/\($0.bytesPerRow)" }.joined(separator: " ")
+        return shortened("\(format) \(bufferSize.width)x\(bufferSize.height) at \(positions)", to: 80)
+    }
+}

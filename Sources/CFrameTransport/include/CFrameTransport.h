@@ -120,15 +120,22 @@ enum frame_memory_verdict {
     FRAME_MEMORY_UNORDINARY,
     /// Not of the given size.
     FRAME_MEMORY_MISSIZED,
+    /// Not all of its pages exist. Reading a missing page would allocate it, on this process's account, and raise
+    /// SIGBUS if there is no memory for it.
+    FRAME_MEMORY_HOLLOW,
     /// This process has no room for the mapping.
     FRAME_MEMORY_SCARCE,
     /// A call failed, with errno set.
     FRAME_MEMORY_FAILED,
 };
 
-/// Maps memory that a peer has passed, for reading, unless it is not sealed or not of exactly this size. The caller
+/// Maps memory that a peer has passed, for reading, if it is sealed, of exactly this size, and entirely there. The caller
 /// still owns the descriptor.
 enum frame_memory_verdict frame_memory_map(int descriptor, size_t byte_count, const void **memory);
+
+/// Turns off what the system may add to received bytes besides descriptors: a socket that a service manager has made
+/// may pass on credentials, which would take the place of descriptors, and process descriptors, which would be leaked.
+void frame_socket_expect_descriptors_alone(int socket);
 
 struct msghdr;
 
@@ -136,7 +143,7 @@ struct msghdr;
 ssize_t frame_socket_send_passing(int socket, struct msghdr *message, int passed);
 
 /// Receives as `recvmsg` does, with the descriptors that arrive with these bytes: their number, and the first of them;
-/// the others are closed. `is_cut` means that there were more than the system could add to this process.
+/// the others are closed. `is_cut` means that there were still more, or that this process had no room for them.
 ssize_t frame_socket_receive_passed(int socket, struct msghdr *message, int *passed, int *count, bool *is_cut);
 
 /// Names the calling thread, for debuggers and `top -H`.

@@ -61,10 +61,10 @@ internal import Locking
     let bytes: UnsafeRawBufferPointer
 
     /// The memory's part of the budget, as long as the connection lasts.
-    private let grant: Locked<MemoryBudget.Grant?>
+    private let grant: Locked<MemoryBudget.MappedGrant?>
 
     /// Maps the memory behind a descriptor, after checking its seals and its size.
-    init(_ descriptor: borrowing OwnedDescriptor, byteCount: Int, grant: MemoryBudget.Grant) throws(Refusal) {
+    init(_ descriptor: borrowing OwnedDescriptor, byteCount: Int, grant: MemoryBudget.MappedGrant) throws(Refusal) {
         var memory: UnsafeRawPointer?
         let fault: String
         switch unsafe frame_memory_map(descriptor.rawValue, byteCount, &memory) {
@@ -76,6 +76,7 @@ internal import Locking
         case FRAME_MEMORY_UNSEALED: fault = "is not memory sealed against changes of its size and writes by others"
         case FRAME_MEMORY_UNORDINARY: fault = "consists of huge pages, which may be missing when they are read"
         case FRAME_MEMORY_MISSIZED: fault = "does not have the announced size of \(byteCount) bytes"
+        case FRAME_MEMORY_HOLLOW: fault = "lacks pages: fill it, or reserve it with fallocate, before announcing it"
         default: throw .invalid(.sharedMemory("the shared buffer cannot be mapped", .current))
         }
         throw .invalid(.sharedMemory("the shared buffer \(fault)"))

@@ -83,7 +83,7 @@ int frame_memory_create(size_t byte_count, void **memory) {
     return -1;
 }
 
-enum frame_memory_verdict frame_memory_map(int descriptor, size_t byte_count, const void **memory) {
+enum frame_memory_verdict frame_memory_check(int descriptor, size_t byte_count) {
     int found = fcntl(descriptor, F_GET_SEALS);
     if (found < 0 || (found & seals) != seals) return FRAME_MEMORY_UNSEALED;
     struct statfs system;
@@ -93,11 +93,15 @@ enum frame_memory_verdict frame_memory_map(int descriptor, size_t byte_count, co
     if (status.st_size < 0 || (uint64_t)status.st_size != byte_count) return FRAME_MEMORY_MISSIZED;
     // No page goes away afterwards: the seals also forbid punching holes.
     if ((uint64_t)status.st_blocks < ((uint64_t)byte_count + 511) / 512) return FRAME_MEMORY_HOLLOW;
+    return FRAME_MEMORY_FIT;
+}
+
+int frame_memory_map(int descriptor, size_t byte_count, const void **memory) {
     void *mapping = mmap(NULL, byte_count, PROT_READ, MAP_SHARED, descriptor, 0);
     // EAGAIN: this process locks all of its memory, and may lock no more.
-    if (mapping == MAP_FAILED) return errno == ENOMEM || errno == EAGAIN ? FRAME_MEMORY_SCARCE : FRAME_MEMORY_FAILED;
+    if (mapping == MAP_FAILED) return errno == ENOMEM || errno == EAGAIN ? 1 : -1;
     *memory = mapping;
-    return FRAME_MEMORY_MAPPED;
+    return 0;
 }
 
 void frame_socket_expect_descriptors_alone(int socket) {
@@ -148,9 +152,14 @@ int frame_memory_create(size_t byte_count, void **memory) {
     return -1;
 }
 
-enum frame_memory_verdict frame_memory_map(int descriptor, size_t byte_count, const void **memory) {
+enum frame_memory_verdict frame_memory_check(int descriptor, size_t byte_count) {
     errno = ENOTSUP;
     return FRAME_MEMORY_FAILED;
+}
+
+int frame_memory_map(int descriptor, size_t byte_count, const void **memory) {
+    errno = ENOTSUP;
+    return -1;
 }
 
 ssize_t frame_socket_receive_passed(int socket, struct msghdr *message, int *passed, int *count, bool *is_cut) {

@@ -50,6 +50,13 @@ extension ScriptedPeer {
             Step("write the stream \(stream)\(pieces(chunk, interval))", .write(stream.bytes, chunk, interval))
         }
 
+        /// Writes bytes, and passes descriptors with the first one: see ``PeerSocket/write(_:passing:)``.
+        ///
+        /// The descriptors must be open when the step is taken, and stay open.
+        public static func write(_ bytes: [UInt8], passing descriptors: [Int32]) -> Step {
+            Step("write \(bytes.count) bytes, passing \(descriptors.count) descriptors", .writePassing(bytes, descriptors))
+        }
+
         private static func pieces(_ chunk: Int, _ interval: Duration?) -> String {
             (chunk == .max ? "" : ", \(chunk) at once") + (interval.map { ", every \($0)" } ?? "")
         }
@@ -125,6 +132,7 @@ enum ScriptAction: Sendable {
     case listen(String, Int32)
     case accept
     case write([UInt8], Int, Duration?)
+    case writePassing([UInt8], [Int32])
     case flood([UInt8], Int)
     case wait(Cue)
     case give(Cue)

@@ -39,10 +39,10 @@ struct SharedMappings: ~Copyable {
         // Another thread may still be about to release the earlier memory, whose last loan it has given back.
         mappings[head.index]?.giveBackGrant()
         mappings[head.index] = nil
-        guard let descriptor = passed.take(),
-            let grant = memory.map(head.byteCount, onRevocation: onRevocation)
-        else { throw .scarce }
-        mappings[head.index] = try SharedMapping(descriptor, byteCount: head.byteCount, grant: grant)
+        guard let descriptor = passed.take() else { throw .scarce }
+        mappings[head.index] = try SharedMapping(descriptor, byteCount: head.byteCount) {
+            memory.map(head.byteCount, onRevocation: onRevocation)
+        }
     }
 
     /// Returns the image of a frame; `release` is called with its last reference.

@@ -6,6 +6,7 @@
     @unsafe private enum Origin {
         case own(MemoryBlock)
         case foreign(release: @Sendable () -> Void)
+        case lent(by: any AnyObject & Sendable)
     }
 
     /// The start of each plane.
@@ -51,6 +52,18 @@
         unsafe origin = unsafe .foreign(release: release)
     }
 
+    /// Places an image in memory that its owner lends for writing, as long as it is referred to.
+    @unsafe init(layout: PixelLayout, in memory: UnsafeMutablePointer<UInt8>, lender: any AnyObject & Sendable) {
+        unsafe bases = unsafe PerPlane(
+            memory + layout.offsets[0],
+            memory + layout.offsets[1],
+            memory + layout.offsets[2]
+        )
+        strides = layout.strides
+        shelf = nil
+        unsafe origin = unsafe .lent(by: lender)
+    }
+
     deinit {
         switch unsafe origin {
         case .own(let block):
@@ -61,11 +74,18 @@
             }
         case .foreign(let release):
             release()
+        case .lent:
+            break
         }
+    }
+
+    /// The owner of lent memory.
+    var lender: (any AnyObject & Sendable)? {
+        if case .lent(let lender) = unsafe origin { lender } else { nil }
     }
 
     /// Whether the bytes may be written at all.
     var isWritable: Bool {
-        if case .own = unsafe origin { true } else { false }
+        if case .foreign = unsafe origin { false } else { true }
     }
 }

@@ -73,7 +73,7 @@ extension UnsafePlanes {
     }
 
     /// Fills an image of the same size, in any format, from this one.
-    func convert(into target: UnsafePlanes) {
+    package func convert(into target: UnsafePlanes) {
         let rowBytes = unsafe 3 * width
         let height = unsafe height
         var rows = [UInt8](repeating: 0, count: 2 * rowBytes)

@@ -9,7 +9,7 @@ extension UploaderMachine {
         package internal(set) var startsTurn = false
 
         /// A message to submit; report the outcome with ``UploaderMachine/sent(_:at:)``.
-        package internal(set) var message: FrameMessage?
+        package internal(set) var message: FrameSubmission?
 
         /// Whether ``UploaderMachine/timer`` has changed, at which to call ``UploaderMachine/deadlinePassed(at:)``.
         package internal(set) var setsTimer = false
@@ -20,12 +20,16 @@ extension UploaderMachine {
         /// The connection whose receiver is to be told that its preference is refused.
         package internal(set) var refusesPreferencesOf: Int?
 
+        /// Whether the shared buffers of a connection that has ended are to be released.
+        package internal(set) var dropsSharedBuffers = false
+
         /// The contents to release.
         package internal(set) var discarded = Discards()
 
         /// Whether there is nothing to do except to release discarded contents.
         package var isEmpty: Bool {
             !startsTurn && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
+                && !dropsSharedBuffers
         }
     }
 
@@ -69,7 +73,7 @@ extension UploaderMachine {
     }
 }
 
-/// A frame to encode.
+/// A frame to encode, or to copy to a shared buffer.
 package struct EncodingJob: Sendable {
     /// How the content's hash is used.
     package enum Comparison: Sendable, Hashable {
@@ -89,12 +93,20 @@ package struct EncodingJob: Sendable {
     package let comparison: Comparison
     /// The plan for encoding; nil if the content stays unchanged.
     let plan: EncodingPlan?
+    /// The shared buffer to copy the content to; nil to encode it.
+    package var lease: SharedPool.Lease?
+    /// Whether the buffer needs new memory.
+    var needsNewMemory = false
 }
 
 /// The result of an ``EncodingJob``.
 package enum EncodingResult: Sendable {
     /// The content is encoded.
     case encoded(EncodedImage, digest: UInt64?)
+    /// The content is in its shared buffer, with this orientation.
+    case shared(SharedPicture, FrameOrientation, digest: UInt64?)
+    /// The system has no memory to share; the content is returned.
+    case notShared(FrameContent)
     /// The content equals what it was compared with, and is returned.
     case unchanged(FrameContent, digest: UInt64)
     /// The content cannot be encoded.

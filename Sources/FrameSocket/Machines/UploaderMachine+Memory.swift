@@ -6,7 +6,12 @@ extension UploaderMachine {
     /// The bytes of every frame held, including the most that the one in progress may take.
     package var heldBytes: Int {
         turnBytes + (waiting?.byteCount ?? 0) + (deferral?.frame.byteCount ?? 0) + (sentFrame?.byteCount ?? 0)
+            + pool.byteCount
     }
+
+    /// The maximum number of bytes to hold besides the shared buffers.
+    @inline(__always)
+    var frameLimit: Int { pool.isOpen ? memoryLimit - pool.byteCount : memoryLimit }
 
     @inline(__always)
     var turnBytes: Int {
@@ -27,7 +32,7 @@ extension UploaderMachine {
             return
         }
         frame.plan = plan(content, frame.orientation, configuration)
-        if frame.totalByteCount > memoryLimit, terms.preferences != .init() {
+        if frame.totalByteCount > frameLimit, terms.preferences != .init() {
             frame.plan = plan(content, frame.orientation, ownConfiguration)
             refusePreferences()
         }
@@ -38,10 +43,10 @@ extension UploaderMachine {
     ///
     /// As with every frame, what the receiver prefers applies only if there is memory for it.
     mutating func scaling(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyPlan {
-        let preferred = CopyPlan(image, orientation, .init(configuration), limit: memoryLimit)
-        guard preferred.byteCount > memoryLimit, terms.preferences != .init() else { return preferred }
+        let preferred = CopyPlan(image, orientation, .init(configuration), limit: frameLimit)
+        guard preferred.byteCount > frameLimit, terms.preferences != .init() else { return preferred }
         refusePreferences()
-        return CopyPlan(image, orientation, .init(ownConfiguration), limit: memoryLimit)
+        return CopyPlan(image, orientation, .init(ownConfiguration), limit: frameLimit)
     }
 
     /// Lets the receiver know, once, that there is no memory for what it prefers.
@@ -57,25 +62,25 @@ extension UploaderMachine {
         _ orientation: FrameOrientation,
         _ configuration: Configuration
     ) -> EncodingPlan? {
-        EncodingPlan(content, orientation, .init(configuration), edition: edition, limit: memoryLimit)
+        EncodingPlan(content, orientation, .init(configuration), edition: edition, limit: frameLimit)
     }
 
     /// Returns whether a frame can be encoded within the limit, and can wait beside the one in progress.
     @inline(__always)
     func hasRoom(for frame: borrowing UploadFrame) -> Bool {
-        frame.totalByteCount <= memoryLimit && frame.byteCount <= memoryLimit - turnBytes
+        frame.totalByteCount <= frameLimit && frame.byteCount <= frameLimit - turnBytes
     }
 
     /// Returns whether `byteCount` bytes can be kept while an older frame waits, and while that frame is encoded.
     @inline(__always)
     func fitsBesideWaiting(_ byteCount: Int) -> Bool {
         guard let waiting else { return true }
-        return byteCount <= memoryLimit - max(turnBytes + waiting.byteCount, waiting.totalByteCount)
+        return byteCount <= frameLimit - max(turnBytes + waiting.byteCount, waiting.totalByteCount)
     }
 
     /// Releases the sent frame if `byteCount` bytes would otherwise not fit beside the frame in progress.
     mutating func makeRoom(for byteCount: Int) {
-        guard let sent = sentFrame?.byteCount, byteCount > memoryLimit - turnBytes - sent else { return }
+        guard let sent = sentFrame?.byteCount, byteCount > frameLimit - turnBytes - sent else { return }
         if let frame = sentFrame.take() { discard(frame) }
     }
 }

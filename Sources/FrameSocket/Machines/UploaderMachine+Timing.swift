@@ -31,7 +31,13 @@ extension UploaderMachine {
     @inline(__always)
     private func nextDeadline(at now: UInt64) -> UInt64? {
         // When the frame in progress is done, whatever is due then follows at once.
-        guard case .idle = activity, barrier == nil else { return nil }
+        if barrier == nil, let time = greetingTime(at: now) {
+            return waiting != nil || deferral != nil || sentFrame != nil ? time : nil
+        }
+        // A frame that waits for a shared buffer follows the receiver's release.
+        guard case .idle = activity, barrier == nil, !(pool.isOpen && awaitsBuffer && candidate(at: now) != nil) else {
+            return nil
+        }
         if let retry, retry.revision == terms.revision, now < retry.at {
             return waiting != nil || deferral != nil || sentFrame != nil ? retry.at : nil
         }

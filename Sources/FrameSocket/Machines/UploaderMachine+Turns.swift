@@ -17,6 +17,13 @@ extension UploaderMachine {
     func nextSource(at now: UInt64) -> Source? {
         guard barrier == nil else { return nil }
         if let retry, retry.revision == terms.revision, now < retry.at { return nil }
+        if greetingTime(at: now) != nil || (pool.isOpen && awaitsBuffer) { return nil }
+        return candidate(at: now)
+    }
+
+    /// Returns the frame that is due, whether a shared buffer is free for it or not.
+    @inline(__always)
+    func candidate(at now: UInt64) -> Source? {
         if waiting != nil { return .waiting }
         if let cause = deferral?.cause, let dueAt = deferral?.dueAt, let ticket = deferral?.frame.ticket {
             // Any cause other than the pacing is a barrier that is gone, or an attempt that failed.
@@ -40,7 +47,7 @@ extension UploaderMachine {
             switch source {
             case .waiting: job = beginWaiting(at: now)
             case .deferred(let isForced): job = beginDeferred(isForced: isForced, at: now)
-            case .sent: repeatSent(at: now)
+            case .sent: job = repeatSent(at: now)
             }
         }
         advance(at: now)
@@ -67,28 +74,35 @@ extension UploaderMachine {
         return begin(frame, isForced: isForced, at: now)
     }
 
-    private mutating func repeatSent(at now: UInt64) {
-        guard let frame = sentFrame.take() else { return }
+    private mutating func repeatSent(at now: UInt64) -> EncodingJob? {
+        guard let frame = sentFrame.take() else { return nil }
         pacer.takeAgain(at: sourceTime(at: now))
         reference.ticket = frame.ticket
-        var turn = Turn(frame: frame, beganAt: now, byteCount: frame.byteCount)
-        turn.isRepeat = true
-        submit(turn, at: now)
+        return begin(frame, isForced: true, isRepeat: true, at: now)
     }
 
     /// Starts encoding a frame, or sends it if it is already encoded.
-    private mutating func begin(_ frame: consuming UploadFrame, isForced: Bool, at now: UInt64) -> EncodingJob? {
-        guard !frame.isEncoded else {
+    private mutating func begin(
+        _ frame: consuming UploadFrame,
+        isForced: Bool,
+        isRepeat: Bool = false,
+        at now: UInt64
+    ) -> EncodingJob? {
+        makePlan(for: &frame)
+        moveToBuffer(&frame)
+        let route = route(of: frame)
+        guard !frame.isEncoded, route != .asItIs else {
             reference.ticket = frame.ticket
             if !isForced { pacer.takeLate(at: sourceTime(at: now)) }
-            submit(Turn(frame: frame, beganAt: now, byteCount: frame.byteCount), at: now)
+            var turn = Turn(frame: frame, beganAt: now, byteCount: frame.byteCount)
+            turn.isRepeat = isRepeat
+            submit(turn, at: now)
             return nil
         }
-        makePlan(for: &frame)
         guard let content = frame.content, hasRoom(toEncode: frame.totalByteCount) else {
             // The configuration has changed, or a newer frame needs the memory.
             if reference.ticket == frame.ticket { reference.digest = nil }
-            statistics.drop(.overMemoryBudget)
+            if !isRepeat { statistics.drop(.overMemoryBudget) }
             discard(frame)
             return nil
         }
@@ -100,7 +114,7 @@ extension UploaderMachine {
         // If this frame turns out to be unchanged, the older one stays the latest; otherwise it replaces the older one,
         // and its memory.
         if case .against = comparison {} else if let older = sentFrame.take() { discard(older) }
-        let job = EncodingJob(
+        var job = EncodingJob(
             content: content,
             orientation: frame.orientation,
             comparison: comparison,
@@ -108,6 +122,11 @@ extension UploaderMachine {
         )
         var turn = Turn(frame: frame, beganAt: now, byteCount: byteCount)
         turn.isLate = !isForced
+        turn.isRepeat = isRepeat
+        if case .share(let index, let size) = route {
+            let lease = pool.lease(index, byteCount: size)
+            (job.lease, job.needsNewMemory, turn.lease) = (lease, !pool.isAnnounced(lease), lease)
+        }
         activity = .encoding(turn)
         return job
     }
@@ -116,7 +135,7 @@ extension UploaderMachine {
     private mutating func hasRoom(toEncode byteCount: Int) -> Bool {
         let others = deferral?.frame.byteCount ?? 0
         makeRoom(for: byteCount + others)
-        return byteCount <= memoryLimit - others
+        return byteCount <= frameLimit - others
     }
 
     /// Handles the result of the encoder.
@@ -130,28 +149,46 @@ extension UploaderMachine {
             turn.frame.orientation = image.orientation
             if let digest { turn.frame.digest = digest }
             turn.byteCount = image.jpeg.count + (turn.frame.plan?.need.workspace ?? 0)
-            turn.beganAt = now
-            if turn.isLate { pacer.takeLate(at: sourceTime(at: now)) }
-            if let older = sentFrame.take() { discard(older) }
-            if let barrier {
-                keep(turn.frame, barrier)
-            } else {
-                submit(turn, at: now)
-            }
+            submitEncoded(turn, at: now)
+        case .shared(let picture, let orientation, let digest):
+            statistics.encoding.add(nanoseconds: now.subtractingClamping(turn.beganAt))
+            takeCopied(picture, orientation, of: turn, digest, at: now)
+        case .notShared(let content):
+            turn.frame.content = content
+            stopSharing(for: turn)
         case .unchanged(let content, let digest):
+            if let lease = turn.lease { pool.ended(lease) }
             turn.frame.content = content
             turn.frame.digest = digest
             settleUnchanged(turn.frame)
         case .failed(let error):
-            statistics.drop(.encodingFailed)
+            if let lease = turn.lease { pool.ended(lease) }
+            if !turn.isRepeat { statistics.drop(.encodingFailed) }
             statistics.lastEncodingError = error
             if reference.ticket == turn.frame.ticket { reference.digest = nil }
         }
         advance(at: now)
     }
 
+    /// Sends a frame that has just been encoded or copied, or keeps it if it may not be sent any longer.
+    mutating func submitEncoded(_ turn: consuming Turn, at now: UInt64) {
+        turn.beganAt = now
+        if turn.isLate { pacer.takeLate(at: sourceTime(at: now)) }
+        if let older = sentFrame.take() { discard(older) }
+        if let barrier {
+            if turn.isRepeat { keepSent(turn.frame) } else { keep(turn.frame, barrier) }
+        } else {
+            submit(turn, at: now)
+        }
+    }
+
     private mutating func submit(_ turn: consuming Turn, at now: UInt64) {
-        guard let message = turn.frame.message(withTiming: configuration.sendsTiming) else { return }
+        let lease = turn.frame.sharedPicture?.claim.lease
+        let isNew = lease.map { !pool.isAnnounced($0) } ?? false
+        guard let message = turn.frame.message(withTiming: configuration.sendsTiming, isNew: isNew) else {
+            return
+        }
+        if let lease { pool.submitted(lease) }
         turn.revision = terms.revision
         if reference.ticket == turn.frame.ticket { reference.digest = turn.frame.digest }
         isOwed = false
@@ -162,8 +199,9 @@ extension UploaderMachine {
 
     /// Handles the outcome of the submitted message: `failure` is nil if all of it was accepted.
     package mutating func sent(_ failure: DropCause?, at now: UInt64) {
-        guard case .sending(let turn) = activity else { return }
+        guard case .sending(var turn) = activity else { return }
         activity = .idle
+        settleBuffer(of: &turn, isSent: failure == nil)
         if let failure {
             fail(turn, failure, at: now)
         } else {
@@ -173,6 +211,7 @@ extension UploaderMachine {
                 statistics.repeats += 1
             } else {
                 statistics.sent += 1
+                if turn.frame.sharedPicture != nil { statistics.shared += 1 }
                 statistics.bytes &+= UInt64(turn.frame.byteCount)
                 statistics.transfer.add(nanoseconds: now.subtractingClamping(turn.beganAt))
             }
@@ -189,7 +228,7 @@ extension UploaderMachine {
         if turn.isRepeat { keepSent(turn.frame) } else { keep(turn.frame, cause) }
     }
 
-    private mutating func keepSent(_ frame: UploadFrame) {
+    mutating func keepSent(_ frame: UploadFrame) {
         guard !isClosed else { return discard(frame) }
         if let older = sentFrame.take() { discard(older) }
         sentFrame = frame

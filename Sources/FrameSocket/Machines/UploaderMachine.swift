@@ -39,6 +39,8 @@ package struct UploaderMachine: Sendable {
         var byteCount: Int
         /// The terms under which it was submitted.
         var revision: UInt64 = 0
+        /// The shared buffer that it is being copied to.
+        var lease: SharedPool.Lease?
 
         init(frame: UploadFrame, beganAt: UInt64, byteCount: Int) {
             (self.frame, self.beganAt, self.byteCount) = (frame, beganAt, byteCount)
@@ -80,6 +82,19 @@ package struct UploaderMachine: Sendable {
 
     /// Whether the connection has ended for good.
     private(set) var isClosed = false
+
+    /// The buffers shared with the receiver.
+    package internal(set) var pool = SharedPool()
+
+    /// The rows in which the next image copied to a shared buffer may differ from the receiver's last, besides those in
+    /// which it differs from the image copied before it; nil if that may be any.
+    var unsentRows: Range<Int>?
+
+    /// The connection on which the system had no memory to share.
+    var unsharedConnection: Int?
+
+    /// The time until which frames wait for the hello of a new receiver, if they may be shared.
+    var greetingEnd: UInt64?
 
     // MARK: Held frames
 
@@ -163,6 +178,7 @@ package struct UploaderMachine: Sendable {
         }
         if new.preferences != old.preferences || new.connection != old.connection { hasRefusedPreferences = false }
         if new.preferences != old.preferences { reconfigure() }
+        share(after: old, at: now)
         if let cause = barrier, let frame = waiting.take() { keep(frame, cause) }
         advance(at: now)
     }
@@ -171,6 +187,7 @@ package struct UploaderMachine: Sendable {
     package mutating func update(_ new: Configuration, at now: UInt64) {
         ownConfiguration = new
         reconfigure()
+        share(after: terms, at: now)
         advance(at: now)
     }
 
@@ -215,6 +232,7 @@ package struct UploaderMachine: Sendable {
 
     /// Requests a turn if one is possible, resumes finished waiters, and sets the timer.
     mutating func advance(at now: UInt64) {
+        if pool.isOpen { freeBuffer(at: now) }
         if case .idle = activity, nextSource(at: now) != nil {
             activity = .starting
             effects.startsTurn = true

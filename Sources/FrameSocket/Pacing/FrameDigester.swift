@@ -34,6 +34,7 @@ struct FrameDigester: Sendable {
     func digest(_ content: FrameContent, orientation: FrameOrientation) -> UInt64 {
         switch content {
         case .pixels(let image), .scaled(let image): digest(image, orientation: orientation)
+        case .shared(let shared): digest(shared.pixels, orientation: orientation)
         case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _), .encoded(let jpeg, _):
             jpeg.withBytes { digest($0, orientation: orientation) }
         }

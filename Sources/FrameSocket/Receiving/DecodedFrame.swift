@@ -24,6 +24,11 @@ public struct DecodedFrame: Sendable {
         self.init(picture: picture, changedRows: [0..<picture.height])
     }
 
+    /// Creates a frame from an image of which only some rows have changed.
+    init(_ picture: PixelBuffer, changedRows: Range<Int>) {
+        self.init(picture: picture, changedRows: changedRows.isEmpty ? [] : [changedRows])
+    }
+
     /// Creates a frame from the top left part of an image that was decoded in strips.
     init(
         _ decoded: (picture: PixelBuffer, changes: StripChanges),

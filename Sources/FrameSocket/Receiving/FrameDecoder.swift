@@ -54,7 +54,11 @@ public final class FrameDecoder: Sendable {
     /// The time spent on decoding so far, including rotation.
     public var decoding: TimeSummary { times.withLock { $0 } }
 
-    /// Decodes a frame.
+    /// Decodes a frame; one in shared memory is only converted and scaled, if that is necessary.
+    ///
+    /// If a shared frame has the wanted format and scale, the image is the sender's memory itself, which goes back to
+    /// the sender with the last reference to the image. Its content is stable as long as the sender keeps the rules;
+    /// copy the image if that is not enough.
     ///
     /// The image has the size that the message's header states. If the JPEG is a pixel wider or higher, its last column
     /// or row is cut off, as deployed receivers do; if it is a pixel smaller, its last column or row is repeated.
@@ -92,8 +96,12 @@ public final class FrameDecoder: Sendable {
         var decoded: DecodedFrame
         do {
             let strips = scale == .full ? stripDecoder(for: frame, as: format) : nil
-            decoded = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in
-                try decode(jpeg, bufferSize: frame.bufferSize, as: format, scale: scale, strips)
+            if let shared = frame.shared {
+                decoded = try image(of: shared, as: format, scale: scale)
+            } else {
+                decoded = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in
+                    try decode(jpeg, bufferSize: frame.bufferSize, as: format, scale: scale, strips)
+                }
             }
             frame.reportDecoded()
         } catch {

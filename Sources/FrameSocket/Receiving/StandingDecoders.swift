@@ -12,6 +12,8 @@ struct StandingDecoders: Sendable {
         let decoder: StripDecoder
         /// The size and orientation of the latest frame; nil if the next frame cannot be compared with its image.
         var shape: Shape?
+        /// The index of the latest frame, if it was in shared memory.
+        var sharedIndex: Int?
 
         func isOf(_ frame: Frame, _ format: PixelFormat) -> Bool {
             key == Key(reader: frame.reader, format: format) && connection != nil && connection === frame.tally
@@ -60,7 +62,11 @@ struct StandingDecoders: Sendable {
     mutating func noteDecoded(_ frame: Frame, as format: PixelFormat, isFullSize: Bool) -> Bool {
         guard let index = places.firstIndex(where: { $0.isOf(frame, format) }) else { return false }
         let shape = isFullSize ? Shape(size: frame.bufferSize, orientation: frame.orientation) : nil
-        defer { places[index].shape = shape }
-        return shape != nil && places[index].shape == shape
+        let (last, lastShared) = (places[index].shape, places[index].sharedIndex)
+        (places[index].shape, places[index].sharedIndex) = (shape, frame.shared == nil ? nil : frame.index)
+        guard shape != nil, last == shape else { return false }
+        // The changes of a shared frame are those since the frame before it, those of a JPEG since the last one decoded.
+        guard frame.shared == nil else { return lastShared == frame.index - 1 }
+        return lastShared == nil
     }
 }

@@ -51,6 +51,8 @@ final class EncodingPlan: Sendable {
     /// Whether the content is rotated upright.
     let isTurning: Bool
     let need: MemoryNeed
+    /// The size of a shared buffer for the result; nil if the content has no pixels.
+    let sharedByteCount: Int?
 
     /// Creates the plan for a content, nil if it is sent unchanged; `limit` decides whether there is room to keep
     /// strips.
@@ -65,27 +67,38 @@ final class EncodingPlan: Sendable {
         self.edition = edition
         isTurning = settings.appliesOrientation && orientation.isTurning
         switch content {
-        case .pixels(let pixels), .scaled(let pixels):
+        case .pixels, .scaled, .shared:
+            guard let pixels = content.pixels else { return nil }
             let shape = Shape(pixels, orientation, isScaled: content.isScaled)
             self.shape = shape
             output = shape.isScaled ? OutputPlan(shape.size) : settings.output(for: shape.size, orientation)
             let isPlanar = settings.subsampling == .yuv420 && pixels.canBecomePlanes(by: output)
             let format = isPlanar ? .i420 : pixels.format
             let buffers = settings.buffers(for: output, format, isTurning: isTurning)
-            need = settings.need(content: shape.byteCount, besides: buffers, output, limit)
+            need = settings.need(content: content.byteCount, besides: buffers, output, limit)
+            sharedByteCount = Self.sharedByteCount(
+                of: output.canvas,
+                pixels.format,
+                isTurning: isTurning && orientation.swapsAxes
+            )
         case .jpeg(let jpeg, let size):
             guard isTurning else { return nil }
-            shape = nil
+            (shape, sharedByteCount) = (nil, nil)
             output = OutputPlan(size)
             need = settings.need(decoding: jpeg, output, isTurning: true, limit)
         case .resizableJPEG(let jpeg, let size):
-            shape = nil
+            (shape, sharedByteCount) = (nil, nil)
             output = settings.output(for: size, orientation)
             guard isTurning || !output.isIdentity else { return nil }
             need = settings.need(decoding: jpeg, output, isTurning: isTurning, limit)
         case .encoded:
             return nil
         }
+    }
+
+    private static func sharedByteCount(of size: BufferSize, _ format: PixelFormat, isTurning: Bool) -> Int? {
+        let (width, height) = isTurning ? (size.height, size.width) : (size.width, size.height)
+        return try? PixelBuffer.byteCount(width: width, height: height, format: format)
     }
 
     /// Returns whether the plan also applies to another content.

@@ -12,6 +12,8 @@ package enum FrameContent: Sendable {
     case jpeg(FrameBytes, BufferSize)
     /// A JPEG that is encoded again if the configuration wants another size.
     case resizableJPEG(FrameBytes, BufferSize)
+    /// Pixels in a shared buffer, with the size to send.
+    case shared(SharedPicture)
     /// The result of encoding.
     case encoded(FrameBytes, BufferSize)
 
@@ -19,19 +21,24 @@ package enum FrameContent: Sendable {
     var pixels: PixelBuffer? {
         switch self {
         case .pixels(let pixels), .scaled(let pixels): pixels
+        case .shared(let picture): picture.pixels
         case .jpeg, .resizableJPEG, .encoded: nil
         }
     }
 
     /// Whether the content consists of pixels with the size to send.
     var isScaled: Bool {
-        if case .scaled = self { true } else { false }
+        switch self {
+        case .scaled, .shared: true
+        case .pixels, .jpeg, .resizableJPEG, .encoded: false
+        }
     }
 
-    /// The bytes of the pixels or JPEG.
+    /// The bytes of the pixels or JPEG; those of a shared buffer count with its pool.
     var byteCount: Int {
         switch self {
         case .pixels(let pixels), .scaled(let pixels): EncodingMemory.bytes(of: pixels)
+        case .shared: 0
         case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _), .encoded(let jpeg, _): jpeg.count
         }
     }

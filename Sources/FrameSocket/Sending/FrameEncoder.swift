@@ -16,6 +16,9 @@ final class FrameEncoder: Sendable {
         _ plan: EncodingPlan?
     ) throws(TurboJPEGError) -> EncodedImage {
         switch consume content {
+        case .shared(let shared):
+            guard let plan else { throw TurboJPEGError(.encodeFailed, "There is no plan for these pixels.") }
+            return try encode(shared.pixels, plan.output, orientation, plan)
         case .pixels(let picture), .scaled(let picture):
             guard let plan else { throw TurboJPEGError(.encodeFailed, "There is no plan for these pixels.") }
             return try encode(picture, plan.output, orientation, plan)
@@ -27,6 +30,26 @@ final class FrameEncoder: Sendable {
             guard plan.output.isIdentity else { return try encode(jpeg, plan.output, orientation, plan) }
             return try turn(jpeg, orientation, plan)
         }
+    }
+
+    /// Scales and rotates pixels according to their plan, in their own format.
+    func prepare(
+        _ content: consuming FrameContent,
+        _ orientation: FrameOrientation,
+        _ plan: EncodingPlan?
+    ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation) {
+        guard let plan, var image = content.pixels else {
+            throw TurboJPEGError(.encodeFailed, "There is no plan for these pixels.")
+        }
+        let shape = EncodingWorkspace.Shape(
+            canvas: plan.output.canvas,
+            format: image.format,
+            isTurned: plan.isTurning
+        )
+        let workspace = workspace.withLock { $0.prepared(for: shape) }
+        image = try image.applying(plan.output, pool: workspace.scaled)
+        guard plan.isTurning else { return (image, orientation) }
+        return (try image.upright(from: orientation, pool: workspace.turned), .up)
     }
 
     /// Scales, rotates and encodes pixels.

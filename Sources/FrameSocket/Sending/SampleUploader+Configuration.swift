@@ -43,6 +43,14 @@ extension SampleUploader {
         /// Default: ``SampleUploader/Configuration/Strips/automatic``.
         public var strips: Strips
 
+        /// Whether frames are sent in memory shared with the receiver, without encoding, if the receiver asks for it.
+        ///
+        /// Default: ``SampleUploader/Configuration/Sharing/off``.
+        ///
+        /// Scale, orientation, pacing and everything else apply as to JPEGs, except quality, subsampling and strips.
+        /// Submitted JPEGs are sent as JPEGs.
+        public var sharing: Sharing
+
         /// The maximum number of bytes that the uploader holds at one time; nil for no limit.
         ///
         /// Default: nil.
@@ -66,6 +74,7 @@ extension SampleUploader {
             appliesOrientation: Bool = false,
             sendsTiming: Bool = true,
             strips: Strips = .automatic,
+            sharing: Sharing = .off,
             maximumMemory: Int? = nil
         ) {
             self.quality = quality
@@ -75,6 +84,7 @@ extension SampleUploader {
             self.appliesOrientation = appliesOrientation
             self.sendsTiming = sendsTiming
             self.strips = strips
+            self.sharing = sharing
             self.maximumMemory = maximumMemory
         }
     }
@@ -90,6 +100,26 @@ extension SampleUploader.Configuration {
         case automatic
         /// Whole images on one thread, without restart markers.
         case off
+    }
+
+    /// Whether frames are sent in shared memory.
+    public enum Sharing: Sendable, Hashable {
+        /// Every frame is sent as a JPEG.
+        case off
+        /// Frames are sent in shared memory to a receiver on this machine that asks for it, in this number of buffers,
+        /// 1 to 8. Default: 3.
+        ///
+        /// With one, the next frame waits until the receiver has released the last; with three, the receiver can hold
+        /// one while the next is on its way and another is drawn. The buffers exist only while such a receiver is
+        /// connected, and count against ``SampleUploader/Configuration/maximumMemory``.
+        case allowed(buffers: Int = 3)
+
+        var bufferCount: Int {
+            switch self {
+            case .off: 0
+            case .allowed(let count): min(max(count, 1), SharedBufferHead.indices.count)
+            }
+        }
     }
 
     /// Returns this configuration with a receiver's preferences applied; unstated properties stay.
@@ -114,6 +144,7 @@ extension SampleUploader.Configuration {
         change(\.appliesOrientation)
         change(\.sendsTiming)
         change(\.strips)
+        change(\.sharing)
         return result
     }
 }

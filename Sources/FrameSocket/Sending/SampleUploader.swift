@@ -44,8 +44,14 @@ public final class SampleUploader: Sendable {
     private let encoder = FrameEncoder()
     private let digester = FrameDigester()
 
+    /// The memory that is shared with the receiver.
+    private let shared = SharedBufferStore()
+
     /// Memory for images that are copied when they are submitted.
     private let copies = PixelBufferPool()
+
+    /// Memory for images to draw in that are not sent in shared memory.
+    private let drawn = PixelBufferPool()
     private let queue = DispatchQueue(label: "framesocket.encode", qos: .userInitiated)
 
     /// Makes every decision; locked for the duration of one event.
@@ -120,6 +126,42 @@ public final class SampleUploader: Sendable {
     /// Forces the next submitted frame through pacing.
     package func passNextFrame() {
         handle { $0.passNextFrame() }
+    }
+
+    // MARK: Shared memory
+
+    /// Whether the connected receiver gets frames in shared memory.
+    public var isSharing: Bool { machine.withLock { $0.pool.isOpen } }
+
+    /// Returns an image to draw in, with undefined content: if possible, one that is sent without a copy.
+    ///
+    /// Draw in it and submit it with ``send(_:orientation:timestamp:)``. If the receiver accepts shared memory, one of
+    /// the buffers is free, and the image is sent at its own size, the receiver sees the memory itself. Otherwise it is
+    /// an ordinary image, which is copied or encoded. After submitting, release the image: changing it would first copy
+    /// it.
+    ///
+    /// - Parameters:
+    ///   - width: The width, 1 to 65,500 pixels.
+    ///   - height: The height, 1 to 65,500 pixels.
+    ///   - format: The arrangement of the bytes.
+    /// - Throws: `invalidSize`, `allocationFailed`.
+    public func makeBuffer(width: Int, height: Int, format: PixelFormat) throws(TurboJPEGError) -> PixelBuffer {
+        let byteCount = try PixelBuffer.byteCount(width: width, height: height, format: format)
+        guard let (lease, needsNewMemory) = handle({ $0.lend(byteCount) }) else {
+            return try drawn.buffer(width: width, height: height, format: format)
+        }
+        guard let claim = try? shared.claim(lease, isNew: needsNewMemory, onRelease: leaseEnded) else {
+            handle { $0.lendingFailed(lease) }
+            return try drawn.buffer(width: width, height: height, format: format)
+        }
+        shared.willDraw(in: lease)
+        return try unsafe PixelBuffer(
+            in: claim.memory.bytes,
+            lentBy: claim,
+            width: width,
+            height: height,
+            format: format
+        )
     }
 
     // MARK: Submitting frames
@@ -290,6 +332,7 @@ public final class SampleUploader: Sendable {
 
     private func perform(_ effects: UploaderMachine.Effects) {
         if let message = effects.message { submit(message) }
+        if effects.dropsSharedBuffers { shared.removeAll() }
         if effects.startsTurn { queue.async { self.takeTurn() } }
         if effects.setsTimer { setTimer() }
         if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }
@@ -301,11 +344,20 @@ public final class SampleUploader: Sendable {
     /// Encodes a frame, on the queue.
     private func takeTurn() {
         guard var job = handle({ $0.beginTurn(at: MonotonicClock.now()) }) else { return }
-        let result = job.encode(with: encoder, digester)
+        let result = job.encode(with: encoder, digester, shared, onRelease: leaseEnded)
         handle { $0.encoded(result, at: MonotonicClock.now()) }
     }
 
-    private func submit(_ message: FrameMessage) {
+    /// What to do when nothing refers to an image in a shared buffer any longer.
+    ///
+    /// Never at once: the last reference may be released within the machine's lock.
+    private var leaseEnded: @Sendable (SharedPool.Lease) -> Void {
+        { [weak self, queue] lease in
+            queue.async { [weak self] in self?.handle { $0.leaseEnded(lease, at: MonotonicClock.now()) } }
+        }
+    }
+
+    private func submit(_ message: FrameSubmission) {
         do throws(TransportError) {
             try connection.submit(message) { result in
                 let failure: DropCause? =

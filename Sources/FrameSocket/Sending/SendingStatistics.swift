@@ -8,6 +8,9 @@ public struct SendingStatistics: Sendable, Hashable {
     /// The number of frames that the system has accepted completely; every frame is counted once.
     public internal(set) var sent = 0
 
+    /// The number of these frames that were sent in shared memory, without encoding.
+    public internal(set) var shared = 0
+
     /// The number of JPEG bytes in these frames.
     public internal(set) var bytes: UInt64 = 0
 

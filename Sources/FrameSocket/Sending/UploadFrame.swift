@@ -51,15 +51,32 @@ package struct UploadFrame: Sendable {
         if case .encoded = content { true } else { false }
     }
 
-    /// Returns the message that carries the frame; nil before it is encoded.
-    func message(withTiming sendsTiming: Bool) -> FrameMessage? {
-        guard case .encoded(let jpeg, let bufferSize) = content else { return nil }
-        return FrameMessage(
-            jpeg: jpeg,
-            bufferSize: bufferSize,
-            orientation: orientation,
-            timestamp: sendsTiming ? timestamp : nil,
-            sequence: sendsTiming ? sequence : nil
-        )
+    /// The frame's image in a shared buffer, if it is there.
+    var sharedPicture: SharedPicture? {
+        if case .shared(let picture) = content { picture } else { nil }
+    }
+
+    /// Returns the message that carries the frame; nil before it is encoded, or copied to a shared buffer.
+    ///
+    /// - Parameters:
+    ///   - sendsTiming: Whether the message states the frame's time and number.
+    ///   - isNew: Whether the receiver does not have the shared buffer yet.
+    func message(withTiming sendsTiming: Bool, isNew: Bool) -> FrameSubmission? {
+        switch content {
+        case .shared(let picture):
+            return picture.message(for: self, withTiming: sendsTiming, isNew: isNew).map(FrameSubmission.shared)
+        case .encoded(let jpeg, let bufferSize):
+            return .jpeg(
+                FrameMessage(
+                    jpeg: jpeg,
+                    bufferSize: bufferSize,
+                    orientation: orientation,
+                    timestamp: sendsTiming ? timestamp : nil,
+                    sequence: sendsTiming ? sequence : nil
+                )
+            )
+        case .pixels, .scaled, .jpeg, .resizableJPEG, nil:
+            return nil
+        }
     }
 }

@@ -178,6 +178,7 @@ extension SenderMachine {
             switch request {
             case .hello(let hello):
                 terms.wants = hello.wants
+                terms.isGreeted = true
                 terms.acceptsSharedMemory = sharesMemory && hello.sharedMemory != nil
             case .pause, .resume: terms.isPaused = isPaused
             case .prefer(let preferences): terms.preferences = preferences

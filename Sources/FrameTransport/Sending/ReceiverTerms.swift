@@ -26,6 +26,9 @@ package struct ReceiverTerms: Sendable, Hashable {
     /// The number of immediate frames that this receiver has requested.
     package var refreshes = 0
 
+    /// Whether the receiver has sent a hello.
+    package var isGreeted = false
+
     /// Whether the receiver accepts frames in shared memory.
     package var acceptsSharedMemory = false
 

@@ -209,6 +209,14 @@ public final class SocketConnection: Sendable {
     ///     before this returns, or on the connection's thread.
     /// - Throws: `closed`, `busy`, `paused` or `notWanted`; in that case `completion` is not called.
     package func submit(
+        _ message: FrameMessage,
+        completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
+    ) throws(TransportError) {
+        try submit(.jpeg(message), completion: completion)
+    }
+
+    /// Sends one frame of either form without waiting; see ``submit(_:completion:)``.
+    package func submit(
         _ message: FrameSubmission,
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
     ) throws(TransportError) {

@@ -153,7 +153,7 @@ struct UploaderRig {
             finished += effects.finished
             if effects.setsTimer { timerCount += 1 }
             if effects.startsTurn { isTurnAsked = true }
-            if let message = effects.message {
+            if case .jpeg(let message)? = effects.message {
                 messages.append(message)
                 submitted.append(message.jpeg.withBytes { $0[1] })
                 hasMessage = true

@@ -43,7 +43,7 @@ extension World {
         if let limit = sender.plan.maximumMemory {
             check(.memoryLimit, held <= limit, "uploader \(sender.index) holds \(held) bytes of \(limit)")
         }
-        if let message = effects.message { submit(message, of: sender) }
+        if case .jpeg(let message)? = effects.message { submit(message, of: sender) }
         if effects.startsTurn {
             check(.oneFrameAtATime, !sender.hasTurn, "uploader \(sender.index) asks for two turns at once")
             sender.hasTurn = true

@@ -1,0 +1,196 @@
+internal import FrameTransport
+internal import FrameWire
+internal import TurboJPEG
+
+/// Frames in shared memory: the same frames, turns and rules, but images are copied to a buffer instead of encoded, or
+/// were drawn in one.
+extension UploaderMachine {
+    /// What happens to a frame in its turn.
+    enum Route: Sendable, Hashable {
+        case encode
+        /// It is copied to this shared buffer, of this size.
+        case share(index: Int, byteCount: Int)
+        /// It is in a shared buffer that the receiver does not have, and is sent as it is.
+        case asItIs
+    }
+
+    // MARK: The receiver
+
+    /// Begins or ends sharing, as the receiver's terms and the configuration say, and takes back what was released.
+    mutating func share(after old: ReceiverTerms, at now: UInt64) {
+        let isNew = terms.connection != old.connection
+        let mayShare = terms.isConnected && terms.acceptsSharedMemory && terms.connection != unsharedConnection
+        let count = mayShare ? configuration.sharing.bufferCount : 0
+        if isNew, terms.isConnected, configuration.sharing != .off {
+            greetingEnd = now.addingClamping(Self.greetingTime)
+        }
+        if isNew || count != pool.count {
+            if pool.isOpen { endSharing() }
+            if count > 0 { pool.open(count: count) }
+            unsentRows = nil
+        }
+        guard !isNew, pool.isOpen, terms.releases != old.releases else { return }
+        for index in 0..<pool.count where terms.releases[index] != old.releases[index] { pool.released(index) }
+    }
+
+    /// Ends sharing on this connection: images in shared buffers are from now on like others, and counted as such.
+    private mutating func endSharing() {
+        pool.close()
+        effects.dropsSharedBuffers = true
+        waiting?.leaveBuffer()
+        deferral?.frame.leaveBuffer()
+        sentFrame?.leaveBuffer()
+    }
+
+    /// Handles a lack of memory, or of descriptors, to share: the frame is encoded, and so are the following ones until
+    /// the next connection.
+    mutating func stopSharing(for turn: Turn) {
+        unsharedConnection = terms.connection
+        endSharing()
+        returnToQueue(turn)
+    }
+
+    /// Makes a frame the next one again whose turn led to nothing, unless a newer one waits.
+    private mutating func returnToQueue(_ turn: Turn) {
+        if turn.isRepeat {
+            isOwed = true
+            keepSent(turn.frame)
+        } else if let barrier {
+            keep(turn.frame, barrier)
+        } else if waiting == nil {
+            waiting = turn.frame
+        } else {
+            statistics.drop(.superseded)
+            discard(turn.frame)
+        }
+    }
+
+    /// Handles the last reference to an image in a shared buffer.
+    package mutating func leaseEnded(_ lease: SharedPool.Lease, at now: UInt64) {
+        pool.ended(lease)
+        advance(at: now)
+    }
+
+    // MARK: The program
+
+    /// Returns a buffer for the program to draw in; nil if none is free, and whether it needs new memory.
+    package mutating func lend(_ byteCount: Int) -> (lease: SharedPool.Lease, needsNewMemory: Bool)? {
+        guard pool.isOpen, let index = pool.freeIndex(for: byteCount) else { return nil }
+        guard pool.growth(of: index, for: byteCount) <= memoryLimit - heldBytes else { return nil }
+        let lease = pool.lease(index, byteCount: byteCount)
+        return (lease, !pool.isAnnounced(lease))
+    }
+
+    /// Handles a lack of memory for a buffer that was to be lent.
+    package mutating func lendingFailed(_ lease: SharedPool.Lease) {
+        pool.failed(lease)
+    }
+
+    // MARK: Turns
+
+    /// The time that a new receiver has for its hello before it is sent JPEGs, as one without a hello gets them.
+    private static let greetingTime: UInt64 = 500_000_000
+
+    /// The time until which frames wait for the receiver's hello; nil if they do not.
+    func greetingTime(at now: UInt64) -> UInt64? {
+        guard let greetingEnd, now < greetingEnd, !terms.isGreeted else { return nil }
+        return greetingEnd
+    }
+
+    /// Releases the frame sent last if the next one needs its buffer.
+    mutating func freeBuffer(at now: UInt64) {
+        guard waiting != nil || deferral != nil, candidate(at: now) != nil, awaitsBuffer else { return }
+        guard let lease = sentFrame?.sharedPicture?.claim.lease, pool.canSend(lease) else { return }
+        if let frame = sentFrame.take() { discard(frame) }
+    }
+
+    /// Whether the next frame has to wait until a shared buffer is free.
+    var awaitsBuffer: Bool {
+        let frame = waiting ?? deferral?.frame ?? sentFrame
+        guard let frame, frame.content?.pixels != nil, pool.freeIndex(for: 0) == nil else { return false }
+        guard let claim = (frame.sharedPicture ?? drawn(in: frame))?.claim else { return true }
+        return !pool.canSend(claim.lease)
+    }
+
+    /// Returns the image of a frame that the program drew in a shared buffer, if it is sent as it is.
+    private func drawn(in frame: borrowing UploadFrame) -> SharedPicture? {
+        guard case .pixels(let pixels) = frame.content, frame.plan?.output.isIdentity ?? true,
+            frame.plan?.isTurning != true
+        else { return nil }
+        return SharedPicture(drawn: pixels)
+    }
+
+    /// Recognizes an image that the program drew in a shared buffer.
+    mutating func moveToBuffer(_ frame: inout UploadFrame) {
+        guard pool.isOpen, let picture = drawn(in: frame), pool.isCurrent(picture.claim.lease) else { return }
+        frame.content = .shared(picture)
+    }
+
+    /// Returns what happens to a frame, whose plan has been made, in its turn.
+    func route(of frame: borrowing UploadFrame) -> Route {
+        guard pool.isOpen else { return .encode }
+        if let lease = frame.sharedPicture?.claim.lease, pool.canSend(lease) { return .asItIs }
+        guard let size = frame.plan?.sharedByteCount, let index = pool.freeIndex(for: size),
+            pool.growth(of: index, for: size) <= memoryLimit - heldBytes - frame.totalByteCount
+        else { return .encode }
+        return .share(index: index, byteCount: size)
+    }
+
+    /// Handles an image that was copied to its shared buffer.
+    mutating func takeCopied(
+        _ picture: consuming SharedPicture,
+        _ orientation: FrameOrientation,
+        of turn: consuming Turn,
+        _ digest: UInt64?,
+        at now: UInt64
+    ) {
+        turn.frame.orientation = orientation
+        if let digest { turn.frame.digest = digest }
+        guard pool.isCurrent(picture.claim.lease) else {
+            // The connection has ended meanwhile, or the receiver has declined.
+            turn.frame.content = .scaled(picture.pixels)
+            return returnToQueue(turn)
+        }
+        if let unsentRows, let rows = picture.changedRows {
+            picture.changedRows = rows.joined(with: unsentRows)
+        } else {
+            picture.changedRows = nil
+        }
+        unsentRows = picture.changedRows
+        turn.frame.content = .shared(picture)
+        turn.byteCount = turn.frame.byteCount
+        submitEncoded(turn, at: now)
+    }
+
+    /// Records the outcome of a frame for its shared buffer, and for what the receiver can compare the next one with.
+    mutating func settleBuffer(of turn: inout Turn, isSent: Bool) {
+        guard var picture = turn.frame.sharedPicture else { return }
+        pool.settled(picture.claim.lease, isSent: isSent)
+        guard pool.isCurrent(picture.claim.lease) else { return turn.frame.leaveBuffer() }
+        guard isSent else { return }
+        switch picture.origin {
+        case .copied: unsentRows = 0..<0
+        // The next image is compared with the one copied last, which the receiver does not have.
+        case .drawn: unsentRows = nil
+        case .sent: break
+        }
+        (picture.origin, picture.changedRows) = (.sent, 0..<0)
+        turn.frame.content = .shared(picture)
+    }
+}
+
+extension Range<Int> {
+    /// Returns the smallest range that contains both; an empty one adds nothing.
+    fileprivate func joined(with other: Range<Int>) -> Range<Int> {
+        if isEmpty { return other }
+        guard !other.isEmpty else { return self }
+        return Swift.min(lowerBound, other.lowerBound)..<Swift.max(upperBound, other.upperBound)
+    }
+}
+
+extension UploadFrame {
+    /// Treats the image in a shared buffer as one in ordinary memory.
+    mutating func leaveBuffer() {
+        if let picture = sharedPicture { content = .scaled(picture.pixels) }
+    }
+}

@@ -1,0 +1,46 @@
+public import FrameTransport
+internal import FrameWire
+public import TurboJPEG
+
+extension PixelBuffer {
+    /// Creates an image over the memory that a frame's sender shares, without a copy.
+    ///
+    /// The last reference to the image releases the memory. Changing the image copies it first.
+    ///
+    /// - Parameter shared: The image of a received frame.
+    /// - Throws: `overlappingPlanes`, `invalidSize` or `invalidStride` if no image can have these planes.
+    public init(sharing shared: SharedImage) throws(TurboJPEGError) {
+        guard let format = PixelFormat(name: shared.format.rawValue) else {
+            throw TurboJPEGError(.unsupported, "The format \(shared.format.rawValue) is not known.")
+        }
+        let loan = shared.loan
+        try unsafe self.init(
+            adopting: shared.unsafePlanes,
+            width: shared.bufferSize.width,
+            height: shared.bufferSize.height,
+            format: format
+        ) {
+            withExtendedLifetime(loan) {}
+        }
+    }
+}
+
+extension FrameDecoder {
+    /// Returns the image of a frame in shared memory: in place, unless it has to be converted or scaled.
+    func image(
+        of shared: SharedImage,
+        as format: PixelFormat,
+        scale: ScalingFactor
+    ) throws(TurboJPEGError) -> DecodedFrame {
+        let pool = configuration.jpeg.pool
+        var image = try PixelBuffer(sharing: shared)
+        if scale != .full {
+            let size = scale.scaled(width: image.width, height: image.height)
+            image = try image.scaled(toWidth: size.width, height: size.height, pool: pool)
+        }
+        return DecodedFrame(
+            try image.converted(to: format, pool: pool),
+            changedRows: scale == .full ? shared.changedRows : 0..<image.height
+        )
+    }
+}

@@ -1,0 +1,116 @@
+internal import FrameTransport
+internal import FrameWire
+internal import Locking
+internal import TurboJPEG
+
+/// The memory of the shared buffers, and what was last copied into each.
+///
+/// Which buffer is filled with what is decided by ``SharedPool``.
+final class SharedBufferStore: Sendable {
+    fileprivate struct Shape: Sendable, Hashable {
+        let width: Int
+        let height: Int
+        let format: PixelFormat
+    }
+
+    fileprivate struct Buffer: Sendable {
+        let memory: SharedMemory
+        /// The rows that were copied to other buffers since this one was filled.
+        ///
+        /// Nil if its content is not that of an earlier image of ``State/shape``.
+        var stale: RowSet?
+    }
+
+    fileprivate struct State: Sendable {
+        var buffers = [Buffer?](repeating: nil, count: SharedBufferHead.indices.count)
+        /// The shape of the last images that were copied.
+        var shape: Shape?
+        /// The claim to the buffer that was filled last, as long as anything refers to it.
+        weak var latest: SharedClaim?
+    }
+
+    private let state = Locked(State())
+
+    /// Releases the memory, except what images still refer to.
+    func removeAll() {
+        let buffers = state.withLock { state in
+            defer { state = State() }
+            return state.buffers
+        }
+        _ = consume buffers
+    }
+
+    /// Returns the claim for a lease, with new memory if the buffer has none of this size.
+    ///
+    /// - Throws: The error of the system.
+    func claim(
+        _ lease: SharedPool.Lease,
+        isNew: Bool,
+        onRelease: @escaping @Sendable (SharedPool.Lease) -> Void
+    ) throws(Errno) -> SharedClaim {
+        let known = state.withLock { $0.buffers[lease.index]?.memory }
+        if !isNew, let known, known.byteCount == lease.byteCount {
+            return SharedClaim(lease, known, onRelease: onRelease)
+        }
+        let memory = try SharedMemory(byteCount: lease.byteCount)
+        state.withLock { $0.buffers[lease.index] = Buffer(memory: memory) }
+        return SharedClaim(lease, memory, onRelease: onRelease)
+    }
+
+    /// Handles that the program is given a buffer to draw in, so that its content is unknown from now on.
+    func willDraw(in lease: SharedPool.Lease) {
+        state.withLock { $0.buffers[lease.index]?.stale = nil }
+    }
+
+    /// Copies an image to the buffer of a claim: only the rows that changed since it was filled, if that is known.
+    ///
+    /// - Returns: The image in the buffer, with the rows in which it differs from the image that was copied before.
+    /// - Throws: `invalidSize`, or `byteCountMismatch` if the buffer is too small.
+    func fill(_ claim: SharedClaim, with image: PixelBuffer) throws(TurboJPEGError) -> SharedPicture {
+        let shape = Shape(width: image.width, height: image.height, format: image.format)
+        let index = claim.lease.index
+        // Holding the claim keeps the program from drawing in the buffer that is compared with.
+        let (latest, stale) = state.withLock { state in
+            guard state.shape == shape else { return (SharedClaim?.none, RowSet?.none) }
+            return (state.latest, state.buffers[index]?.stale)
+        }
+        let changed = try latest.map { latest throws(TurboJPEGError) in
+            try image.rows(differingFrom: latest.image(like: image))
+        }
+        var rows = changed
+        if let stale { rows?.formUnion(stale) } else { rows = nil }
+        var target = try claim.image(like: image)
+        try image.copy(rows, to: &target)
+        state.withLock { $0.filled(claim, shape, changed) }
+        return SharedPicture(
+            pixels: target,
+            claim: claim,
+            origin: .copied,
+            changedRows: changed.map(\.range) ?? 0..<image.height
+        )
+    }
+}
+
+extension SharedBufferStore.State {
+    /// Records the latest image, which differs from the one before it in these rows; nil if in any.
+    fileprivate mutating func filled(_ claim: SharedClaim, _ shape: SharedBufferStore.Shape, _ changed: RowSet?) {
+        for index in buffers.indices {
+            if let changed { buffers[index]?.stale?.formUnion(changed) } else { buffers[index]?.stale = nil }
+        }
+        buffers[claim.lease.index]?.stale = RowSet(height: shape.height)
+        (self.shape, latest) = (shape, claim)
+    }
+}
+
+extension SharedClaim {
+    /// Returns the image in the buffer, of the size and format of another.
+    fileprivate func image(like other: PixelBuffer) throws(TurboJPEGError) -> PixelBuffer {
+        try unsafe PixelBuffer(
+            in: memory.bytes,
+            lentBy: self,
+            width: other.width,
+            height: other.height,
+            format: other.format
+        )
+    }
+}

@@ -1,0 +1,77 @@
+internal import FrameTransport
+internal import FrameWire
+package import TurboJPEG
+
+/// An image in a shared buffer.
+package struct SharedPicture: Sendable {
+    /// The image, which keeps the buffer.
+    package let pixels: PixelBuffer
+
+    /// The claim to the buffer.
+    let claim: SharedClaim
+
+    /// How the image came to be in the buffer.
+    var origin: Origin
+
+    /// The rows that may differ from the receiver's last image; nil if any may.
+    var changedRows: Range<Int>?
+
+    /// How an image came to be in a shared buffer.
+    enum Origin: Sendable {
+        /// It was copied; at first, its changed rows are those since the last copied image.
+        case copied
+        /// The program drew it there.
+        case drawn
+        /// It was sent before, and is the receiver's last image.
+        case sent
+    }
+}
+
+/// The owner of a shared buffer's memory while this side refers to an image in it.
+package final class SharedClaim: Sendable {
+    let lease: SharedPool.Lease
+    let memory: SharedMemory
+    private let onRelease: @Sendable (SharedPool.Lease) -> Void
+
+    init(_ lease: SharedPool.Lease, _ memory: SharedMemory, onRelease: @escaping @Sendable (SharedPool.Lease) -> Void) {
+        (self.lease, self.memory, self.onRelease) = (lease, memory, onRelease)
+    }
+
+    deinit {
+        onRelease(lease)
+    }
+}
+
+extension SharedPicture {
+    /// Returns an image drawn in a buffer of a pool; nil if its memory is not a pool's.
+    init?(drawn pixels: PixelBuffer) {
+        guard let claim = pixels.lender as? SharedClaim else { return nil }
+        self.init(pixels: pixels, claim: claim, origin: .drawn, changedRows: nil)
+    }
+
+    /// Returns the message that carries the image.
+    func message(for frame: borrowing UploadFrame, withTiming sendsTiming: Bool, isNew: Bool) -> SharedFrameMessage? {
+        guard let format = SharedPixelFormat(rawValue: pixels.format.name), let start = unsafe claim.memory.bytes.baseAddress
+        else { return nil }
+        let planes = unsafe pixels.withUnsafePlanes { planes in
+            (0..<pixels.planeCount).map { index in
+                let plane = unsafe planes[index]
+                return unsafe SharedFrameHead.Plane(
+                    offset: UnsafeRawPointer(plane.base) - UnsafeRawPointer(start),
+                    bytesPerRow: plane.shape.bytesPerRow
+                )
+            }
+        }
+        let head = SharedFrameHead(
+            buffer: claim.lease.index,
+            format: format,
+            bufferSize: BufferSize(width: pixels.width, height: pixels.height),
+            orientation: frame.orientation,
+            planes: planes,
+            changedRows: changedRows,
+            presentationTime: sendsTiming ? frame.timestamp : nil,
+            sequence: sendsTiming ? frame.sequence : nil
+        )
+        return SharedFrameMessage(head: head, memory: claim.memory, isNew: isNew)
+    }
+}

@@ -1,0 +1,113 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
+/// Images in memory that another object owns and lends.
+extension PixelBuffer {
+    /// Returns the number of bytes that an image in lent memory takes.
+    ///
+    /// - Throws: `invalidSize`.
+    package static func byteCount(width: Int, height: Int, format: PixelFormat) throws(TurboJPEGError) -> Int {
+        try PixelLayout(width: width, height: height, format: format, bytesPerRow: nil).byteCount
+    }
+
+    /// Creates an image in lent memory; the content is what the memory has.
+    ///
+    /// The image may be written. Copies of the value share the memory, and one that is changed while it is shared moves
+    /// to memory of its own. The lender is released with the last reference to its memory.
+    ///
+    /// - Parameters:
+    ///   - memory: The memory, which begins at a multiple of 64 bytes.
+    ///   - lender: The owner of the memory.
+    ///   - width: The width, 1 to 65,500 pixels.
+    ///   - height: The height, 1 to 65,500 pixels.
+    ///   - format: The arrangement of the bytes.
+    /// - Throws: `invalidSize`; `byteCountMismatch` if the memory is too small.
+    @unsafe package init(
+        in memory: UnsafeMutableRawBufferPointer,
+        lentBy lender: any AnyObject & Sendable,
+        width: Int,
+        height: Int,
+        format: PixelFormat
+    ) throws(TurboJPEGError) {
+        let layout = try PixelLayout(width: width, height: height, format: format, bytesPerRow: nil)
+        guard let start = memory.baseAddress, memory.count >= layout.byteCount else {
+            throw TurboJPEGError(
+                .byteCountMismatch,
+                "An image of \(width)x\(height) needs \(layout.byteCount) bytes, and there are \(memory.count)."
+            )
+        }
+        let bytes = unsafe start.assumingMemoryBound(to: UInt8.self)
+        let storage = unsafe PixelStorage(layout: layout, in: bytes, lender: lender)
+        self.init(width: width, height: height, format: format, storage: storage)
+    }
+
+    /// The owner of the memory, if it is lent.
+    package var lender: (any AnyObject & Sendable)? { storage.lender }
+
+    /// Returns the rows in which this image differs from another of the same size and format.
+    ///
+    /// In planar formats, a row of chroma belongs to two rows of the image.
+    ///
+    /// - Throws: `sizeMismatch`.
+    package func rows(differingFrom other: PixelBuffer) throws(TurboJPEGError) -> RowSet {
+        try checkShape(of: other)
+        var rows = RowSet(height: height)
+        unsafe withUnsafePlanes { planes in
+            unsafe other.withUnsafePlanes { others in
+                for plane in 0..<planeCount {
+                    let (first, second) = unsafe (planes[plane], others[plane])
+                    for row in 0..<(unsafe first.shape.height) {
+                        guard unsafe memcmp(first.row(row), second.row(row), first.shape.visibleBytesPerRow) != 0 else {
+                            continue
+                        }
+                        if plane == 0 { rows.insert(row) } else { rows.insert(chromaRow: row, height: height) }
+                    }
+                }
+            }
+        }
+        return rows
+    }
+
+    /// Copies rows to another image of the same size and format; all of them if `rows` is nil.
+    ///
+    /// - Throws: `sizeMismatch`, or `allocationFailed` if the other one's memory is shared.
+    package func copy(_ rows: RowSet?, to other: inout PixelBuffer) throws(TurboJPEGError) {
+        try checkShape(of: other)
+        try unsafe withUnsafePlanes { sources throws(TurboJPEGError) in
+            try unsafe other.withUnsafeMutablePlanes { targets throws(TurboJPEGError) in
+                guard let rows else { return unsafe targets.copySamples(from: sources) }
+                for plane in 0..<planeCount {
+                    let (source, target) = unsafe (sources[plane], targets[plane])
+                    for row in 0..<(unsafe source.shape.height) {
+                        guard plane == 0 ? rows.contains(row) : rows.contains(chromaRow: row, height: height) else {
+                            continue
+                        }
+                        unsafe target.row(row).update(from: source.row(row), count: source.shape.visibleBytesPerRow)
+                    }
+                }
+            }
+        }
+    }
+
+    private func checkShape(of other: borrowing PixelBuffer) throws(TurboJPEGError) {
+        guard (width, height) == (other.width, other.height), format == other.format else {
+            throw TurboJPEGError(.sizeMismatch, "Only images of the same size and format have rows to compare.")
+        }
+    }
+}
+
+extension RowSet {
+    fileprivate mutating func insert(chromaRow row: Int, height: Int) {
+        insert(2 * row)
+        if 2 * row + 1 < height { insert(2 * row + 1) }
+    }
+
+    fileprivate func contains(chromaRow row: Int, height: Int) -> Bool {
+        contains(2 * row) || (2 * row + 1 < height && contains(2 * row + 1))
+    }
+}

@@ -1,0 +1,209 @@
+import FrameSocketTesting
+import FrameTransport
+import Testing
+
+@testable import FrameSocket
+@testable import TurboJPEG
+
+/// Frames in shared memory, between an uploader and a server of this process.
+@Suite struct SharedFrameTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// An uploader that allows shared memory, and the connection on which a server received it.
+    private struct Pair {
+        let server: FrameServer
+        let received: FrameConnection
+        let uploader: SampleUploader
+        var frames: FrameConnection.Frames.Iterator
+
+        init(
+            _ directory: TemporaryDirectory,
+            _ configuration: SampleUploader.Configuration = .init(sharing: .allowed()),
+            accepts: Bool = true
+        ) async throws {
+            var settings = FrameServer.Configuration()
+            settings.acceptsSharedMemory = accepts
+            server = try FrameServer(at: directory.socket, configuration: settings)
+            let connection = SocketConnection(path: directory.socket)
+            uploader = SampleUploader(connection: connection, configuration: configuration)
+            var connections = server.connections.makeAsyncIterator()
+            received = try #require(try await connections.next())
+            frames = received.frames.makeAsyncIterator()
+        }
+
+        mutating func next() async throws -> Frame { try #require(try await frames.next()) }
+    }
+
+    @Test(arguments: PixelFormat.allCases)
+    func `an image of any format arrives in the sender's memory, unchanged`(format: PixelFormat) async throws {
+        var pair = try await Pair(directory)
+        let image = try testPicture(61, 47, as: format)
+        #expect(pair.uploader.send(image, orientation: .right, timestamp: 77) == .taken)
+        let frame = try await pair.next()
+        let shared = try #require(frame.shared)
+        #expect(frame.jpeg.count == 0 && frame.bufferSize == BufferSize(width: 61, height: 47))
+        #expect(frame.orientation == .right && frame.timestamp == 77 && frame.sequence == 0)
+        #expect(shared.format.rawValue == format.name && shared.changedRows == 0..<47)
+        let decoded = try FrameDecoder().decode(frame, as: format)
+        #expect(decoded.hasSamePixels(as: image))
+        let address = shared.withPlane(0) { bytes, _ in
+            unsafe bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+        }
+        #expect(decoded.address == address, "the image is a copy")
+    }
+
+    @Test func `an image drawn in a buffer of the uploader is sent without a copy`() async throws {
+        var pair = try await Pair(directory)
+        while !pair.uploader.isSharing { await Task.yield() }
+        for index in 0..<8 {
+            var image = try pair.uploader.makeBuffer(width: 64, height: 32, format: .bgra)
+            #expect(image.lender is SharedClaim)
+            try image.fill(UInt8(index))
+            #expect(pair.uploader.send(consume image) == .taken)
+            let frame = try await pair.next()
+            let decoded = try FrameDecoder().decode(frame)
+            #expect(decoded.row(31) == [UInt8](repeating: UInt8(index), count: 256))
+            try await pair.uploader.finish()
+        }
+        #expect(pair.uploader.statistics.shared == 8 && pair.uploader.statistics.sent == 8)
+    }
+
+    @Test func `only rows that differ from the last frame are reported`() async throws {
+        var pair = try await Pair(directory)
+        let decoder = FrameDecoder()
+        var image = try testPicture(64, 48, as: .i420)
+        var held: [PixelBuffer] = []
+        for index in 0..<12 {
+            let row = 4 * (index % 12)
+            if index > 0 { try image.withMutableRow(row) { span in for x in 0..<64 { span[x] = UInt8(200 + index) } } }
+            pair.uploader.send(image)
+            let frame = try await pair.next()
+            let decoded = try decoder.decodeChanges(frame, as: .i420)
+            #expect(decoded.picture.hasSamePixels(as: image), "frame \(index)")
+            let rows = try #require(decoded.changedRows.first)
+            if index == 0 {
+                #expect(rows == 0..<48)
+            } else {
+                #expect(rows == row..<row + 1, "frame \(index): \(rows)")
+            }
+            held = [decoded.picture]
+        }
+        #expect(held.count == 1)
+    }
+
+    @Test func `a receiver that keeps every buffer gets the latest frame when it releases one`() async throws {
+        var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
+        let image = try testPicture(32, 32, as: .gray)
+        var kept: [Frame] = []
+        for _ in 0..<2 {
+            pair.uploader.send(image)
+            kept.append(try await pair.next())
+        }
+        for value in [1, 2, 3] as [UInt8] {
+            var other = image
+            try other.fill(value)
+            #expect(pair.uploader.send(other) == .taken)
+        }
+        #expect(pair.uploader.statistics.sent == 2 && pair.uploader.statistics.underWay == 1)
+        kept.removeFirst()
+        let frame = try await pair.next()
+        #expect(try FrameDecoder().decode(frame, as: .gray).row(0) == [UInt8](repeating: 3, count: 32))
+        #expect(pair.uploader.statistics.drops == [.superseded: 2])
+    }
+
+    @Test(arguments: 1...3)
+    func `any number of buffers is enough for a receiver that releases each frame`(buffers: Int) async throws {
+        var pair = try await Pair(directory, .init(sharing: .allowed(buffers: buffers)))
+        var image = try testPicture(32, 32, as: .gray)
+        for value in 0..<10 {
+            try image.fill(UInt8(value))
+            pair.uploader.send(image)
+            let frame = try await pair.next()
+            #expect(frame.shared != nil)
+            #expect(try FrameDecoder().decode(frame, as: .gray).row(7) == [UInt8](repeating: UInt8(value), count: 32))
+        }
+    }
+
+    @Test func `a receiver that does not ask for shared memory gets JPEGs`() async throws {
+        var pair = try await Pair(directory, accepts: false)
+        let image = try pair.uploader.makeBuffer(width: 64, height: 64, format: .bgra)
+        pair.uploader.send(image)
+        let frame = try await pair.next()
+        #expect(frame.shared == nil && frame.jpeg.count > 0)
+    }
+
+    @Test func `a receiver that declines gets JPEGs from then on, beginning with the latest frame`() async throws {
+        var pair = try await Pair(directory)
+        let image = try testPicture(64, 48, as: .bgra)
+        pair.uploader.send(image)
+        let first = try await pair.next()
+        #expect(first.shared != nil)
+        pair.received.send(.decline)
+        pair.received.send(.refresh)
+        let again = try await pair.next()
+        #expect(again.shared == nil && again.sequence == first.sequence)
+        #expect(try FrameDecoder().decode(again).peakSignalToNoiseRatio(against: image) > 20)
+        // What it still holds stays readable.
+        #expect(try FrameDecoder().decode(first).hasSamePixels(as: image))
+    }
+
+    @Test(arguments: [false, true])
+    func `a frame is sent again at once, held by the receiver or not`(isHeld: Bool) async throws {
+        var pair = try await Pair(directory)
+        let image = try testPicture(64, 48, as: .nv12)
+        pair.uploader.send(image)
+        var first: Frame? = try await pair.next()
+        let sequence = try #require(first).sequence
+        if !isHeld {
+            first = nil
+            try await pair.uploader.finish()
+        }
+        pair.received.send(.refresh)
+        let again = try await pair.next()
+        #expect(again.sequence == sequence)
+        #expect(try FrameDecoder().decode(again, as: .nv12).hasSamePixels(as: image))
+        withExtendedLifetime(first) {}
+        #expect(pair.uploader.statistics.sent == 1)
+    }
+
+    @Test func `scale and orientation apply, and preferences of the receiver`() async throws {
+        var pair = try await Pair(directory, .init(appliesOrientation: true, sharing: .allowed()))
+        let image = try testPicture(64, 32, as: .bgra)
+        pair.uploader.send(image, orientation: .right)
+        let turned = try await pair.next()
+        #expect(turned.bufferSize == BufferSize(width: 32, height: 64) && turned.orientation == .up)
+        #expect(turned.shared != nil)
+        pair.received.send(.prefer(ControlPreferences(size: BufferSize(width: 16, height: 16))))
+        while pair.uploader.configuration.scale == .full { await Task.yield() }
+        pair.uploader.send(image)
+        let small = try await pair.next()
+        #expect(small.shared != nil && small.bufferSize == BufferSize(width: 16, height: 8))
+    }
+
+    @Test func `the next receiver gets the latest frame in buffers of its own`() async throws {
+        var settings = FrameServer.Configuration()
+        settings.acceptsSharedMemory = true
+        let server = try FrameServer(at: directory.socket, configuration: settings)
+        let connection = SocketConnection(path: directory.socket)
+        let uploader = SampleUploader(connection: connection, configuration: .init(sharing: .allowed()))
+        // Kept until the first receiver has said hello, and for every one after it.
+        let image = try testPicture(64, 48, as: .bgra)
+        var connections = server.connections.makeAsyncIterator()
+        var kept: [Frame] = []
+        for _ in 0..<4 {
+            let received = try #require(try await connections.next())
+            if kept.isEmpty { uploader.send(image) }
+            var frames = received.frames.makeAsyncIterator()
+            let frame = try #require(try await frames.next())
+            #expect(frame.shared != nil && frame.sequence == 0)
+            kept.append(frame)
+            received.close()
+        }
+        #expect(kept.count == 4)
+        for frame in kept { #expect(try FrameDecoder().decode(frame).hasSamePixels(as: image)) }
+    }
+}

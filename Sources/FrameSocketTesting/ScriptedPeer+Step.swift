@@ -54,7 +54,8 @@ extension ScriptedPeer {
         ///
         /// The descriptors must be open when the step is taken, and stay open.
         public static func write(_ bytes: [UInt8], passing descriptors: [Int32]) -> Step {
-            Step("write \(bytes.count) bytes, passing \(descriptors.count) descriptors", .writePassing(bytes, descriptors))
+            let description = "write \(bytes.count) bytes, passing \(descriptors.count) descriptors"
+            return Step(description, .writePassing(bytes, descriptors))
         }
 
         private static func pieces(_ chunk: Int, _ interval: Duration?) -> String {

@@ -130,9 +130,11 @@
                     $0.memory = budget
                 }
                 let bystander = try await SharedBystander(directory, server)
-                let before = (descriptors: try await descriptorsAtStart(), mappings: sharedMappings(), free: budget.free)
-                let announcement = SharedSender.announcement()
-                let bytes = announcement + SharedSender.frame() + message(body(1, count: 20))
+                let free = budget.free
+                let before = (descriptors: try await descriptorsAtStart(), mappings: sharedMappings())
+                let announced = SharedSender.announcement() + SharedSender.frame()
+                let bytes = announced + message(body(1, count: 20))
+                let boundaries = [SharedSender.announcement().count, announced.count, bytes.count]
                 for end in 1...bytes.count {
                     let sender = try SharedSender(to: directory.socket)
                     let connection = try #require(try await firstConnection(of: server))
@@ -143,20 +145,19 @@
                     var kept: [Frame] = []
                     do {
                         for try await frame in connection.frames { kept.append(frame) }
-                        let isBetween = [announcement.count, announcement.count + SharedSender.frame().count, bytes.count]
-                        #expect(isBetween.contains(end))
+                        #expect(boundaries.contains(end))
                     } catch {
                         let code = (error as? TransportError)?.code
                         #expect(code == .malformedMessage || code == .connectionLost, "\(error)")
                     }
-                    let hasFrame = end >= announcement.count + SharedSender.frame().count
+                    let hasFrame = end >= announced.count
                     #expect(kept.count == (hasFrame ? 1 : 0) + (end == bytes.count ? 1 : 0))
                     // It can be read, although its sender and its connection have gone.
                     if hasFrame { #expect(kept.first?.sharedByte == 0) }
                     if end.isMultiple(of: 50) { try await bystander.exchange() }
                 }
                 try await bystander.exchange()
-                #expect(await eventually { sharedMappings() == before.mappings && budget.free == before.free })
+                #expect(await eventually { sharedMappings() == before.mappings && budget.free == free })
                 #expect(await eventually { descriptorsAdded(to: before.descriptors).isEmpty })
             }
         }

@@ -31,7 +31,10 @@ struct SharedMappings: ~Copyable {
 
     /// Maps the first descriptor that has arrived, in place of earlier memory with the same index.
     ///
-    /// - Parameter onRevocation: Called once, from any thread, if the memory budget is needed for something else.
+    /// - Parameters:
+    ///   - head: The announcement.
+    ///   - onRevocation: Called once, from any thread, if the memory budget is needed for something else.
+    /// - Throws: A ``SharedMapping/Refusal``.
     mutating func map(
         _ head: SharedBufferHead,
         onRevocation: @escaping @Sendable () -> Void

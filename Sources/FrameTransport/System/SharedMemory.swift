@@ -65,7 +65,11 @@ internal import Locking
 
     /// Maps the memory behind a descriptor, after checking its seals, its size and its pages.
     ///
-    /// - Parameter grant: Returns the memory's part of the budget; nil if there is no room.
+    /// - Parameters:
+    ///   - descriptor: The descriptor, which the caller keeps.
+    ///   - byteCount: The announced size.
+    ///   - grant: Returns the memory's part of the budget; nil if there is no room.
+    /// - Throws: A ``Refusal``.
     init(
         _ descriptor: borrowing OwnedDescriptor,
         byteCount: Int,

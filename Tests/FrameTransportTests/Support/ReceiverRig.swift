@@ -112,7 +112,6 @@ struct ReceiverRig: ~Copyable {
         case .close(let reason): self.reason = reason
         case .countDroppedAudio: droppedAudio += 1
         case .watchRoom, .shutDownReceiving, .endDelivery: break
-        case .deliverShared, .mapBuffer, .dropDescriptor, .unmapBuffers: break
         }
     }
 

@@ -27,6 +27,7 @@
         ///   - seals: Its seals.
         ///   - isWhole: Whether all of its pages exist; if not, it cannot be filled.
         ///   - hasHugePages: Whether it consists of huge pages, none of which is allocated.
+        /// - Throws: The system's error.
         init(
             _ byteCount: Int = 4096,
             seals: Seals = .demanded,

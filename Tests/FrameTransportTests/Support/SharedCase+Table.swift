@@ -56,20 +56,21 @@
 
         private static let otherFiles: [SharedCase] =
             ["/dev/zero", "/dev/null", "/dev/shm", "/tmp", "/proc/self/maps", "/bin/sh"].map { path in
-                SharedCase("M3: \(path)", .fails("is not memory sealed")) {
-                    try await $0.announce(FileHandle(forReadingAtPath: path)?.fileDescriptor ?? -1)
+                SharedCase("M3: \(path)", .fails("is not memory sealed")) { sender in
+                    try await opened(path, O_RDONLY) { try await sender.announce($0) }
                 }
             } + [
                 SharedCase("M3: a file in /dev/shm", .fails("is not memory sealed")) { sender in
                     let path = "/dev/shm/framesocket-\(UUID())"
                     try Data(count: 4096).write(to: URL(fileURLWithPath: path))
                     defer { unsafe unlink(path) }
-                    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-                    try await sender.announce(file.fileDescriptor)
+                    try await opened(path, O_RDWR) { try await sender.announce($0) }
                 },
-                SharedCase("M3: a pipe", .fails("is not memory sealed")) {
-                    let pipe = Pipe()
-                    try await $0.announce(pipe.fileHandleForReading.fileDescriptor)
+                SharedCase("M3: a pipe", .fails("is not memory sealed")) { sender in
+                    var ends: [Int32] = [-1, -1]
+                    _ = unsafe pipe(&ends)
+                    defer { for end in ends { close(end) } }
+                    try await sender.announce(ends[0])
                 },
                 SharedCase("M3: a socket, its own", .fails("is not memory sealed")) {
                     try await $0.announce($0.socket.descriptor)
@@ -95,7 +96,15 @@
             _ flags: Int32,
             _ body: (Int32) async throws -> Void
         ) async throws {
-            let descriptor = unsafe open("/proc/self/fd/\(memory.descriptor)", flags | O_CLOEXEC)
+            try await opened("/proc/self/fd/\(memory.descriptor)", flags, body)
+        }
+
+        private static func opened(
+            _ path: String,
+            _ flags: Int32,
+            _ body: (Int32) async throws -> Void
+        ) async throws {
+            let descriptor = unsafe open(path, flags | O_CLOEXEC)
             defer { close(descriptor) }
             try await body(descriptor)
         }
@@ -155,7 +164,7 @@
 
         private static let unannounced: [SharedCase] = [
             unannounced("before a frame", at: { _ in 0 }, after: 2),
-            unannounced("within a frame's header", at: { _ in 40 }, after: 1),
+            unannounced("within a frame's header", at: { _ in 40 }, after: 2),
             unannounced("within a body", at: { $0 - 100 }, after: 2),
             unannounced("at the very end", at: { $0 - 1 }, after: 2),
             SharedCase("M9: a descriptor with the first byte of a header that goes on", .fails("without announcing")) {
@@ -174,7 +183,7 @@
                 try await $0.socket.write([UInt8(ascii: "H")], passing: [$0.socket.descriptor])
                 await IOThread.shared.settle()
                 try await $0.socket.write(Array(header.utf8.dropFirst()))
-                try await $0.request("never")
+                try await $0.socket.otherEndEnded()
             },
         ]
 

@@ -18,9 +18,9 @@ import Testing
         place = try Place()
     }
 
-    private func pair() async throws -> (PeerSocket, PeerSocket) {
-        let listener = try PeerSocket.listening(at: place.socket)
-        let client = try PeerSocket.connected(to: place.socket)
+    private func pair(_ suffix: String = "") async throws -> (PeerSocket, PeerSocket) {
+        let listener = try PeerSocket.listening(at: place.socket + suffix)
+        let client = try PeerSocket.connected(to: place.socket + suffix)
         return (client, try await listener.accepted())
     }
 
@@ -98,9 +98,10 @@ import Testing
         #expect(PeerMessage.request("ping").requestName == "ping" && !PeerMessage.request("ping").isFrame)
     }
 
-    @Test(arguments: [1, 2, 253]) func `descriptors are passed with the first byte, and stay open`(count: Int) async throws {
+    @Test(arguments: [1, 2, 253])
+    func `descriptors are passed with the first byte, and stay open`(count: Int) async throws {
         let (client, server) = try await pair()
-        let (near, far) = try await pair()
+        let (near, far) = try await pair("-passed")
         let bytes = [UInt8](repeating: 7, count: 300_000)
         async let writing: Void = client.write(bytes, passing: [Int32](repeating: near.descriptor, count: count))
         let received = try ReceivedDescriptors(from: server)

@@ -19,7 +19,7 @@ struct ReceivedDescriptors {
         var bytes = [UInt8](repeating: 0, count: 1000)
         // Room for a header and 253 descriptors.
         var control = [UInt64](repeating: 0, count: 160)
-        var received = msghdr()
+        var received = unsafe msghdr()
         let count = unsafe bytes.withUnsafeMutableBytes { bytes in
             unsafe control.withUnsafeMutableBytes { control in
                 var run = unsafe iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)

@@ -90,7 +90,8 @@
 
     /// The number of mappings of shared memory in this process.
     func sharedMappings() -> Int {
-        let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
-        return maps.split(separator: "\n").count { $0.contains("/memfd:") }
+        // In one go Foundation reads no more than a page of such a file.
+        let maps = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd()) ?? Data()
+        return String(decoding: maps, as: UTF8.self).split(separator: "\n").count { $0.contains("/memfd:") }
     }
 #endif

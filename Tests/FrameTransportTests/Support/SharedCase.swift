@@ -42,6 +42,8 @@
             }
             let bystander = try await SharedBystander(directory, server)
             let before = (descriptors: try await descriptorsAtStart(), mappings: sharedMappings(), free: budget.free)
+            // The innocent sender's memory, at both ends.
+            #expect(before.mappings == 2)
             try await visit(directory, server, bystander)
             try await bystander.exchange()
             #expect(

@@ -1,7 +1,7 @@
 # Each target sets up what it needs. SWIFTFLAGS goes to every build, so that one set of flags builds everything once.
 SWIFTFLAGS ?=
 DEBUG   := --scratch-path .build
-# Swift's runtime is linked into the programs: they run where no Swift is installed, and a frame finds fewer cold pages.
+# Links Swift's runtime into the programs: they run where no Swift is installed, and a frame touches fewer cold pages.
 STATIC  := $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
 RELEASE := --scratch-path .build-release --configuration release $(STATIC)
 PYTHON  := .tools/venv/bin/python -B
@@ -14,76 +14,74 @@ PYTHON  := .tools/venv/bin/python -B
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## install what building and testing need
+setup: ## install what is needed to build and test
 	@scripts/setup test
 
-build: ## build the framesocket command and the benchmarks: .build-release/release
+build: ## build the framesocket command and the benchmarks into .build-release/release
 	@scripts/setup build
 	swift build $(RELEASE) $(SWIFTFLAGS)
 
-demo: ## send the screens in Fixtures from one process to another, and show what arrived
+demo: ## send the screens in Fixtures from one process to another and show what arrived
 	@scripts/setup build
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	.build-release/release/framesocket demo
 
-test: ## run all tests; FILTER=NAME runs the Swift tests that match
+test: ## run all tests; FILTER=NAME runs only the Swift tests that match
 	@scripts/setup test
 	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
-	@# One test at a time: those that compute would keep the few threads from those that wait for a socket.
-	swift test $(DEBUG) $(SWIFTFLAGS) --skip-build --no-parallel $(if $(FILTER),--filter '$(FILTER)')
-	$(if $(FILTER),,$(PYTHON) Tests/Peers/test_peers.py)
+	PEERS='$(if $(FILTER),,$(PYTHON) Tests/Peers/test_peers.py)' scripts/test $(if $(FILTER),'$(FILTER)')
 
-fuzz: ## run the fuzzers, each for SECONDS (60) or RUNS inputs; TARGETS names some of them
+fuzz: ## run the fuzzers, each for SECONDS (60) or RUNS inputs; TARGETS selects some of them
 	@scripts/setup build
 	RUNS=$(RUNS) scripts/fuzz $(or $(SECONDS),60) $(TARGETS)
 
-bench: ## measure: ARGUMENTS go to framesocket-bench
+bench: ## run the benchmarks; ARGUMENTS are passed to framesocket-bench
 	@scripts/setup build
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket-bench
 	.build-release/release/framesocket-bench $(ARGUMENTS)
 
-faults: ## run the transport tests under SEEDS faulty systems (20), and kill either side KILLS times (50)
+faults: ## run the transport tests with injected faults for SEEDS seeds (20), and kill either side KILLS times (50)
 	@scripts/setup test
 	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
 	scripts/check-faults --first $(or $(FIRST),1) --seeds $(or $(SEEDS),20) --kills $(or $(KILLS),50) $(if $(HIDDEN),--hidden $(HIDDEN))
 
-sanitize: ## run the tests under the sanitizers: ONLY=address or thread; FILTER=NAME runs those that match
+sanitize: ## run the tests with sanitizers; ONLY=address or ONLY=thread selects one, FILTER=NAME tests, TARGETS what is built
 	@scripts/setup test
-	scripts/check-sanitizers $(ONLY) $(if $(FILTER),--filter '$(FILTER)') -- $(SWIFTFLAGS)
+	$(if $(TARGETS),TEST_TARGETS='$(TARGETS)') scripts/check-sanitizers $(ONLY) $(if $(FILTER),--filter '$(FILTER)') -- $(SWIFTFLAGS)
 
-memcheck: ## run transport tests under valgrind; FILTER=NAME runs those that match
+memcheck: ## run the transport tests under valgrind; FILTER=NAME selects tests
 	@scripts/setup check
 	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
 	scripts/check-memory $(if $(FILTER),--filter '$(FILTER)')
 
-soak: ## move frames for MINUTES (2) with peers that come, go, stall and lie; SEED=N repeats
+soak: ## move frames for MINUTES (2) with peers that connect, leave, stall and misbehave; SEED=N repeats a run
 	@scripts/setup build
 	SOAK=1 swift build $(RELEASE) $(SWIFTFLAGS) --product FrameSocketSoak
 	.build-release/release/FrameSocketSoak --minutes $(or $(MINUTES),2) $(if $(SEED),--seed $(SEED))
 
-simulate: ## run SEEDS histories (100000) of simulated connections, from seed FIRST; ARGUMENTS go to the simulator
+simulate: ## simulate SEEDS connection histories (100000) from seed FIRST; ARGUMENTS are passed to the simulator
 	@scripts/setup build
 	SIMULATE=1 swift build $(RELEASE) $(SWIFTFLAGS) --product FrameSocketSimulation
 	.build-release/release/FrameSocketSimulation --seeds $(or $(SEEDS),100000) --first $(or $(FIRST),1) $(ARGUMENTS)
 
-simulate-mutants: ## check that the simulator finds each mutation of Tests/Simulation/Mutants; ONLY=NAME runs one
+simulate-mutants: ## check that the simulator finds each mutation in Tests/Simulation/Mutants; ONLY=NAME runs one
 	@scripts/setup build
 	scripts/check-mutants $(if $(ONLY),--only $(ONLY)) -- $(SWIFTFLAGS)
 
-consumers: ## build the packages that depend on this one, and look at what they link
+consumers: ## build the packages that depend on this one and check what they link
 	@scripts/setup build
 	scripts/check-consumers $(SWIFTFLAGS)
 
-deb: ## build the Debian package of the program: .build-deb/framesocket_VERSION_ARCHITECTURE.deb
+deb: ## build the Debian package .build-deb/framesocket_VERSION_ARCHITECTURE.deb
 	@scripts/setup deb
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	scripts/make-deb
 
-deb-check: ## check that package, install it in a new Debian system, and run it there; ARGUMENTS=--no-root installs nothing
+deb-check: ## check the Debian package, then install and run it in a clean system; ARGUMENTS=--no-root skips installing
 	@scripts/setup deb
 	scripts/check-deb $(ARGUMENTS)
 
-docker-check: ## check the commands of the Dockerfile without an engine, in a new Debian system
+docker-check: ## check the commands of the Dockerfile in a clean Debian system, without Docker
 	@scripts/setup deb
 	scripts/check-dockerfile
 
@@ -91,12 +89,12 @@ examples: ## build and run the programs in Examples
 	@scripts/setup build
 	scripts/check-examples $(SWIFTFLAGS)
 
-gateway: ## watch a socket in ten browsers by a WebRTC gateway (Examples/Gateway); ARGUMENTS go to scripts/check-gateway
+gateway: ## show a socket in ten browsers through a WebRTC gateway; ARGUMENTS are passed to scripts/check-gateway
 	@scripts/setup gateway
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	scripts/check-gateway $(ARGUMENTS)
 
-apple: ## compile the Apple sources against stubs of the frameworks, run broadcasts over these, and check the manifest for iOS
+apple: ## compile the Apple sources against stubs of the frameworks, run broadcasts with them, check the iOS manifest
 	@scripts/setup build
 	scripts/check-apple $(SWIFTFLAGS)
 	scripts/check-manifest
@@ -105,13 +103,15 @@ api: ## compare the public API with docs/api; UPDATE=1 records it
 	@scripts/setup build
 	scripts/check-api $(if $(UPDATE),--update) -- $(SWIFTFLAGS)
 
-docs: ## compile the snippets of the articles, and make the site of every library: .build-docs
+docs: ## compile the snippets of the articles and build the documentation site into .build-docs
 	@scripts/setup build
 	scripts/check-snippets $(SWIFTFLAGS)
 	scripts/make-docs $(SWIFTFLAGS)
 
-lint: ## check formatting, that nothing in Sources ends the process, that state machines only decide, and that mutations fit them
+lint: ## check formatting, wording, traps, state machines, and that the mutations apply
 	swift format lint --strict --parallel --recursive Sources Tests Examples Package.swift
+	scripts/check-language --self-test
+	scripts/check-language
 	scripts/check-traps
 	scripts/check-machines
 	scripts/check-mutants --fits
@@ -119,5 +119,5 @@ lint: ## check formatting, that nothing in Sources ends the process, that state 
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive Sources Tests Examples Package.swift
 
-clean: ## remove what was built; .tools stays
+clean: ## remove build products; .tools stays
 	rm -rf .build .build-*

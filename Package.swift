@@ -132,36 +132,62 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        .testTarget(name: "TurboJPEGTests", dependencies: ["TurboJPEG"], swiftSettings: settings),
-        .testTarget(name: "FrameWireTests", dependencies: ["FrameWire"], swiftSettings: settings),
+        // What several test targets need, and how arguments of any test are described.
+        .target(
+            name: "TestSupport",
+            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "FrameSocketTesting"],
+            path: "Tests/TestSupport",
+            swiftSettings: settings
+        ),
+        .target(
+            name: "TestDescriptions",
+            dependencies: ["FrameSocket"],
+            path: "Tests/TestDescriptions",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TurboJPEGTests",
+            dependencies: ["TurboJPEG", "TestSupport", "TestDescriptions"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FrameWireTests",
+            dependencies: ["FrameWire", "TestSupport", "TestDescriptions"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "FrameTransportTests",
-            dependencies: ["FrameTransport", "FrameSocketTesting"],
+            dependencies: ["FrameTransport", "FrameSocketTesting", "TestSupport", "TestDescriptions"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "FrameSocketTestingTests",
-            dependencies: ["FrameSocketTesting", "FrameSocket"],
+            dependencies: ["FrameSocketTesting", "FrameSocket", "TestSupport", "TestDescriptions"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "FrameSocketTests",
-            dependencies: ["FrameSocket", "FrameSocketTesting", "Locking", "PNGReading"],
+            dependencies: [
+                "FrameSocket", "FrameSocketTesting", "Locking", "PNGReading", "TestSupport", "TestDescriptions",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "FrameSocketAudioTests",
-            dependencies: ["FrameSocketAudio", "FrameSocket"],
+            dependencies: ["FrameSocketAudio", "FrameSocket", "TestSupport", "TestDescriptions"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "FrameSocketAppleTests",
-            dependencies: ["FrameSocketApple", "FrameSocket", "FrameSocketTesting"],
+            dependencies: ["FrameSocketApple", "FrameSocket", "FrameSocketTesting", "TestSupport", "TestDescriptions"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["FrameSocketTool", "FrameSocket", "FrameSocketAudio", "FrameSocketTesting"],
+            dependencies: [
+                "FrameSocketTool", "FrameSocket", "FrameSocketAudio", "FrameSocketTesting", "TestSupport",
+                "TestDescriptions",
+            ],
             swiftSettings: settings
         ),
     ]
@@ -186,20 +212,29 @@ if let frameworks {
     }
 }
 
+// `make sanitize TARGETS=...`: these test targets alone, and no programs, which is less than half of the work.
+if let names = Context.environment["TEST_TARGETS"]?.split(separator: " ").map(String.init) {
+    package.products.removeAll { $0 is Product.Executable }
+    package.targets.removeAll { $0.type == .executable || $0.type == .test && !names.contains($0.name) }
+}
+
 // `make fuzz`: each is a libFuzzer program, and built by no other target.
 if Context.environment["FUZZ"] != nil {
     let fuzzers: [(name: String, dependencies: [Target.Dependency], excluded: [String])] = [
-        ("FuzzMessages", ["FrameWire"], []),
-        ("FuzzControl", ["FrameWire"], []),
-        ("FuzzTokens", ["FrameTransport"], []),
+        ("FuzzMessages", ["FrameWire", "FuzzSupport"], []),
+        ("FuzzControl", ["FrameWire", "FuzzSupport"], []),
+        ("FuzzTokens", ["FrameTransport", "FuzzSupport"], []),
         ("FuzzJPEG", ["TurboJPEG"], []),
         ("FuzzStrips", ["TurboJPEG"], []),
-        ("FuzzPixels", ["FrameSocket", "TurboJPEG"], []),
+        ("FuzzPixels", ["FrameSocket", "TurboJPEG", "TestSupport"], []),
         // The program's own sources, but for where it begins.
         ("FuzzOptions", ["FrameSocket", "Locking", "PNGReading", "CMicroHTTPD"], ["Tool/FrameSocketTool.swift"]),
     ]
     // Images end at a page that nobody may touch.
     package.targets.first { $0.name == "TurboJPEG" }?.swiftSettings?.append(.define("GUARDED_PIXELS"))
+    package.targets.append(
+        .target(name: "FuzzSupport", path: "Tests/Fuzz/FuzzSupport", swiftSettings: settings)
+    )
     package.targets += fuzzers.map {
         .executableTarget(
             name: $0.name,
@@ -216,7 +251,7 @@ if Context.environment["SOAK"] != nil {
     package.targets.append(
         .executableTarget(
             name: "FrameSocketSoak",
-            dependencies: ["FrameSocket", "FrameSocketTesting"],
+            dependencies: ["FrameSocket", "FrameSocketTesting", "TestSupport"],
             path: "Tests/Soak",
             swiftSettings: settings
         )

@@ -2,11 +2,11 @@
 
 import PackageDescription
 
-/// Small programs to begin from; `make examples` builds and runs them.
+/// Small programs to start from; `make examples` builds and runs them.
 let package = Package(
     name: "Examples",
     platforms: [.macOS(.v15)],
-    // Named because the directory of a clone may have any name.
+    // Named, since the directory of a clone may have any name.
     dependencies: [.package(name: "FrameSocket", path: "..")],
     targets: [
         // The program of the article "From nothing to frames", which scripts/check-examples compares it with.

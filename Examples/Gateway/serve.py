@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows the frames that arrive at a socket to many browsers, by the WebRTC gateway Janus.
+"""Shows the frames that arrive at a socket to many browsers, through the WebRTC gateway Janus.
 
 Starts `framesocket receive`, ffmpeg (VP8 in RTP) and Janus with a configuration of its own, and serves the page.
 Nothing can be reached from other machines but the ports of Janus for media. Ctrl-C ends everything.
@@ -24,7 +24,7 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).parent
-# Seconds without a frame after which the latest is sent again, so that a viewer who joins sees a screen that is still.
+# Seconds without a frame after which the latest is sent again, so that a viewer who joins sees a still screen.
 REPEAT = 0.5
 # Seconds until Janus listens, and until a program that was asked to end has ended.
 PATIENCE = 30
@@ -41,7 +41,7 @@ def free_port(kind):
 
 
 class Programs:
-    """The programs that were started, with what they print in files."""
+    """The programs that were started, with their output in files."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -50,7 +50,7 @@ class Programs:
     def start(self, name, command, **streams):
         with open(self.log(name), "wb") as log:
             try:
-                # In sessions of their own: Ctrl-C comes to this program alone, which ends them in order.
+                # In sessions of their own: only this program receives Ctrl-C, and it ends them in an orderly way.
                 streams = {"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, **streams}
                 self.running[name] = subprocess.Popen(command, **streams, start_new_session=True)
             except FileNotFoundError:
@@ -90,7 +90,7 @@ def configure(directory, **values):
 
 
 def repeat(frames, encoder, programs):
-    """Passes Y4M on, and the latest frame again while no other comes."""
+    """Passes Y4M on, and repeats the latest frame while no other arrives."""
 
     def comes():
         """Whether there is something to read, after a while."""
@@ -222,8 +222,8 @@ def run(options, directory, programs):
     receiver = programs.start(
         "framesocket", [*receive, "--range", "limited", "--matrix", "bt601"], stdout=subprocess.PIPE, bufsize=0
     )
-    # Time stamps are those of arrival, since Y4M has none. A key frame every two seconds is what a viewer waits for who
-    # has lost one.
+    # Timestamps are those of arrival, since Y4M has none. A viewer who has lost a key frame waits at most two seconds for
+    # the next one.
     source = "-f yuv4mpegpipe -probesize 32 -fflags nobuffer -use_wallclock_as_timestamps 1 -i pipe:0"
     vp8 = "-c:v libvpx -threads 1 -deadline realtime -cpu-used 8 -lag-in-frames 0 -error-resilient 1"
     times = "-fps_mode passthrough -enc_time_base 1:90000 -g 300 -force_key_frames expr:gte(t,n_forced*2)"

@@ -119,11 +119,11 @@ def streams(fixtures):
         stream.add(jpeg)
     yield "small-frames", stream
 
-    stream = Stream("Jitsi: a head of 562 x 1218 on a JPEG of 563 x 1219, quality 100, 4:4:4.")
+    stream = Stream("Jitsi: a header of 562 x 1218 on a JPEG of 563 x 1219, quality 100, 4:4:4.")
     stream.add(jpegtools.encode(jpegs.half(phone[0]), 100, "444"), size=(562, 1218))
     yield "jitsi-562-on-563", stream
 
-    stream = Stream("Orientations 0 (unknown) to 8. Turned upright as docs/wire-format.md says, all show one picture.")
+    stream = Stream("Orientations 0 (unknown) to 8. Rotated upright as docs/wire-format.md says, all show the same image.")
     upright = photo.crop((130, 30, 274, 126))
     for orientation in range(9):
         stored = upright.transpose(STORED[orientation]) if orientation in STORED else upright
@@ -135,12 +135,12 @@ def streams(fixtures):
         stream.add(jpegtools.encode(screen.resize((374, 812), Image.Resampling.LANCZOS), 70, "420"))
     yield "getstream-quality-70", stream
 
-    stream = Stream("Field names in lower and upper case, unknown fields in between, white space round values.")
+    stream = Stream("Field names in lower and upper case, unknown fields in between, white space around values.")
     for fields in [lower, upper, among_others, spaced]:
         stream.add(pair[0], fields=fields)
     yield "names-and-unknown-fields", stream
 
-    stream = Stream("Bodies filled up with zero bytes behind EOI to 10,240 bytes, counted in Content-Length.")
+    stream = Stream("Bodies padded with zero bytes after EOI to 10,240 bytes, counted in Content-Length.")
     for jpeg in list(small_pictures(photo, 40))[:3]:
         stream.add(jpeg, body=jpeg.ljust(10_240, b"\0"))
     yield "zero-padded", stream

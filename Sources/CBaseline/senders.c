@@ -90,7 +90,7 @@ static struct msghdr rest(const struct baseline_senders *senders, size_t done, c
     return (struct msghdr){.msg_iov = vectors, .msg_iovlen = 2};
 }
 
-/// Notes what was transferred; true where a message is done.
+/// Counts transferred bytes; returns true if a message is complete.
 static int advance(const struct baseline_senders *senders, struct position *position, ssize_t bytes) {
     position->bytes += (size_t)bytes;
     if (position->bytes < senders->head_bytes + senders->body_bytes) return 0;

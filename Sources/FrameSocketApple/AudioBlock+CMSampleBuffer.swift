@@ -17,7 +17,7 @@
                 let basic = unsafe CMAudioFormatDescriptionGetStreamBasicDescription(description),
                 let data = CMSampleBufferGetDataBuffer(buffer)
             else {
-                throw AudioError(.unsupportedFormat, "The sample buffer holds no sound.")
+                throw AudioError(.unsupportedFormat, "The sample buffer contains no audio.")
             }
             let layout = try unsafe LinearPCM(basic.pointee)
             let count = CMBlockBufferGetDataLength(data)
@@ -46,7 +46,10 @@
         /// - Throws: `unsupportedFormat` if it is not linear PCM.
         fileprivate init(_ description: AudioStreamBasicDescription) throws(AudioError) {
             guard description.mFormatID == kAudioFormatLinearPCM else {
-                throw AudioError(.unsupportedFormat, "The sample buffer holds compressed sound.")
+                throw AudioError(
+                    .unsupportedFormat,
+                    "The sample buffer contains compressed audio; only linear PCM can be sent."
+                )
             }
             let flags = description.mFormatFlags
             self.init(

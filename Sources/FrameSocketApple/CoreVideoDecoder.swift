@@ -98,7 +98,7 @@
                 return pool?.next()
             }
             guard let buffer else {
-                throw TurboJPEGError(.allocationFailed, "Core Video has no buffer of \(width)x\(height).")
+                throw TurboJPEGError(.allocationFailed, "Core Video cannot allocate a buffer of \(width)x\(height).")
             }
             return buffer
         }

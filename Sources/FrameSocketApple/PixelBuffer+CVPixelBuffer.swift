@@ -21,7 +21,7 @@
             guard let format = PixelFormat(coreVideo: CVPixelBufferGetPixelFormatType(buffer)) else {
                 throw TurboJPEGError(
                     .unsupported,
-                    "Of the pixel formats of Core Video, only BGRA and NV12 can be read."
+                    "Unsupported Core Video pixel format; only BGRA and NV12 can be read."
                 )
             }
             guard let lock = ReadLock.lock(buffer), let planes = unsafe CoreVideoPlanes.of(buffer, format) else {

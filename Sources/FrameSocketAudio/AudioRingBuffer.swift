@@ -85,7 +85,7 @@ public final class AudioRingBuffer: Sendable {
     public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> AudioPull {
         let maximum = configuration.frames(of: format)
         guard 0...maximum ~= frames else {
-            throw AudioError(.invalidFrameCount, "\(frames) frames cannot be pulled from a buffer of \(maximum).")
+            throw AudioError(.invalidFrameCount, "Cannot pull \(frames) frames from a buffer of \(maximum).")
         }
         return try content.withLock { content throws(AudioError) in try content.pull(frames, as: format) }
     }

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// The program `framesocket-bench`: measures this package beside plain C, in one run, and prints ratios.
+/// The program `framesocket-bench`: measures this package against plain C in the same run, and prints ratios.
 @main
 enum BenchmarkTool {
     @concurrent
@@ -26,11 +26,11 @@ enum BenchmarkTool {
     }
 
     private static func run(_ options: Options) async throws {
-        // A process that ends early is told by its answer, which does not come.
+        // A process that ends early is noticed by its missing answer.
         signal(SIGPIPE, SIG_IGN)
         let benchmarks = all(options).filter { options.wants($0.name) }
         guard !options.isList else { return benchmarks.forEach { print($0.name) } }
-        let report = Report(isJSON: options.isJSON)
+        var report = Report(isJSON: options.isJSON)
         report.begin(Host())
         for benchmark in benchmarks {
             report.show(try await Measurement(benchmark, rounds: options.rounds(benchmark)))
@@ -41,6 +41,6 @@ enum BenchmarkTool {
         TransportBenchmarks.all(options) + SenderBenchmarks.all(options) + FanOutBenchmarks.all(options)
             + FloodBenchmarks.all(options) + HeadBenchmarks.all(options)
             + CodecBenchmarks.all(options) + ThreadBenchmarks.all(options) + ProcessBenchmarks.all(options)
-            + MemoryBenchmarks.all(options)
+            + MemoryBenchmarks.all(options) + LaneBenchmarks.all(options)
     }
 }

@@ -1,16 +1,18 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
     static let help = """
         Usage: framesocket-bench [--quick] [--json] [--filter TEXT]... [--list] [--fixtures DIR]
+                               [--lane-read BYTES]
 
-        Prints for each case what plain C takes and what this package takes, for one frame, and the ratio: below 1 ours
-        takes less. Both run in turns in one run; medians count.
+        Runs each case with plain C and with this package, in turns, and prints the
+        median cost per frame of both, and the ratio: below 1, this package costs less.
 
-          --quick        fewer and shorter rounds
-          --json         one JSON object a line
-          --filter TEXT  only cases whose name contains TEXT, or one of several
-          --list         only the names of the cases
-          --fixtures DIR where the pictures are (Fixtures)
+          --quick        run fewer and shorter rounds
+          --json         print one JSON object per line
+          --filter TEXT  run only cases whose names contain TEXT; may be repeated
+          --list         list the names of the cases
+          --fixtures DIR directory of the images (Fixtures)
+          --lane-read N  bytes of each row that the receiver of a lane reads (64)
         """
 
     var isQuick = false
@@ -18,8 +20,9 @@ struct Options {
     var isList = false
     var filters: [String] = []
     var fixtures = "Fixtures"
+    var laneRead = 64
 
-    /// Reads the words of a command line; nil where one is not understood.
+    /// Parses a command line; nil if an argument is invalid.
     init?(_ words: some Sequence<String>) {
         var words = words.makeIterator()
         while let word = words.next() {
@@ -33,17 +36,20 @@ struct Options {
             case "--fixtures":
                 guard let directory = words.next() else { return nil }
                 fixtures = directory
+            case "--lane-read":
+                guard let count = words.next().flatMap({ UInt16($0) }) else { return nil }
+                laneRead = Int(count)
             default: return nil
             }
         }
     }
 
-    /// Whether a case is wanted.
+    /// Whether a case is selected.
     func wants(_ name: String) -> Bool {
         filters.isEmpty || filters.contains { name.contains($0) }
     }
 
-    /// One of two amounts: for the quick form, or for the full one.
+    /// One of two amounts: for a quick run, or for a full one.
     func amount(_ quick: Int, _ full: Int) -> Int {
         isQuick ? quick : full
     }

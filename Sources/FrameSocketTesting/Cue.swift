@@ -53,6 +53,6 @@ public final class Cue: Sendable, CustomStringConvertible {
         } onCancel: {
             state.withLock { $0.waiting.removeValue(forKey: key) }?.resume(returning: false)
         }
-        guard isGiven else { throw PeerError(.cancelled, "the wait for '\(description)' was cancelled") }
+        guard isGiven else { throw PeerError(.cancelled, "waiting for '\(description)' was cancelled") }
     }
 }

@@ -21,11 +21,11 @@ public actor PeerMessageReader {
         while true {
             if let start = bytes.firstRange(of: end)?.upperBound { return try await message(from: start) }
             guard bytes.count <= Self.maximumHeaderBytes else {
-                throw PeerError(.malformed, "\(bytes.count) bytes have arrived, and no empty line that ends a header")
+                throw PeerError(.malformed, "no empty line ends the header within \(bytes.count) bytes")
             }
             guard try await readMore() else {
                 if bytes.isEmpty { return nil }
-                throw PeerError(.ended, "the program ended within a header, of which \(bytes.count) bytes have arrived")
+                throw PeerError(.ended, "the program ended after \(bytes.count) bytes of a header")
             }
         }
     }
@@ -34,7 +34,7 @@ public actor PeerMessageReader {
         let bare = PeerMessage(header: String(decoding: bytes[..<start], as: UTF8.self))
         let stated = bare.field("Content-Length")
         guard let length = stated.map({ Int($0) }) ?? 0, length >= 0, length <= Int.max - start else {
-            throw PeerError(.malformed, "the header's Content-Length is '\(stated ?? "")'")
+            throw PeerError(.malformed, "invalid Content-Length '\(stated ?? "")' in the header")
         }
         while bytes.count - start < length {
             guard try await readMore() else {
@@ -71,7 +71,8 @@ public actor PeerMessageReader {
         return messages
     }
 
-    /// Returns the next `count` bytes, or fewer if the program ends before; what comes behind them is left in the socket.
+    /// Returns the next `count` bytes, or fewer if the program ends before; what comes behind them is left in the
+    /// socket.
     public func bytes(_ count: Int) async throws(PeerError) -> [UInt8] {
         while bytes.count < count { guard try await readMore(upTo: count - bytes.count) else { break } }
         let read = Array(bytes.prefix(count))

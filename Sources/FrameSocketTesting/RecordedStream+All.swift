@@ -16,10 +16,10 @@ extension RecordedStream {
         zeroPadded,
     ]
 
-    /// Two whole frames, then one cut in its body.
+    /// Two whole frames, then one cut off in its body.
     public static let cutInBody = RecordedStream(
         name: "cut-in-body",
-        summary: "Two whole frames, then one cut in its body.",
+        summary: "Two whole frames, then one cut off in its body.",
         frames: [
             Frame(120, 81, 1, 0, 103, 14910, 120, 81),
             Frame(120, 81, 1, 15013, 15116, 14925, 120, 81),
@@ -27,10 +27,10 @@ extension RecordedStream {
         cut: Cut(in: .body, after: 7001, of: 14910)
     )
 
-    /// Two whole frames, then one cut in its head.
+    /// Two whole frames, then one cut off in its header.
     public static let cutInHead = RecordedStream(
         name: "cut-in-head",
-        summary: "Two whole frames, then one cut in its head.",
+        summary: "Two whole frames, then one cut off in its header.",
         frames: [
             Frame(120, 81, 1, 0, 103, 14910, 120, 81),
             Frame(120, 81, 1, 15013, 15116, 14925, 120, 81),
@@ -62,18 +62,18 @@ extension RecordedStream {
         cut: nil
     )
 
-    /// Jitsi: a head of 562 x 1218 on a JPEG of 563 x 1219, quality 100, 4:4:4.
+    /// Jitsi: a header of 562 x 1218 on a JPEG of 563 x 1219, quality 100, 4:4:4.
     public static let jitsi562On563 = RecordedStream(
         name: "jitsi-562-on-563",
-        summary: "Jitsi: a head of 562 x 1218 on a JPEG of 563 x 1219, quality 100, 4:4:4.",
+        summary: "Jitsi: a header of 562 x 1218 on a JPEG of 563 x 1219, quality 100, 4:4:4.",
         frames: [Frame(562, 1218, 1, 0, 106, 321691, 563, 1219)],
         cut: nil
     )
 
-    /// Field names in lower and upper case, unknown fields in between, white space round values.
+    /// Field names in lower and upper case, unknown fields in between, white space around values.
     public static let namesAndUnknownFields = RecordedStream(
         name: "names-and-unknown-fields",
-        summary: "Field names in lower and upper case, unknown fields in between, white space round values.",
+        summary: "Field names in lower and upper case, unknown fields in between, white space around values.",
         frames: [
             Frame(120, 81, 1, 0, 103, 14910, 120, 81),
             Frame(120, 81, 1, 15013, 15116, 14910, 120, 81),
@@ -107,10 +107,10 @@ extension RecordedStream {
 
     /// Orientations 0 (unknown) to 8.
     ///
-    /// Turned upright as docs/wire-format.md says, all show one picture.
+    /// Rotated upright as docs/wire-format.md says, all show the same image.
     public static let orientations = RecordedStream(
         name: "orientations",
-        summary: "Orientations 0 (unknown) to 8. Turned upright as docs/wire-format.md says, all show one picture.",
+        summary: "Orientations 0 (unknown) to 8. Rotated upright as docs/wire-format.md says, all show the same image.",
         frames: [
             Frame(144, 96, 0, 0, 102, 6833, 144, 96),
             Frame(144, 96, 1, 6935, 7037, 6833, 144, 96),
@@ -174,10 +174,10 @@ extension RecordedStream {
         cut: nil
     )
 
-    /// Bodies filled up with zero bytes behind EOI to 10,240 bytes, counted in Content-Length.
+    /// Bodies padded with zero bytes after EOI to 10,240 bytes, counted in Content-Length.
     public static let zeroPadded = RecordedStream(
         name: "zero-padded",
-        summary: "Bodies filled up with zero bytes behind EOI to 10,240 bytes, counted in Content-Length.",
+        summary: "Bodies padded with zero bytes after EOI to 10,240 bytes, counted in Content-Length.",
         frames: [
             Frame(188, 188, 1, 0, 104, 10240, 188, 188),
             Frame(12, 12, 1, 10344, 10446, 10240, 12, 12),

@@ -13,9 +13,9 @@ public struct RecordedStream: Sendable, CustomStringConvertible {
         public let height: Int
         /// The orientation that the header states: 0 (unknown) to 8.
         public let orientation: Int
-        /// Where the header lies in the stream's bytes, its empty line included.
+        /// The position of the header in the stream's bytes, including its empty line.
         public let header: Range<Int>
-        /// Where the body lies in the stream's bytes, padding included.
+        /// The position of the body in the stream's bytes, including padding.
         public let body: Range<Int>
         /// The width of the JPEG, at most one pixel more than the header states.
         public let jpegWidth: Int

@@ -59,11 +59,11 @@ actor ScriptProgress {
             transcript.bytes += try await reader.bytes(.max)
         case .expect(let expected, let condition):
             guard let message = try await reader.next() else {
-                throw PeerError(.ended, "the program ended, and \(expected) was expected")
+                throw PeerError(.ended, "the program ended, but \(expected) was expected")
             }
             transcript.messages.append(message)
             guard condition(message) else {
-                throw PeerError(.unexpected, "\(expected) was expected, and this came: \(message.header)")
+                throw PeerError(.unexpected, "expected \(expected), received: \(message.header)")
             }
         default: break
         }

@@ -1,4 +1,5 @@
-/// A peer of the program under test, a sender or a receiver, that does what its script says, and misbehaves where the script does.
+/// A peer of the program under test, a sender or a receiver, that does what its script says, and misbehaves where the
+/// script does.
 ///
 /// ```swift
 /// let peer = ScriptedPeer(
@@ -42,7 +43,8 @@ public struct ScriptedPeer: Sendable {
 
     /// Takes the steps, closes what they opened, and returns what was read.
     ///
-    /// - Parameter limit: How long the whole script may take. It is no part of what is tested: it ends a script that would hang.
+    /// - Parameter limit: How long the whole script may take. It is no part of what is tested: it ends a script that
+    ///   would hang.
     /// - Returns: What was read.
     /// - Throws: `timedOut`, `cancelled` if the task is, or what the step threw; each names the step.
     public func run(within limit: Duration = .seconds(60)) async throws(PeerError) -> Transcript {
@@ -70,7 +72,7 @@ public struct ScriptedPeer: Sendable {
             return try result.get()
         } catch {
             guard error.code == .cancelled, isLate.isGiven, !Task.isCancelled else { throw error }
-            throw PeerError(.timedOut, "\(error.message), since the script took more than \(limit)")
+            throw PeerError(.timedOut, "\(error.message): the script took more than \(limit)")
         }
     }
 

@@ -1,19 +1,19 @@
-/// One of the program's commands.
+/// A command of the program.
 protocol Command: Sendable {
-    /// The word that names it.
+    /// The name that selects the command.
     static var name: String { get }
-    /// What it does, in a line.
+    /// What the command does, in one line.
     static var summary: String { get }
-    /// How it is used.
+    /// The command's full help text.
     static var help: String { get }
 
-    /// Whether a failure is told as an event of its own with `--json`; not if another one says it.
+    /// Whether `--json` reports a failure as a `failed` event; false if another event already does.
     static var reportsFailure: Bool { get }
 
-    /// Takes its options and operands.
+    /// Parses the command's options and operands.
     init(_ arguments: inout Arguments) throws(UsageError)
 
-    /// Does it.
+    /// Runs the command.
     func run() async throws(CommandFailure)
 }
 

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The program `framesocket`.
+/// The `framesocket` program.
 @main
 enum FrameSocketTool {
     static let version = "0.1.0"
@@ -19,14 +19,13 @@ enum FrameSocketTool {
     private static var help: String {
         let list = commands.map { "  \($0.name.rightPadded(10))\($0.summary)" }.joined(separator: "\n")
         return """
-            framesocket hands pictures from one process to another over a Unix-domain
-            socket.
+            framesocket moves video frames between processes over a Unix-domain socket.
 
             Usage: framesocket COMMAND [options]
 
             \(list)
 
-            'framesocket help COMMAND' and 'framesocket COMMAND --help' explain a command;
+            'framesocket help COMMAND' and 'framesocket COMMAND --help' describe a command;
             'framesocket --version' prints the version.
             """
     }
@@ -51,9 +50,9 @@ enum FrameSocketTool {
         }
     }
 
-    /// The words behind the program's name.
+    /// The command-line arguments after the program's name.
     ///
-    /// `CommandLine.arguments` puts other characters in the place of bytes that are not UTF-8, which name another file.
+    /// `CommandLine.arguments` replaces bytes that are not UTF-8 by other characters, which name another file.
     private static var arguments: [String] {
         get throws(UsageError) {
             var words: [String] = []
@@ -63,7 +62,8 @@ enum FrameSocketTool {
                     let text = unsafe FilePath(UnsafeRawBufferPointer(start: bytes, count: strlen(bytes))).text
                     throw UsageError(
                         message:
-                            "the argument '\(text)' is not UTF-8; rename the file, or change to the directory and name it '.'"
+                            "invalid argument '\(text)': not UTF-8; rename the file, or change to the directory and "
+                            + "name it '.'"
                     )
                 }
                 words.append(word)
@@ -89,10 +89,10 @@ enum FrameSocketTool {
         }
     }
 
-    /// The command of that name; if there is none a person is told.
+    /// Returns the command of that name; if there is none, reports that and returns nil.
     private static func command(_ name: String) -> (any Command.Type)? {
         let command = commands.first { $0.name == name }
-        if command == nil { Terminal.say("framesocket: '\(name)' is not a command; see 'framesocket --help'") }
+        if command == nil { Terminal.say("framesocket: unknown command '\(name)'; see 'framesocket --help'") }
         return command
     }
 
@@ -116,12 +116,12 @@ enum FrameSocketTool {
         }
     }
 
-    /// Tells scripts how the command ends, by the last event.
+    /// Reports how the command ends to scripts, as the last event.
     private static func report(_ failure: CommandFailure) {
         var line = JSONLine(event: "failed")
         line.add("exitCode", failure.code.rawValue)
         line.add("message", failure.message)
-        // Standard output may be what has failed.
+        // Standard output itself may have failed.
         try? Terminal.print(line.text)
     }
 

@@ -68,7 +68,7 @@ public struct AudioMessage: Sendable {
         else {
             throw TransportError(
                 .invalidAudio,
-                "\(samples.count) bytes of \(channels) channels at \(sampleRate) Hz cannot be sent as one message"
+                "one message cannot carry \(samples.count) bytes of \(channels) channels at \(sampleRate) Hz"
             )
         }
     }

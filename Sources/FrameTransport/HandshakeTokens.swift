@@ -32,7 +32,7 @@ public struct HandshakeTokens: Sendable, Hashable {
         guard range ~= own.count, range ~= expected.count else {
             throw TransportError(
                 .invalidToken,
-                "a token has 1 to \(Self.maximumByteCount) bytes, and these have \(own.count) and \(expected.count)"
+                "tokens must have 1 to \(Self.maximumByteCount) bytes; these have \(own.count) and \(expected.count)"
             )
         }
     }

@@ -63,7 +63,7 @@ final class Latch<Value: Sendable>: Sendable {
             state.cancelled.remove(id)
             return state.value
         }
-        guard let value else { throw TransportError(.cancelled, "the wait was cancelled") }
+        guard let value else { throw TransportError(.cancelled, "waiting was cancelled") }
         return value
     }
 

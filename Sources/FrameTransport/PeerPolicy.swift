@@ -30,7 +30,7 @@ public struct PeerPolicy: Sendable, Hashable {
                 .peerRefused,
                 path: path,
                 systemError: error,
-                "the system does not say whose the other end is"
+                "the system does not report who owns the other end"
             )
         }
         let admitted = userIDs ?? [Syscalls.effectiveUserID, 0]
@@ -39,7 +39,7 @@ public struct PeerPolicy: Sendable, Hashable {
             throw TransportError(
                 .peerRefused,
                 path: path,
-                "the other end belongs to user \(peer.userID) and should to \(names); is the path the right one?"
+                "the other end belongs to user \(peer.userID), but only \(names) may own it; check the path"
             )
         }
         return peer

@@ -26,7 +26,7 @@ public enum SocketEndpoint: Sendable, Hashable, CustomStringConvertible {
         throw TransportError(
             .tokenRequired,
             path: description,
-            "any user of this machine may connect to a port: set tokens at both ends"
+            "any user of this machine can connect to a port; set tokens at both ends"
         )
     }
 }

@@ -57,14 +57,14 @@ extension FinishReason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .stoppedByUser: "Screen sharing stopped."
-        case .requestedByHost: "The app that shows the screen ended the sharing."
+        case .requestedByHost: "The app that shows the screen ended screen sharing."
         case .disconnected: "The connection to the other side was lost."
-        case .versionMismatch: "The two sides are of versions that do not work together."
+        case .versionMismatch: "The versions of the two sides are incompatible."
         case .tokenRejected: "The other side did not prove that it belongs to this session."
-        case .callEnded: "The call is over."
-        case .superseded: "Another screen is shared instead."
-        case .noHost: "No app is there to show the screen."
-        case .suspended: "The system suspended the sharing."
+        case .callEnded: "The call has ended."
+        case .superseded: "Another screen is being shared instead."
+        case .noHost: "No app is running to show the screen."
+        case .suspended: "The system suspended screen sharing."
         case .error: "Screen sharing failed."
         }
     }

@@ -9,7 +9,7 @@ public struct SharedBufferHead: Sendable, Hashable {
     /// The sizes that a message can state, in bytes: 1 to 2^30.
     public static let byteCounts = 1...(1 << 30)
 
-    /// The offsets of planes that a message can state, in bytes.
+    /// The offsets of planes that a message can state, in bytes: 0 to 2^30.
     static let offsets = 0...(1 << 30)
 
     /// The buffer's index, by which frames refer to it: the field `Shared-Buffer`.
@@ -25,6 +25,9 @@ public struct SharedBufferHead: Sendable, Hashable {
 }
 
 extension SharedBufferHead {
+    /// The number of bytes, 138, that is enough for every such message, whatever its numbers.
+    public static let maximumEncodedByteCount = 138
+
     /// The number of bytes that ``encode(into:)`` appends for this message.
     public var encodedByteCount: Int { HeadWriter.count(of: write) }
 
@@ -42,8 +45,8 @@ extension SharedBufferHead {
     }
 
     private func write(to writer: inout HeadWriter) {
-        writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-buffer\r\nShared-Buffer: ")
-        writer.append("", UInt64(clamping: index))
+        writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-buffer")
+        writer.append("\r\nShared-Buffer: ", UInt64(clamping: index))
         writer.append("\r\nShared-Bytes: ", UInt64(clamping: byteCount))
         writer.append("\r\n\r\n")
     }

@@ -32,10 +32,10 @@ public struct SharedFrameHead: Sendable, Hashable {
     /// The position of each of the format's planes.
     public var planes: [Plane]
 
-    /// The rows that may differ from the sender's previous frame on the same connection; nil if any row may: the fields
-    /// `Changed-Row` (the first) and `Changed-Rows` (their number).
+    /// The rows that may differ from the sender's previous frame in shared memory on the same connection; nil if any row
+    /// may: the fields `Changed-Row` (the first) and `Changed-Rows` (their number), each at most 65,535.
     ///
-    /// A range beyond the image ends with the image.
+    /// An empty range states that nothing has changed. A range beyond the image ends with the image.
     public var changedRows: Range<Int>?
 
     /// The presentation time in nanoseconds of the sender's clock: the field `Buffer-Presentation-Time`.
@@ -73,29 +73,35 @@ public struct SharedFrameHead: Sendable, Hashable {
 
     /// Returns whether there is one position for each plane, and every sample is within a buffer of `byteCount` bytes.
     ///
-    /// Planes may overlap: they are only read.
+    /// Every row but a plane's last must have all of its ``Plane/bytesPerRow``. Planes may overlap: the receiver only
+    /// reads them.
     public func fits(inBufferOf byteCount: Int) -> Bool {
         guard planes.count == format.planeCount, bufferSize.width > 0, bufferSize.height > 0 else { return false }
         return planes.indices.allSatisfy { index in
-            let (visible, rows) = format.shape(ofPlane: index, in: bufferSize)
             let plane = planes[index]
-            guard plane.offset >= 0, plane.bytesPerRow >= visible else { return false }
+            guard let (visible, rows) = format.shape(ofPlane: index, in: bufferSize),
+                plane.offset >= 0, plane.bytesPerRow >= visible
+            else { return false }
             let (stretch, overflows) = plane.bytesPerRow.multipliedReportingOverflow(by: rows - 1)
-            let (last, overflowsToo) = stretch.addingReportingOverflow(visible)
-            // By subtraction, so that no sum can overflow.
-            return !overflows && !overflowsToo && last <= byteCount && plane.offset <= byteCount - last
+            let (byteCountOfPlane, overflowsToo) = stretch.addingReportingOverflow(visible)
+            guard !overflows, !overflowsToo, byteCountOfPlane <= byteCount else { return false }
+            // By subtraction: the sum of offset and size could overflow.
+            return plane.offset <= byteCount - byteCountOfPlane
         }
     }
 }
 
 extension SharedFrameHead {
+    /// The number of bytes, 597, that is enough for every such message, whatever its numbers.
+    public static let maximumEncodedByteCount = 597
+
     /// The number of bytes that ``encode(into:)`` appends for this message.
     public var encodedByteCount: Int { HeadWriter.count(of: write) }
 
     /// Appends the message in its wire format, from the status line to the blank line; it has no body.
     ///
-    /// A negative number is written as 0, and planes beyond the third are omitted. Whether a decoder accepts the other
-    /// values is not checked.
+    /// A negative number is written as 0; negative rows, and planes beyond the third, are omitted. Whether a decoder
+    /// accepts the other values is not checked.
     ///
     /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
     @discardableResult
@@ -107,8 +113,8 @@ extension SharedFrameHead {
     }
 
     private func write(to writer: inout HeadWriter) {
-        writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-frame\r\nShared-Buffer: ")
-        writer.append("", UInt64(clamping: buffer))
+        writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-frame")
+        writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
         writer.append("\r\nBuffer-Width: ", UInt64(clamping: bufferSize.width))
         writer.append("\r\nBuffer-Height: ", UInt64(clamping: bufferSize.height))
         writer.append("\r\nBuffer-Orientation: ", UInt64(orientation.rawValue))
@@ -127,7 +133,8 @@ extension SharedFrameHead {
                 writer.append("\r\nShared-Stride-3: ", UInt64(clamping: plane.bytesPerRow))
             }
         }
-        if let changedRows {
+        // Clamped first: the number of rows of an extreme range is not an integer.
+        if let changedRows = changedRows?.clamped(to: 0..<Int.max) {
             writer.append("\r\nChanged-Row: ", UInt64(clamping: changedRows.lowerBound))
             writer.append("\r\nChanged-Rows: ", UInt64(clamping: changedRows.count))
         }

@@ -16,23 +16,33 @@ public enum SharedPixelFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Returns the bytes of a buffer that a plane takes, from its first sample to its last.
+    /// Returns the bytes of a buffer that a plane takes, from its first sample to its last, for a header that fits.
     package func range(of plane: SharedFrameHead.Plane, _ index: Int, _ size: BufferSize) -> Range<Int> {
-        let (visible, rows) = shape(ofPlane: index, in: size)
+        guard let (visible, rows) = shape(ofPlane: index, in: size) else { return 0..<0 }
         return plane.offset..<(plane.offset + (rows - 1) * plane.bytesPerRow + visible)
     }
 
-    /// Returns the number of visible bytes in a row of a plane, and the number of rows.
+    /// Returns the number of visible bytes in a row of a plane, and the number of rows; nil if a row has more bytes than
+    /// an integer can state.
     ///
     /// Chroma planes have half the width and height, rounded up.
-    func shape(ofPlane plane: Int, in size: BufferSize) -> (bytesPerRow: Int, rows: Int) {
+    func shape(ofPlane plane: Int, in size: BufferSize) -> (bytesPerRow: Int, rows: Int)? {
+        // Only planar formats have a plane other than the first, and all of those are chroma.
+        let isHalved = plane > 0
+        let columns = isHalved ? Self.half(size.width) : size.width
+        let (bytesPerRow, overflows) = columns.multipliedReportingOverflow(by: bytesPerColumn(ofPlane: plane))
+        return overflows ? nil : (bytesPerRow, isHalved ? Self.half(size.height) : size.height)
+    }
+
+    private func bytesPerColumn(ofPlane plane: Int) -> Int {
         switch self {
-        case .bgra, .rgba, .argb, .abgr, .bgrx: (4 * size.width, size.height)
-        case .rgb, .bgr: (3 * size.width, size.height)
-        case .gray: (size.width, size.height)
-        case .i420 where plane > 0: ((size.width + 1) / 2, (size.height + 1) / 2)
-        case .nv12 where plane > 0: ((size.width + 1) / 2 * 2, (size.height + 1) / 2)
-        case .i420, .nv12: (size.width, size.height)
+        case .bgra, .rgba, .argb, .abgr, .bgrx: 4
+        case .rgb, .bgr: 3
+        case .gray, .i420: 1
+        case .nv12: plane > 0 ? 2 : 1
         }
     }
+
+    /// Half of a number, rounded up; adding 1 first could overflow.
+    private static func half(_ number: Int) -> Int { number / 2 + number % 2 }
 }

@@ -32,8 +32,8 @@ extension SkippedRequest: CustomStringConvertible {
     /// A description for a person, with the name, the reason and the byte.
     public var description: String {
         switch reason {
-        case .unknown: "A request of an unknown name, \"\(name)\", at byte \(byteOffset)"
-        case .malformed(let code): "In the request \"\(name)\": \(code.explanation) at byte \(byteOffset) (\(code))"
+        case .unknown: "Unknown request, \"\(name)\", at byte \(byteOffset)"
+        case .malformed(let code): "In request \"\(name)\": \(code.explanation) at byte \(byteOffset) (\(code))"
         }
     }
 }

@@ -47,8 +47,8 @@ struct StreamPosition: Sendable {
     mutating func finish(headByteCount: Int) throws(WireError) {
         if let failure { throw failure }
         if bodyRemaining > 0 {
-            throw fail(.bodyTruncated, detail: "got \(bodyLength - bodyRemaining), want \(bodyLength)")
+            throw fail(.bodyTruncated, detail: "\(bodyLength - bodyRemaining) of \(bodyLength) bytes")
         }
-        if headByteCount > 0 { throw fail(.headTruncated, detail: "got \(headByteCount) bytes") }
+        if headByteCount > 0 { throw fail(.headTruncated, detail: "after \(headByteCount) bytes") }
     }
 }

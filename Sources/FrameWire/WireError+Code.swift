@@ -86,7 +86,8 @@ extension WireError.Code {
 
     /// `contentLength.tooLarge`: The body is longer than the limit for its kind of message.
     public static let contentLengthTooLarge = Self(rawValue: "contentLength.tooLarge")
-    /// `contentLength.invalid`: Audio is not a whole number of samples for each channel, or a status has a body.
+    /// `contentLength.invalid`: Audio is not a whole number of samples for each channel, or a status or a message about
+    /// shared memory has a body.
     public static let contentLengthInvalid = Self(rawValue: "contentLength.invalid")
     /// `dimension.zero`: A width or height is 0.
     public static let dimensionZero = Self(rawValue: "dimension.zero")

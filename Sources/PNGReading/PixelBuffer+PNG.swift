@@ -24,7 +24,7 @@ extension PixelBuffer {
         guard isPNG else { throw unsafe Self.failure(image) }
         let (width, height) = unsafe (Int(image.width), Int(image.height))
         guard width * height <= JPEGLimits().maximumPixels else {
-            throw TurboJPEGError(.tooLarge, "The PNG has \(width)x\(height) pixels.")
+            throw TurboJPEGError(.tooLarge, "The PNG of \(width)x\(height) pixels is too large.")
         }
         unsafe image.format = UInt32(PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA | PNG_FORMAT_FLAG_BGR)
         self = try pool.buffer(width: width, height: height, format: .bgra)

@@ -21,7 +21,10 @@ internal import CTurboJPEG
             case .transform: unsafe tjInitTransform()
             }
         guard let handle = unsafe handle else {
-            throw TurboJPEGError(.codecUnavailable, "The JPEG library could not be started; memory may be exhausted.")
+            throw TurboJPEGError(
+                .codecUnavailable,
+                "The JPEG library could not be initialized; memory may be exhausted."
+            )
         }
         unsafe raw = unsafe handle
     }
@@ -68,7 +71,7 @@ internal import CTurboJPEG
             return error(.decodeFailed, "The JPEG of \(byteCount) bytes cannot be decoded.")
         }
         return libraryMessage?.hasPrefix(Self.endWarning) == true
-            ? error(.truncated, "The JPEG of \(byteCount) bytes ends before its picture does.")
+            ? error(.truncated, "The JPEG of \(byteCount) bytes ends before its image is complete.")
             : error(.corrupt, "The JPEG of \(byteCount) bytes is damaged.")
     }
 

@@ -101,7 +101,7 @@ public struct JPEGDecoder: Sendable {
             throw TurboJPEGError(
                 .bufferTooSmall,
                 """
-                The picture of \(source.width)x\(source.height) does not fit into the buffer of \
+                The image of \(source.width)x\(source.height) does not fit into the buffer of \
                 \(buffer.width)x\(buffer.height).
                 """
             )

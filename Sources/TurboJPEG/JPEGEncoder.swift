@@ -55,7 +55,8 @@ public struct JPEGEncoder: Sendable {
         guard output.freeCapacity >= needed else {
             throw TurboJPEGError(
                 .outputTooSmall,
-                "A picture of \(image.width)x\(image.height) needs room for \(needed) bytes, and there are \(output.freeCapacity)."
+                "An image of \(image.width)x\(image.height) needs room for \(needed) bytes; the output has "
+                    + "\(output.freeCapacity)."
             )
         }
         try unsafe output.withUnsafeMutableBufferPointer { bytes, count throws(TurboJPEGError) in
@@ -72,7 +73,7 @@ public struct JPEGEncoder: Sendable {
     public func encode(_ image: PixelBuffer) throws(TurboJPEGError) -> [UInt8] {
         let capacity = try maximumByteCount(width: image.width, height: image.height)
         guard let memory = unsafe allocateMemory(byteCount: capacity, alignment: PixelLayout.alignment) else {
-            throw TurboJPEGError(.allocationFailed, "There is no memory for a JPEG of up to \(capacity) bytes.")
+            throw TurboJPEGError(.allocationFailed, "Not enough memory for a JPEG of up to \(capacity) bytes.")
         }
         defer { unsafe freeMemory(memory, byteCount: capacity) }
         let bytes = unsafe memory.assumingMemoryBound(to: UInt8.self)
@@ -111,7 +112,7 @@ public struct JPEGEncoder: Sendable {
                 }
             }
         guard status == 0 else {
-            throw handle.error(.encodeFailed, "The picture of \(image.width)x\(image.height) cannot be compressed.")
+            throw handle.error(.encodeFailed, "The image of \(image.width)x\(image.height) cannot be compressed.")
         }
         try unsafe checkProcess(of: UnsafeBufferPointer(start: output, count: Int(byteCount)))
         return Int(byteCount)
@@ -139,7 +140,7 @@ public struct JPEGEncoder: Sendable {
     /// Rejects a quality outside the valid range.
     func checkQuality() throws(TurboJPEGError) {
         guard 1...100 ~= quality else {
-            throw TurboJPEGError(.invalidQuality, "The JPEG quality \(quality) is not possible; it goes from 1 to 100.")
+            throw TurboJPEGError(.invalidQuality, "Invalid JPEG quality \(quality): expected 1 to 100.")
         }
     }
 

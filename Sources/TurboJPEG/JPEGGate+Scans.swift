@@ -18,7 +18,7 @@ extension JPEGGate {
         guard structure.process != 0 else { throw malformed("a scan without a frame header") }
         let at = content.lowerBound
         guard !content.isEmpty, 1...4 ~= jpeg[at], content.count == 4 + 2 * Int(jpeg[at]) else {
-            throw malformed("a wrong scan header")
+            throw malformed("an invalid scan header")
         }
         guard !structure.isProgressive || structure.scans.count < limits.maximumProgressiveScans else {
             throw TurboJPEGError(
@@ -34,7 +34,7 @@ extension JPEGGate {
         if !structure.isProgressive, !selection.isWhole {
             guard toleratesDamage else {
                 throw malformed(
-                    "a sequential scan of the coefficients \(selection.start) to \(selection.end), which has to be of 0 to 63,"
+                    "a sequential scan of coefficients \(selection.start) to \(selection.end) instead of 0 to 63"
                 )
             }
             // Some encoders write zeros. The library warns about this, and reads all coefficients.
@@ -47,7 +47,7 @@ extension JPEGGate {
         for number in 0..<count {
             let (id, selectors) = (jpeg[at + 1 + 2 * number], jpeg[at + 2 + 2 * number])
             guard let place = structure.components.firstIndex(where: { $0.id == id }) else {
-                throw malformed("a scan of a component that the picture has not")
+                throw malformed("a scan of an unknown component")
             }
             let mask = UInt8(1) << UInt8(truncatingIfNeeded: place)
             guard scanned & mask == 0, structure.isProgressive || coded & mask == 0 else {
@@ -97,7 +97,7 @@ extension JPEGGate {
     }
 
     private func missing(_ table: String) -> TurboJPEGError {
-        TurboJPEGError(.missingTable, "The JPEG uses \(table), and does not define it before byte \(index).")
+        TurboJPEGError(.missingTable, "The JPEG uses \(table) without defining it before byte \(index).")
     }
 
     /// Skips the compressed data of the latest scan.
@@ -112,7 +112,7 @@ extension JPEGGate {
             throw TurboJPEGError(
                 .truncated,
                 """
-                The JPEG's \(index - start) bytes of compressed data cannot hold a picture of \
+                The JPEG's \(index - start) bytes of compressed data cannot hold an image of \
                 \(structure.width)x\(structure.height), which takes \(leastScanBits / 8) at least.
                 """
             )

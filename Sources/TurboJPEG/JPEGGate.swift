@@ -50,8 +50,8 @@ struct JPEGGate {
             throw TurboJPEGError(
                 .notJPEG,
                 jpeg.isEmpty
-                    ? "There are no bytes where a JPEG should be."
-                    : "These \(jpeg.count) bytes do not begin as a JPEG does, with FF D8."
+                    ? "The JPEG is empty."
+                    : "These \(jpeg.count) bytes are not a JPEG: they do not begin with FF D8."
             )
         }
         index = 2
@@ -73,7 +73,7 @@ struct JPEGGate {
     private mutating func nextMarker(_ jpeg: Span<UInt8>) throws(TurboJPEGError) -> UInt8? {
         while index < jpeg.count {
             guard jpeg[index] == 0xFF else {
-                guard toleratesDamage else { throw malformed("something that is not a marker") }
+                guard toleratesDamage else { throw malformed("something other than a marker") }
                 index += 1
                 continue
             }
@@ -93,11 +93,11 @@ struct JPEGGate {
 
     /// Advances past a segment and returns its content; nil if the bytes end within it, and damage is tolerated.
     private mutating func segment(_ jpeg: Span<UInt8>, _ marker: UInt8) throws(TurboJPEGError) -> Range<Int>? {
-        if marker == JPEGMarker.start { throw malformed("a second start") }
+        if marker == JPEGMarker.start { throw malformed("a second start marker") }
         if let feature = JPEGMarker.unsupportedFeature(marker) {
             throw unsupported("it has \(feature), marker \(hexadecimal(marker)) before byte \(index)")
         }
-        guard marker >= 0xC0 else { throw malformed("the marker \(hexadecimal(marker)), which means nothing,") }
+        guard marker >= 0xC0 else { throw malformed("the undefined marker \(hexadecimal(marker))") }
         guard index + 2 <= jpeg.count else { return try endWithin(jpeg) }
         let length = Int(jpeg[index]) << 8 | Int(jpeg[index + 1])
         guard length >= 2 else { throw malformed("a segment of \(length) bytes") }
@@ -121,9 +121,9 @@ struct JPEGGate {
         case JPEGMarker.sequentialFrames, JPEGMarker.progressiveFrame:
             try takeFrame(jpeg, marker, content)
         case JPEGMarker.quantizationTables:
-            guard tables.takeQuantization(jpeg, content) else { throw malformed("a wrong quantization table") }
+            guard tables.takeQuantization(jpeg, content) else { throw malformed("an invalid quantization table") }
         case JPEGMarker.huffmanTables:
-            guard tables.takeHuffman(jpeg, content) else { throw malformed("a wrong Huffman table") }
+            guard tables.takeHuffman(jpeg, content) else { throw malformed("an invalid Huffman table") }
         case JPEGMarker.restartInterval:
             guard content.count == 2 else { throw malformed("a restart interval of \(content.count) bytes") }
             restartInterval = Int(jpeg[content.lowerBound]) << 8 | Int(jpeg[content.lowerBound + 1])
@@ -143,17 +143,19 @@ struct JPEGGate {
     ) throws(TurboJPEGError) {
         guard structure.process == 0 else { throw malformed("a second frame header") }
         if marker == JPEGMarker.progressiveFrame, limits.maximumProgressiveScans <= 0 {
-            throw unsupported("it is progressive; make a baseline JPEG, or allow it in the limits")
+            throw unsupported(
+                "it is progressive; convert it to a baseline JPEG, or allow progressive JPEGs in the limits"
+            )
         }
         let at = content.lowerBound
         guard content.count >= 6 else { throw malformed("a frame header of \(content.count) bytes") }
         let (precision, count) = (jpeg[at], Int(jpeg[at + 5]))
-        guard content.count == 6 + 3 * count else { throw malformed("a frame header of the wrong length") }
-        guard precision == 8 else { throw unsupported("its samples have \(precision) bits; 8 can be decoded") }
+        guard content.count == 6 + 3 * count else { throw malformed("a frame header of invalid length") }
+        guard precision == 8 else { throw unsupported("its samples have \(precision) bits; only 8 are supported") }
         // A header with four components can be inspected: it belongs to an image for print.
         guard count == 1 || count == 3 || (count == 4 && extent == .header) else {
             throw unsupported(
-                "it has \(count) components; 1 (gray) and 3 (RGB) can be decoded, CMYK is to be converted first"
+                "it has \(count) components; only 1 (gray) and 3 (color) are supported, convert CMYK first"
             )
         }
         structure.process = marker
@@ -161,7 +163,7 @@ struct JPEGGate {
         structure.height = Int(jpeg[at + 1]) << 8 | Int(jpeg[at + 2])
         structure.width = Int(jpeg[at + 3]) << 8 | Int(jpeg[at + 4])
         guard structure.width > 0, structure.height > 0 else {
-            throw malformed("a picture of \(structure.width)x\(structure.height)")
+            throw malformed("an image of \(structure.width)x\(structure.height)")
         }
         try limits.check(width: structure.width, height: structure.height)
         for number in 0..<count {
@@ -176,7 +178,7 @@ struct JPEGGate {
                 throw malformed("the sampling factors \(component.horizontal)x\(component.vertical)")
             }
             guard !structure.components.contains(where: { $0.id == component.id }) else {
-                throw malformed("two components of the same name")
+                throw malformed("two components with the same identifier")
             }
             structure.components.append(component)
         }
@@ -191,7 +193,7 @@ extension JPEGGate {
         guard !structure.scans.isEmpty else {
             throw TurboJPEGError(
                 .noPicture,
-                "The JPEG of \(jpeg.count) bytes has no picture in it, only tables or an end."
+                "The JPEG of \(jpeg.count) bytes contains no image, only tables or an end."
             )
         }
         guard !toleratesDamage else { return }
@@ -203,13 +205,14 @@ extension JPEGGate {
         guard padding <= limits.maximumPaddingBytes else {
             throw TurboJPEGError(
                 .trailingData,
-                "\(padding) bytes follow the JPEG's end at byte \(structure.end); \(limits.maximumPaddingBytes) zeroes may."
+                "\(padding) bytes follow the JPEG's end at byte \(structure.end); at most "
+                    + "\(limits.maximumPaddingBytes) zeros may."
             )
         }
         for index in structure.end..<jpeg.count where jpeg[index] != 0 {
             throw TurboJPEGError(
                 .trailingData,
-                "Behind the JPEG's end at byte \(structure.end) only zeroes may follow; byte \(index) is not one."
+                "Only zeros may follow the JPEG's end at byte \(structure.end); byte \(index) is not zero."
             )
         }
     }
@@ -221,11 +224,11 @@ extension JPEGGate {
     }
 
     func unsupported(_ why: String) -> TurboJPEGError {
-        TurboJPEGError(.unsupported, "The JPEG is of a kind that is not decoded here: \(why).")
+        TurboJPEGError(.unsupported, "The JPEG is not supported: \(why).")
     }
 
     func truncated(_ jpeg: Span<UInt8>) -> TurboJPEGError {
-        TurboJPEGError(.truncated, "The JPEG of \(jpeg.count) bytes ends before its picture does.")
+        TurboJPEGError(.truncated, "The JPEG of \(jpeg.count) bytes ends before its image is complete.")
     }
 }
 
@@ -238,13 +241,13 @@ extension JPEGLimits {
         guard max(width, height) <= maximumDimension else {
             throw TurboJPEGError(
                 .tooLarge,
-                "The picture of \(width)x\(height) is over the limit of \(maximumDimension) for a side."
+                "The image of \(width)x\(height) exceeds the limit of \(maximumDimension) pixels per side."
             )
         }
         guard width * height <= maximumPixels else {
             throw TurboJPEGError(
                 .tooLarge,
-                "The picture of \(width)x\(height) is over the limit of \(maximumPixels) pixels."
+                "The image of \(width)x\(height) exceeds the limit of \(maximumPixels) pixels."
             )
         }
     }

@@ -85,7 +85,7 @@ enum JPEGMarker {
         case 0xC3: "lossless coding"
         case 0xC5...0xC7, 0xDE, 0xDF: "hierarchical coding"
         case 0xC9...0xCC, 0xCD...0xCF: "arithmetic coding"
-        case 0xDC: "a height that follows the picture (DNL)"
+        case 0xDC: "a height that follows the image (DNL)"
         case 0xC8, 0xF0...0xFD: "an extension of the format"
         default: nil
         }

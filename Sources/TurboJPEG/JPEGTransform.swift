@@ -61,7 +61,8 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
         guard header.subsampling != .yuv411 || !swapsSides else {
             throw TurboJPEGError(
                 .unsupported,
-                "A 4:1:1 JPEG turned on its side has a subsampling that few decoders know; decode, turn and encode it."
+                "Rotating a 4:1:1 JPEG results in a subsampling that few decoders support; decode, rotate and encode "
+                    + "it instead."
             )
         }
         var transform = unsafe tjtransform()

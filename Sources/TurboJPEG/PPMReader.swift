@@ -15,7 +15,7 @@ struct PPMReader {
     /// Reads the header, and checks that there are enough bytes for the samples that it states.
     init(head bytes: Span<UInt8>) throws(TurboJPEGError) {
         guard bytes.count >= 2, bytes[0] == UInt8(ascii: "P") else {
-            throw TurboJPEGError(.invalidPPM, "These bytes do not begin as a portable pixmap does, with P and a digit.")
+            throw TurboJPEGError(.invalidPPM, "Not a portable pixmap: the bytes do not begin with P and a digit.")
         }
         switch bytes[1] {
         case UInt8(ascii: "2"): (channels, isASCII) = (1, true)
@@ -25,7 +25,7 @@ struct PPMReader {
         default:
             throw TurboJPEGError(
                 .unsupportedPPM,
-                "Only the portable graymaps and pixmaps P2, P3, P5 and P6 are read; convert the picture to P6."
+                "Only the portable graymaps and pixmaps P2, P3, P5 and P6 are supported; convert the image to P6."
             )
         }
         width = try number(bytes, "width", in: 1...PixelLayout.maximumDimension)
@@ -34,7 +34,7 @@ struct PPMReader {
         // Exactly one white space separates the header from binary samples: the next byte may be a sample that looks
         // like one.
         guard position < bytes.count else { throw .truncatedPPM(at: position) }
-        guard isSpace(bytes[position]) else { throw .invalidPPM("a white space after the head", at: position) }
+        guard isSpace(bytes[position]) else { throw .invalidPPM("white space after the header", at: position) }
         if !isASCII { position += 1 }
 
         let samples = width * height * channels
@@ -67,7 +67,7 @@ struct PPMReader {
             value = Int(bytes[position])
             position += 1
         }
-        guard value <= maximum else { throw .invalidPPM("a sample of \(maximum) at most", at: position) }
+        guard value <= maximum else { throw .invalidPPM("a sample of at most \(maximum)", at: position) }
         return UInt8(maximum == 255 ? value : (value * 255 + maximum / 2) / maximum)
     }
 
@@ -82,7 +82,7 @@ struct PPMReader {
         let start = position
         var value = 0
         while position < bytes.count, let digit = digit(bytes[position]) {
-            guard position - start < 5 else { throw .invalidPPM("a \(name) of \(range.upperBound) at most", at: start) }
+            guard position - start < 5 else { throw .invalidPPM("a \(name) of at most \(range.upperBound)", at: start) }
             value = value * 10 + digit
             position += 1
         }
@@ -90,7 +90,7 @@ struct PPMReader {
             guard position < bytes.count else { throw .truncatedPPM(at: position) }
             throw .invalidPPM("a \(name)", at: position)
         }
-        guard start > before else { throw .invalidPPM("a white space before the \(name)", at: start) }
+        guard start > before else { throw .invalidPPM("white space before the \(name)", at: start) }
         guard range ~= value else {
             throw .invalidPPM("a \(name) from \(range.lowerBound) to \(range.upperBound)", at: start)
         }
@@ -120,10 +120,10 @@ private func digit(_ byte: UInt8) -> Int? {
 
 extension TurboJPEGError {
     fileprivate static func truncatedPPM(at position: Int) -> Self {
-        Self(.truncatedPPM, "The portable pixmap ends at byte \(position), before its picture does.")
+        Self(.truncatedPPM, "The portable pixmap ends at byte \(position), before its image is complete.")
     }
 
     fileprivate static func invalidPPM(_ expected: String, at position: Int) -> Self {
-        Self(.invalidPPM, "The portable pixmap needs \(expected) at byte \(position).")
+        Self(.invalidPPM, "Invalid portable pixmap: expected \(expected) at byte \(position).")
     }
 }

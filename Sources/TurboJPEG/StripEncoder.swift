@@ -109,7 +109,7 @@ extension TurboJPEGError {
     static func outputTooSmall(_ image: PixelBuffer, needed: Int, available: Int) -> Self {
         Self(
             .outputTooSmall,
-            "A picture of \(image.width)x\(image.height) needs room for \(needed) bytes, and there are \(available)."
+            "An image of \(image.width)x\(image.height) needs room for \(needed) bytes; the output has \(available)."
         )
     }
 }

@@ -65,7 +65,7 @@ struct StripOptions: Sendable, Hashable {
     func error(_ message: StripMessage) -> TurboJPEGError {
         TurboJPEGError(
             .encodeFailed,
-            "The picture of \(width)x\(height) cannot be compressed.",
+            "The image of \(width)x\(height) cannot be compressed.",
             libraryMessage: message.text
         )
     }

@@ -1,4 +1,4 @@
-"""Opens a page in headless Chromium and waits for things to come true in it, one after the other.
+"""Opens a page in headless Chromium and waits for conditions in it to become true, one after another.
 
 Each STEP is a JavaScript expression, which may be a promise: it is evaluated until it is truthy, and its value is then printed
 as a line of JSON. `screenshot=FILE` writes what the page looks like as a PNG. At the end a line tells the errors that the
@@ -24,7 +24,7 @@ FLAGS = [
     "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio", "--hide-scrollbars",
 ]
-# How often an expression is looked at again, in seconds.
+# How often an expression is evaluated again, in seconds.
 INTERVAL = 0.1
 
 
@@ -47,7 +47,7 @@ class Chromium:
                 os.dup2(end, number)
                 os.close(end)
 
-        # Chromium's sandbox refuses root, and needs what containers lack; the pages that are opened are the project's own.
+        # Chromium's sandbox refuses root, and needs what containers lack; only the project's own pages are opened.
         self.process = subprocess.Popen(
             [program, *FLAGS, "--no-sandbox", f"--user-data-dir={self.profile}", "about:blank"],
             # Python's own descriptors are not inherited anyway.

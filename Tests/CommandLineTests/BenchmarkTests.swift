@@ -32,7 +32,7 @@ import Testing
         return Dictionary(rows.map { ($0.metric, $0) }) { first, _ in first }
     }
 
-    @Test func `every kind of case is there, once`() async throws {
+    @Test func `every kind of case exists exactly once`() async throws {
         let ending = try await bench("--list")
         #expect(ending.status == 0, "\(ending)")
         #expect(Set(ending.lines).count == ending.lines.count)
@@ -45,13 +45,13 @@ import Testing
         #expect(kinds == wanted)
     }
 
-    @Test func `a head is read by both sides`() async throws {
+    @Test func `both sides read a header`() async throws {
         let time = try #require(try await measure("head/strict")["time"])
         #expect(time.ours > 0 && time.baseline ?? 0 > 0)
     }
 
     #if os(Linux)
-        @Test func `a frame is copied for none of its readers`() async throws {
+        @Test func `a frame is not copied for any of its readers`() async throws {
             let copied = try #require(try await measure("fan-out/100 readers")["copied"])
             // A copy of the 50 kB for each of them would be 5 MB. What is copied, of arrays that name the readers, is less
             // where the program is optimized.
@@ -77,12 +77,12 @@ import Testing
     #endif
 
     @Test(arguments: [["--nonsense"], ["--filter"], ["head"]])
-    func `what is not understood is answered with the usage`(arguments: [String]) async throws {
+    func `invalid arguments are answered with the usage`(arguments: [String]) async throws {
         let ending = try await place.start(Places.benchmarks, arguments).ended()
         #expect(ending.status == 64 && ending.text.hasPrefix("Usage: framesocket-bench"))
     }
 
-    @Test func `pictures that are missing are named`() async throws {
+    @Test func `missing images are named`() async throws {
         let missing = ["--quick", "--filter", "encode/still", "--fixtures", place.path("none")]
         let ending = try await place.start(Places.benchmarks, missing).ended()
         #expect(ending.status == 1 && ending.text.contains(place.path("none/screens/desktop-typing/000.png")))

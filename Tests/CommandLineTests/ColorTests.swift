@@ -160,7 +160,7 @@ import Testing
         ),
     ]
 
-    @Test(.needs("gst-launch-1.0", "mpv"), arguments: out) func `colors come out as they were sent`(_ route: Route)
+    @Test(.needs("gst-launch-1.0", "mpv"), arguments: out) func `colors arrive as they were sent`(_ route: Route)
         async throws
     {
         let pipe = try place.shell("$F receive $S --count 1 --quiet \(route.options) | { \(route.other); }")
@@ -192,7 +192,7 @@ import Testing
     ]
 
     @Test(.enabled(if: Places.chromium != nil, "no Chromium runs here"), arguments: browser)
-    func `colors come out in a browser as they were sent`(_ route: Route) async throws {
+    func `colors arrive in a browser as they were sent`(_ route: Route) async throws {
         let pipe = try place.shell("$F receive $S --count 1 --quiet \(route.options) | \(route.other)")
         let sent = try await place.shell("$F send $S $D/bars.ppm --quality 95 --wait 30 --quiet").ended()
         #expect(sent.status == 0, "\(sent)")
@@ -267,7 +267,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: into) func `colors are sent as they come in`(_ route: Route) async throws {
+    @Test(arguments: into) func `colors are sent as they were read`(_ route: Route) async throws {
         let receiver = try place.shell("$F receive $S --count 1 --quiet --raw rgb >$D/out.rgb")
         let sent = try await place.shell(
             "\(route.other) | $F send $S - \(route.options) --quality 95 --wait 30 --quiet".replacing(

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: Source.allCases)
-    func `a server without a free place is a failure once the time to wait is over`(source: Source) async throws {
+    func `a server without a free place is a failure once --wait is over`(source: Source) async throws {
         let arguments = try await arguments(for: source, wait: "0.5")
         let receiver = try await place.receiver("--json")
         let peers = try await takeAllPlaces()
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: Source.allCases)
-    func `a server that has a place in time gets every frame`(source: Source) async throws {
+    func `a server that has a free place in time gets every frame`(source: Source) async throws {
         let arguments = try await arguments(for: source, wait: "60")
         let busy = try PeerSocket.listening(at: place.socket, backlog: 64)
         let sender = try place.framesocket(arguments)
@@ -75,12 +75,12 @@ import Testing
         let server = try PeerSocket.listening(at: place.socket, backlog: 64)
         let closing = Task { while !Task.isCancelled { try await server.accepted().close() } }
         let ending = try await place.framesocket(arguments).ended()
-        #expect(ending.status == 69 && ending.errors.contains("before it read anything"), "\(ending)")
+        #expect(ending.status == 69 && ending.errors.contains("before reading anything"), "\(ending)")
         closing.cancel()
         _ = await closing.result
     }
 
-    @Test func `a receiver that is killed in the middle is a failure`() async throws {
+    @Test func `a receiver that is killed midway is a failure`() async throws {
         let receiver = try await place.receiver("--json")
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet"])
         _ = try await receiver.lines(5)
@@ -89,14 +89,16 @@ import Testing
         #expect(ending.status == 69 && ending.errors.contains(place.socket), "\(ending)")
     }
 
-    @Test func `a receiver that leaves early in order is a failure, and says after how many frames`() async throws {
+    @Test func `a receiver that leaves early in an orderly way is a failure that states the number of frames`()
+        async throws
+    {
         let receiver = try await place.receiver("--count", "3")
         let ending = try await place.send(jpeg, "--loop", "20", "--fps", "50")
         #expect(ending.status == 69, "\(ending)")
         #expect(await receiver.ended().status == 0)
     }
 
-    @Test func `a port without a free place is tried again by a sender with the right token`() async throws {
+    @Test func `a sender with the right token retries at a port without a free place`() async throws {
         let token = try place.secret("token", Array("a secret of both".utf8))
         let receiver = try place.framesocket(["receive", "tcp:0", "--token-file", token, "--json", "--count", "1"])
         let address = try #require(try Event(try await receiver.lines(1)[0]).text("path"))
@@ -112,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: ["1", "20"])
-    func `a sender that knows of no token is told so by a server that expects one`(loops: String) async throws {
+    func `a server that expects a token says so to a sender without one`(loops: String) async throws {
         let token = try place.secret("token", Array("a secret of both".utf8))
         let receiver = try await place.receiver("--token-file", token, "--json")
         let ending = try await place.send(jpeg, "--loop", loops)
@@ -121,7 +123,7 @@ import Testing
         #expect(try await receiver.ended().events.map(\.name) == ["listening"])
     }
 
-    @Test func `a receiver that asks the sender to stop has all that it wants`() async throws {
+    @Test func `a receiver that asks the sender to stop has everything it wanted`() async throws {
         let receiver = try await place.receiver("--stop-after", "3")
         let ending = try await place.send(jpeg, "--loop", "0", "--fps", "50")
         #expect(ending.status == 0, "\(ending)")
@@ -130,7 +132,7 @@ import Testing
 
     #if os(Linux)
         @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can become another user"))
-        func `a server that does not accept this user is a failure`() async throws {
+        func `a server that does not admit this user is a failure`() async throws {
             let receiver = try await place.receiver("--json")
             for (path, mode) in [(place.directory, 0o755), (place.socket, 0o666)] {
                 try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
@@ -141,7 +143,7 @@ import Testing
             let ending = try await place.shell(
                 "setpriv --reuid 65534 --regid 65534 --clear-groups $D/program send $S $D/picture --wait 0.3"
             ).ended()
-            #expect(ending.status == 69 && ending.errors.contains("does not accept this user"), "\(ending)")
+            #expect(ending.status == 69 && ending.errors.contains("does not admit this user"), "\(ending)")
             #expect(!receiver.hasPrinted(#""event":"connected""#))
         }
     #endif

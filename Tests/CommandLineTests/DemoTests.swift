@@ -9,7 +9,7 @@ import Testing
         place = try Workplace()
     }
 
-    @Test func `the demo sends the fixtures, and tells what arrived`() async throws {
+    @Test func `the demo sends the fixtures and reports what arrived`() async throws {
         let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --seconds 0.3")
         let ending = await demo.ended()
         #expect(ending.status == 0, "\(ending)")
@@ -26,13 +26,15 @@ import Testing
             #expect(Double(row[5]) ?? 0 > 0)
             #expect(Double(row[7]) ?? 0 > 30)
         }
-        for words in ["Sent 21 of 21, dropped 0", "Received and decoded there: 21, errors: 0", "dropped:", "a second"] {
+        for words in ["Sent 21 of 21, dropped 0", "Received and decoded: 21, errors: 0", "dropped:", "per second"] {
             #expect(ending.errors.contains(words))
         }
 
         // What arrived lies where the demo says, a person can open it, and no socket is left.
-        let line = try #require(ending.errors.split(separator: "\n").first { $0.contains("What arrived is in ") })
-        let directory = String(line.dropFirst("What arrived is in ".count))
+        let line = try #require(
+            ending.errors.split(separator: "\n").first { $0.contains("The received images are in ") }
+        )
+        let directory = String(line.dropFirst("The received images are in ".count))
         #expect(try place.names() == [URL(filePath: directory).lastPathComponent])
         let files = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
         #expect(files == (0..<21).map { String(format: "frame-%06d.jpg", $0) })
@@ -41,7 +43,7 @@ import Testing
         #expect(peakSignalToNoiseRatio(pixels, original) > 38)
     }
 
-    @Test func `pictures go where they are wanted, at the quality that is wanted`() async throws {
+    @Test func `images go to the requested directory with the requested quality`() async throws {
         let low = try place.framesocket([
             "demo", "--fixtures", Places.fixture(""), "--output", place.path("a/b"), "--quality", "20",
             "--seconds", "0.1",

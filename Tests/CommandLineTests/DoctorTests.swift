@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocketTesting
+import TestDescriptions
 import Testing
 
 #if canImport(Glibc)
@@ -17,8 +18,13 @@ import Testing
     /// One finding as it is printed for scripts.
     private struct Finding: Decodable {
         let code, severity, message: String
-        let mend: String?
+        let remedy: String?
         let bytes, limit, pid, uid, open: Int?
+
+        enum CodingKeys: String, CodingKey {
+            case code, severity, message, bytes, limit, pid, uid, open
+            case remedy = "mend"
+        }
     }
 
     private struct Diagnosis: Decodable {
@@ -34,36 +40,38 @@ import Testing
     private static let bind = "import socket; s = socket.socket(socket.AF_UNIX); s.bind('$D/t')"
 
     /// Each with the exit code, the command that makes the place, the path, and the code of the finding that counts.
-    @Test(arguments: [
-        (0, ":", "$D/t", "path.free"),
-        (0, ":", "$S", "server.live"),
-        (69, "python3 -c \"\(bind)\"", "$D/t", "socket.dead"),
-        (69, "ulimit -n 60", "$D/t", "descriptors.few"),
-        (73, ":", "''", "path.invalid"),
-        (73, ":", "$D/$(printf '%0120d' 0)", "path.tooLong"),
-        (73, ":", "$D/none/t", "directory.missing"),
-        (73, "touch $D/file", "$D/file/t", "directory.notADirectory"),
-        (73, "mkdir -m 777 $D/open", "$D/open/t", "directory.openToOthers"),
-        (73, "touch $D/t", "$D/t", "path.notASocket"),
-        (73, "ln -s $S $D/t", "$D/t", "path.symlink"),
-        (73, "mkdir $D/t.lock", "$D/t", "path.lockUnusable"),
-    ])
-    func `each finding has its code and ends the program as it should`(
+    @Test(
+        arguments: [
+            (0, ":", "$D/t", "path.free"),
+            (0, ":", "$S", "server.live"),
+            (69, "python3 -c \"\(bind)\"", "$D/t", "socket.dead"),
+            (69, "ulimit -n 60", "$D/t", "descriptors.few"),
+            (73, ":", "''", "path.invalid"),
+            (73, ":", "$D/$(printf '%0120d' 0)", "path.tooLong"),
+            (73, ":", "$D/none/t", "directory.missing"),
+            (73, "touch $D/file", "$D/file/t", "directory.notADirectory"),
+            (73, "mkdir -m 777 $D/open", "$D/open/t", "directory.openToOthers"),
+            (73, "touch $D/t", "$D/t", "path.notASocket"),
+            (73, "ln -s $S $D/t", "$D/t", "path.symlink"),
+            (73, "mkdir $D/t.lock", "$D/t", "path.lockUnusable"),
+        ].map { (Int32($0), Short($1), $2, $3) }
+    )
+    func `each finding has its code and exit code`(
         code: Int32,
-        preparation: String,
+        preparation: Short,
         path: String,
         finding: String
     ) async throws {
         // Somebody listens at $S, whom nothing of this may disturb.
         let receiver = try await place.receiver("--count", "1", "--json")
-        let ending = try await place.shell("\(preparation); $F doctor \(path) --json --timeout 60").ended()
+        let ending = try await place.shell("\(preparation.text); $F doctor \(path) --json --timeout 60").ended()
         #expect(ending.status == code, "\(ending)")
         let diagnosis = try diagnosis(ending)
         #expect(diagnosis.event == "diagnosis")
         #expect(diagnosis.severity == (code == 0 ? "note" : code == 69 ? "warning" : "failure"))
         let found = try #require(diagnosis.findings.first { $0.code == finding }, "\(ending)")
         #expect(found.severity == diagnosis.severity)
-        #expect((found.mend == nil) == (code == 0))
+        #expect((found.remedy == nil) == (code == 0))
         #expect(ending.errors.contains(found.message) == (code != 0))
         #expect(diagnosis.findings.last?.code == "jpeg.library")
         #expect(diagnosis.findings.last?.message.contains("libturbojpeg") == true)
@@ -73,16 +81,16 @@ import Testing
             .ended()
         #expect(words.status == code)
         // How many descriptors are open differs by one from run to run: a library opens a timer when it first waits.
-        let said = finding == "descriptors.few" ? "descriptors open and may have 60" : found.message
+        let said = finding == "descriptors.few" ? "of at most 60 descriptors open" : found.message
         #expect(words.text.contains(said) && words.text.contains("(\(finding))"))
-        if let mend = found.mend { #expect(words.text.contains("mend: \(mend)\n")) }
+        if let remedy = found.remedy { #expect(words.text.contains("remedy: \(remedy)\n")) }
         #expect(try place.names() == names)
 
         #expect(try await place.send(Places.fixture("jpeg/chelsea-420.jpg")).status == 0)
         #expect(await receiver.ended().status == 0)
     }
 
-    @Test func `a live server is named by its process and user, with its descriptors`() async throws {
+    @Test func `a live server is identified by its process and user, with its descriptors`() async throws {
         let receiver = try await place.receiver("--json")
         let ending = try await place.shell("$F doctor $S --json").ended()
         let diagnosis = try diagnosis(ending)
@@ -98,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: ["DGRAM", "SEQPACKET"])
-    func `a socket of another kind is told from one that is dead`(kind: String) async throws {
+    func `a socket of another type is distinguished from a dead one`(kind: String) async throws {
         let code = """
             import socket, sys
             s = socket.socket(socket.AF_UNIX, socket.SOCK_\(kind)); s.bind('\(place.path("t"))')
@@ -113,7 +121,7 @@ import Testing
         #expect(try diagnosis(ending).findings.contains { $0.code == "socket.wrongType" && $0.severity == "failure" })
     }
 
-    @Test func `a server that is stopped is told from one that is well`() async throws {
+    @Test func `a stopped server is distinguished from a healthy one`() async throws {
         let receiver = try await place.receiver("--json")
         let stopped = try await place.shell("kill -STOP \(receiver.id); $F doctor $S --json --timeout 0.2").ended()
         #expect(stopped.status == 75, "\(stopped)")
@@ -127,7 +135,7 @@ import Testing
 
     #if os(Linux)
         @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
-        func `another user's server is not one to deal with`() async throws {
+        func `another user's server is not trusted`() async throws {
             try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: place.directory)
             let code = """
                 import socket
@@ -147,7 +155,7 @@ import Testing
             #expect(await server.ended().text == "listening\n0\n")
         }
 
-        @Test func `a long path is a note, and says by which way it goes`() async throws {
+        @Test func `a long path is a note that says how the path is reached`() async throws {
             let deep = place.directory + "/" + String(repeating: "d", count: 150)
             try FileManager.default.createDirectory(
                 atPath: deep,
@@ -162,12 +170,12 @@ import Testing
         }
     #endif
 
-    @Test func `what nobody reads is no failure`() async throws {
+    @Test func `output that nobody reads is not a failure`() async throws {
         let ending = try await place.shell("$F doctor $D/t | true; $F doctor $D/t >&-; echo $?").ended()
         #expect(ending.status == 0, "\(ending)")
     }
 
-    @Test func `a server without a free place turns others away`() async throws {
+    @Test func `a server without a free place turns senders away`() async throws {
         let receiver = try await place.receiver("--json")
         let peers = try (0..<64).map { _ in try PeerSocket.connected(to: place.socket) }
         let ending = try await place.framesocket(["doctor", place.socket, "--json"]).ended()
@@ -178,7 +186,7 @@ import Testing
         _ = await receiver.ended()
     }
 
-    @Test func `a server whose socket's file is gone is found by its lock`() async throws {
+    @Test func `a server whose socket file is gone is found by its lock`() async throws {
         let receiver = try await place.receiver("--json")
         try FileManager.default.removeItem(atPath: place.socket)
         let ending = try await place.framesocket(["doctor", place.socket, "--json"]).ended()
@@ -192,7 +200,7 @@ import Testing
 
     #if os(Linux)
         @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can become another user"))
-        func `a server that does not accept this user turns it away`() async throws {
+        func `a server that does not admit this user turns the user away`() async throws {
             let receiver = try await place.receiver("--json")
             let opening = try place.shell("chmod 755 $D; chmod 666 $S; cp $F $D/program")
             _ = await opening.ended()

@@ -24,7 +24,7 @@ import Testing
             #expect(run.unused == [])
         }
 
-        @Test func `every block of the documentation is run, or says that it is not`() throws {
+        @Test func `every block of the documentation is run, or says that it is not tested`() throws {
             let steps = try Documents.text(of: ".ci/run").split(separator: "\n").map {
                 $0.trimmingCharacters(in: .whitespaces)
             }
@@ -50,7 +50,7 @@ import Testing
             }
         }
 
-        @Test func `every entry stands for a block, and those that are run for one each`() throws {
+        @Test func `every entry refers to a block, and the entries that run refer to one each`() throws {
             let blocks = try Documents.blocks
             for command in DocumentedCommand.all {
                 for name in command.blocks {
@@ -76,7 +76,7 @@ import Testing
             }
         }
 
-        @Test func `blocks are found with their paragraph, and nothing else is`() {
+        @Test func `exactly the blocks are found, each with its paragraph`() {
             let text = """
                 # Title
 

@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: Language.allCases, [[], ["--prefer-quality", "50"]])
-    func `what its sender sends arrives byte for byte, whatever the receiver says`(
+    func `what the peer's sender sends arrives byte for byte, whatever the receiver says`(
         language: Language,
         options: [String]
     ) async throws {
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: Language.allCases)
-    func `what framesocket sends arrives at its receiver byte for byte`(language: Language) async throws {
+    func `what framesocket sends arrives at the peer's receiver byte for byte`(language: Language) async throws {
         let paths = try files()
         let receiver = try await start("receiver", language, [place.path("out")])
         let options = ["--wait", "60", "--passthrough", "--loop", "10", "--orientation", "6"]
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: Language.allCases, RecordedStream.all)
-    func `its receiver takes the streams of the fixtures for what they are`(
+    func `the peer's receiver reads the streams of the fixtures correctly`(
         language: Language,
         stream: RecordedStream
     ) async throws {
@@ -103,7 +103,8 @@ import Testing
     }
 
     @Test(arguments: Language.allCases, Language.allCases)
-    func `one language sends to the other`(sends: Language, receives: Language) async throws {
+    func `the sender in one language reaches the receiver in another`(sends: Language, receives: Language) async throws
+    {
         let paths = try files()
         let receiver = try await start("receiver", receives, [place.path("out")])
         #expect(try await start("sender", sends, paths).ended().status == 0)
@@ -134,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: Language.allCases, malformed.indices)
-    func `its receiver keeps the frame before what is none, and gives up`(
+    func `the peer's receiver keeps the frame before an invalid one, and gives up`(
         language: Language,
         index: Int
     ) async throws {
@@ -149,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: Language.allCases)
-    func `its receiver replaces a dead socket, and leaves a live one alone`(language: Language) async throws {
+    func `the peer's receiver replaces a dead socket and leaves a live one alone`(language: Language) async throws {
         // A socket that was bound and closed leaves its file behind.
         try PeerSocket.listening(at: place.socket).close()
         let first = try await start("receiver", language, [place.path("out")])
@@ -166,7 +167,7 @@ import Testing
     }
 
     @Test(arguments: Language.allCases)
-    func `its sender says so where the receiver leaves`(language: Language) async throws {
+    func `the peer's sender reports that the receiver has left`(language: Language) async throws {
         let receiver = try await place.receiver("--count", "1", "--json")
         // Far more than the socket holds.
         let paths = Array(repeating: Places.fixture("jpeg/phone-563x1219.jpg"), count: 100)
@@ -177,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: Language.allCases)
-    func `its sender refuses what is no JPEG`(language: Language) async throws {
+    func `the peer's sender rejects a file that is not a JPEG`(language: Language) async throws {
         let receiver = try await place.receiver("--json")
         let text = try place.file("text.jpg", Array("no picture".utf8))
         #expect(try await start("sender", language, [text]).ended().status == 66)

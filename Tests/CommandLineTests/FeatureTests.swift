@@ -40,7 +40,7 @@ import Testing
 
     // MARK: Control channel
 
-    @Test func `a host of another make pauses, resumes, pings and stops`() async throws {
+    @Test func `a foreign host pauses, resumes, pings and stops`() async throws {
         let host = try await host("2:pause", "2:resume", "4:ping=77", "5:unknown", "6:stop=10006")
         let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0", "--fps", "50", "--json"])
         let told = await host.ended()
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: ["older", "current"])
-    func `a deployed sender reads every request byte by byte, drops it, and goes on unchanged`(
+    func `a deployed sender reads every request byte by byte, drops it, and continues unchanged`(
         order: String
     ) async throws {
         let receiver = try await place.receiver([
@@ -96,7 +96,7 @@ import Testing
 
     // MARK: Finish reasons
 
-    @Test func `an orderly stop by the host is no failure on either side, and has its code`() async throws {
+    @Test func `an orderly stop by the host is not a failure on either side, and has its code`() async throws {
         let receiver = try await place.receiver(["--json", "--stop-after", "3"])
         let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0"])
         let ending = await receiver.ended()
@@ -107,7 +107,7 @@ import Testing
         #expect(await sender.ended().status == 0)
     }
 
-    @Test func `a sender that ends in order is stopped by its user`() async throws {
+    @Test func `a sender that ends in an orderly way was stopped by its user`() async throws {
         let receiver = try await place.receiver(["--json"])
         let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0", "--stop-after", "2"])
         #expect(await sender.ended().status == 0)
@@ -119,7 +119,7 @@ import Testing
 
     // MARK: Handshake
 
-    @Test func `tokens in files open a path and a port, and a wrong one opens neither`() async throws {
+    @Test func `tokens in files open a path and a port, and a wrong token opens neither`() async throws {
         let token = try place.secret("token", Array("a secret of both\n".utf8))
         let wrong = try place.secret("wrong", Array("another secret!!\n".utf8))
         for endpoint in [place.socket, "tcp:0"] {
@@ -152,7 +152,7 @@ import Testing
         (["--every", "3", "--loop", "30"], 11),
         (["--fps", "100", "--skip-unchanged", "--loop", "30"], 1),
     ])
-    func `frames that are not due stay at the sender`(options: [String], expected: Int) async throws {
+    func `frames that are not due stay with the sender`(options: [String], expected: Int) async throws {
         let receiver = try await place.receiver(["--json"])
         let sender = try place.framesocket(["send", place.socket, photo, "--json"] + options)
         let summary = try #require(try (await sender.ended()).events("sent").first)
@@ -179,7 +179,7 @@ import Testing
         #expect(await sender.ended().status == 0)
     }
 
-    @Test func `a phone that is turned in mid-stream loses no frame`() async throws {
+    @Test func `a phone that is rotated mid-stream loses no frame`() async throws {
         let frames = try await frames(
             6,
             sending: screen,
@@ -195,7 +195,7 @@ import Testing
 
     // MARK: Time
 
-    @Test func `presentation times and numbers go from capture to consumer`() async throws {
+    @Test func `presentation times and sequence numbers are preserved from capture to consumer`() async throws {
         let frames = try await frames(10, sending: photo, "--loop", "10", "--fps", "50")
         #expect(frames.map { $0["sequence"] } == Array(0..<10))
         let times = frames.compactMap { $0["timestamp"] }
@@ -204,7 +204,7 @@ import Testing
 
     // MARK: Audio
 
-    @Test func `sound goes to a receiver that asks, sample for sample`() async throws {
+    @Test func `audio reaches a receiver that asks for it, sample by sample`() async throws {
         let samples = (0..<13_230).map { UInt16(bitPattern: Int16(truncatingIfNeeded: $0 &* 7919)) }
         let wav = try place.file("sound.wav", WAVE.file(samples, rate: 44_100))
         let receiver = try await place.receiver(["--audio", place.path("received.wav")])
@@ -217,7 +217,7 @@ import Testing
         #expect(sound == WAVE.file(samples, rate: 44_100), "\(sound.count) bytes; \(received)")
     }
 
-    @Test func `a host pulls the sound of another process at its own rate`() async throws {
+    @Test func `a host pulls the audio of another process at its own rate`() async throws {
         var configuration = FrameServer.Configuration()
         configuration.hello = ControlHello(wants: [.audio])
         let server = try FrameServer(at: place.socket, configuration: configuration)
@@ -238,7 +238,7 @@ import Testing
 
     // MARK: Several ends
 
-    @Test func `the frames of another process go to several readers, each at its own pace`() async throws {
+    @Test func `the frames of another process reach several readers, each at its own pace`() async throws {
         let server = try FrameServer(at: place.socket)
         let sender = try place.framesocket(["send", place.socket, photo, "--loop", "20", "--fps", "50"])
         var connections = server.connections.makeAsyncIterator()
@@ -260,7 +260,7 @@ import Testing
 
     #if os(Linux)
         @Test(arguments: [[], ["--rotate", "--orientation", "8"]])
-        func `a sender of turned screens keeps under 40 MB of its own`(options: [String]) async throws {
+        func `a sender of rotated screens uses less than 40 MB of its own`(options: [String]) async throws {
             let receiver = try await place.receiver(["--json"])
             let screens = [Places.fixture("screens/desktop-typing"), Places.fixture("screens/phone-scroll")]
             let sender = try place.framesocket(
@@ -275,7 +275,7 @@ import Testing
         }
     #endif
 
-    @Test func `one that does not ask gets no sound`() async throws {
+    @Test func `a receiver that does not ask gets no audio`() async throws {
         let host = try await host("2:stop")
         let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 4410), rate: 44_100))
         let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "0", "--fps", "20"])
@@ -285,7 +285,7 @@ import Testing
         #expect(await sender.ended().status == 0)
     }
 
-    @Test func `a host of another make hears what it asked for`() async throws {
+    @Test func `a foreign host receives the audio it asked for`() async throws {
         let host = try await host("8:stop", audio: true)
         let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 8192), rate: 44_100))
         let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "0", "--fps", "20"])

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// JPEGs that other programs wrote: each is taken, and decoded to the pixels of `djpeg`, or refused with a reason.
@@ -28,7 +29,9 @@ import Testing
         .enabled(if: !files.isEmpty, "libjxl-testdata is not installed; scripts/setup check installs it on Debian"),
         arguments: files
     )
-    func `a file of libjxl's tests is decoded as djpeg does it, or refused with a reason`(file: String) async throws {
+    func `a file from libjxl's tests is decoded as djpeg decodes it, or refused with a reason`(file: String)
+        async throws
+    {
         let name = URL(filePath: file).lastPathComponent
         let sending = ["send", place.socket, file, "--passthrough", "--wait", "30", "--quiet", "--force"]
         let receiver = try place.framesocket([
@@ -49,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `the names of those that are refused are names of files`() {
+    @Test func `every name on the list of refused files exists`() {
         let names = Set(Self.files.map { URL(filePath: $0).lastPathComponent })
         #expect(names.isEmpty || names.isSuperset(of: Self.refused))
     }
@@ -79,20 +82,14 @@ import Testing
 
     /// What ffmpeg's encoder takes, as it says itself.
     private static let pixelFormats: [String] = {
-        let process = Process()
-        let output = Foundation.Pipe()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["ffmpeg", "-hide_banner", "-h", "encoder=mjpeg"]
-        (process.standardOutput, process.standardError) = (output, FileHandle.nullDevice)
-        guard (try? process.run()) != nil else { return [] }
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        guard let help = try? ChildProcess("ffmpeg", ["-hide_banner", "-h", "encoder=mjpeg"]) else { return [] }
+        let text = String(decoding: help.output, as: UTF8.self)
         let line = text.split(separator: "\n").first { $0.contains("Supported pixel formats:") }
         return line?.split(separator: ":").last?.split(separator: " ").map(String.init) ?? []
     }()
 
     @Test(.needs("ffmpeg"), arguments: pixelFormats, ["default", "optimal"])
-    func `motion JPEG of ffmpeg is decoded as djpeg does it`(format: String, huffman: String) async throws {
+    func `ffmpeg's motion JPEG is decoded as djpeg decodes it`(format: String, huffman: String) async throws {
         // Sides that end within blocks; limited range is only written on request.
         try await check(
             """
@@ -103,7 +100,7 @@ import Testing
         )
     }
 
-    @Test func `ffmpeg takes the formats that are tried`() {
+    @Test func `ffmpeg supports the formats under test`() {
         #expect(Self.pixelFormats.count >= 3)
     }
 
@@ -113,7 +110,7 @@ import Testing
     ]
 
     @Test(.needs("gst-launch-1.0"), arguments: gstreamerFormats)
-    func `motion JPEG of GStreamer is decoded as djpeg does it`(format: String) async throws {
+    func `GStreamer's motion JPEG is decoded as djpeg decodes it`(format: String) async throws {
         try await check(
             """
             gst-launch-1.0 -q videotestsrc num-buffers=3 ! video/x-raw,format=\(format),width=333,height=211 ! \
@@ -129,7 +126,7 @@ import Testing
             "motion is not installed; scripts/setup check installs it on Debian"
         )
     )
-    func `the stream of motion is decoded as djpeg does it`() async throws {
+    func `the stream of motion is decoded as djpeg decodes it`() async throws {
         let code = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1])"
         let port = try #require(try await place.start(Places.python, ["-c", code]).ended().lines.first)
         _ = try place.file(
@@ -191,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: ["chelsea-420", "chelsea-422", "chelsea-gray"])
-    func `motion JPEG without Huffman tables is sent as what it shows`(name: String) async throws {
+    func `motion JPEG without Huffman tables is sent as the image it shows`(name: String) async throws {
         let (bare, whole) = try bareJPEG(name)
         _ = try place.file("bare", bare + bare)
         _ = try place.file("whole", whole + whole)
@@ -205,7 +202,7 @@ import Testing
         #expect(received[0] == received[1] && !received[0].isEmpty)
     }
 
-    @Test func `motion JPEG without Huffman tables that is sent as it is gets refused by receivers with a reason`()
+    @Test func `motion JPEG without Huffman tables that is sent unchanged is refused by receivers with a reason`()
         async throws
     {
         let bare = try bareJPEG("chelsea-420").bare

@@ -33,7 +33,7 @@ import Testing
     // MARK: Parsers of HTTP, with Pillow as decoder
 
     @Test(arguments: parsers)
-    func `a hundred JPEGs arrive as they are`(parser: String) async throws {
+    func `a hundred JPEGs arrive unchanged`(parser: String) async throws {
         let names = ["chelsea-420", "chelsea-444", "chelsea-gray", "chelsea-progressive", "phone-563x1219"]
         let paths = names.map { Places.fixture("jpeg/\($0).jpg") }
         let peer = try place.peer(parser, "--out", place.path("out"))
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: parsers)
-    func `a hundred pictures arrive as they were encoded`(parser: String) async throws {
+    func `a hundred images arrive as they were encoded`(parser: String) async throws {
         let options = [Places.fixture("photos/chelsea-451x300.png"), "--scale", "1/2", "--quality", "85"]
         let receiver = try await place.receiver("--count", "1", "--output", place.path("one"))
         #expect(await (try place.framesocket(["send", place.socket] + options)).ended().status == 0)
@@ -72,7 +72,7 @@ import Testing
 
     // MARK: ffmpeg
 
-    @Test func `ffmpeg listens, and decodes a hundred frames to the pixels of the files`() async throws {
+    @Test func `ffmpeg listens and decodes a hundred frames to the pixels of the files`() async throws {
         let paths = ["420", "422", "444", "gray"].map { Places.fixture("jpeg/chelsea-\($0).jpg") }
         let ffmpeg = ["-nostdin", "-loglevel", "error", "-f", "mjpeg"]
         let output = ["-fps_mode", "passthrough", "-pix_fmt", "yuvj444p", "-f", "framemd5", "-"]
@@ -104,7 +104,7 @@ import Testing
     // MARK: The deployed receivers and their fault
 
     @Test(arguments: [[], ["--greedy"]])
-    func `padding keeps a deployed receiver going`(options: [String]) async throws {
+    func `padding keeps a deployed receiver running`(options: [String]) async throws {
         let paths = try smallFiles(20)
         let peer = try place.start(
             Places.python,
@@ -121,7 +121,7 @@ import Testing
         #expect(try await frames(at: peer, arguments).count == 100)
     }
 
-    @Test func `without padding a deployed receiver freezes`() async throws {
+    @Test func `a deployed receiver freezes without padding`() async throws {
         let peer = try place.peer("receive_deployed", "--greedy")
         let arguments = try smallFiles(20) + ["--passthrough", "--loop", "5", "--no-padding"]
         let sender = try place.framesocket(["send", place.socket, "--wait", "60"] + arguments)

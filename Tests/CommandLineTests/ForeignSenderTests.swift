@@ -10,7 +10,7 @@ import Testing
         place = try Workplace()
     }
 
-    @Test func `two commands of the shell and socat are a sender`() async throws {
+    @Test func `two shell commands and socat make a sender`() async throws {
         let receiver = try await place.receiver(
             "--count",
             "100",
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["older", "current", "both"])
-    func `a hundred frames of a deployed sender arrive as they are`(order: String) async throws {
+    func `a hundred frames of a deployed sender arrive unchanged`(order: String) async throws {
         let paths = ["chelsea-420", "chelsea-444", "chelsea-gray", "chelsea-exif-6"].map {
             Places.fixture("jpeg/\($0).jpg")
         }
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: RecordedStream.all, ["all", "random", "1"])
-    func `the streams of the fixtures come out as they must, however they are cut`(
+    func `the streams of the fixtures are read correctly however they are cut`(
         stream: RecordedStream,
         chunk: String
     ) async throws {
@@ -95,7 +95,7 @@ import Testing
         if let cut = stream.cut, let error = try ending.events("error").first {
             let message = error.text("message") ?? ""
             #expect(message.contains(cut.part == .body ? "body.truncated" : "head.truncated"))
-            if let whole = cut.bodyCount { #expect(message.contains("got \(cut.count), want \(whole)")) }
+            if let whole = cut.bodyCount { #expect(message.contains("\(cut.count) of \(whole) bytes")) }
         }
     }
 }

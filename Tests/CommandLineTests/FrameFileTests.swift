@@ -24,10 +24,10 @@ import Testing
         return ending
     }
 
-    @Test func `frames that are there are replaced only with --overwrite`() async throws {
+    @Test func `existing frames are replaced only with --overwrite`() async throws {
         let old = try place.file("out/frame-000003.jpg", [1, 2, 3])
         let refused = try await receive()
-        #expect(refused.status == 73 && refused.errors.contains("--overwrite replaces it"), "\(refused)")
+        #expect(refused.status == 73 && refused.errors.contains("use --overwrite to replace it"), "\(refused)")
         #expect(try place.names(in: "out") == ["frame-000003.jpg"])
         _ = try place.file("out/frame-000000.jpg", [1, 2, 3])
         let taken = try await receive("--overwrite")
@@ -36,14 +36,14 @@ import Testing
         #expect(try Data.bytes(at: old) == [1, 2, 3])
     }
 
-    @Test func `other files in the directory are none of its business`() async throws {
+    @Test func `other files in the directory are left alone`() async throws {
         _ = try place.file("out/frame-a.jpg", [1])
         _ = try place.file("out/photo.jpg", [2])
         #expect(try await receive().status == 0)
         #expect(try place.names(in: "out") == ["frame-000000.jpg", "frame-a.jpg", "photo.jpg"])
     }
 
-    @Test func `a link that is there is neither followed nor written through`() async throws {
+    @Test func `an existing link is neither followed nor written through`() async throws {
         let victim = try place.file("victim", [1, 2, 3])
         for name in ["frame-000000.jpg", "frame-000000.jpg.tmp"] {
             let link = place.path("out/\(name)")
@@ -56,7 +56,7 @@ import Testing
         #expect(try place.names(in: "out") == ["frame-000000.jpg"])
     }
 
-    @Test func `a file that cannot be written whole is not there`() async throws {
+    @Test func `a file that cannot be written completely does not exist afterwards`() async throws {
         // Blocks of 512 bytes: fewer than the frame has.
         let receiver = try place.shell("ulimit -f 40; exec $F receive $S --output $D/out")
         try await receiver.told("listening at")
@@ -68,7 +68,7 @@ import Testing
 
     #if os(Linux)
         @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can plant another user's link"))
-        func `another user's link at a recording's name is not followed`() async throws {
+        func `another user's link at a recording's path is not followed`() async throws {
             let victim = try place.file("victim", [1, 2, 3])
             let open = try place.shell("mkdir -m 1777 $D/open; chmod 755 $D")
             _ = await open.ended()

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: Program.Signal.allCases)
-    func `an interrupted receiver leaves nothing behind, and tells what came`(signal: Program.Signal) async throws {
+    func `an interrupted receiver leaves nothing behind and reports what arrived`(signal: Program.Signal) async throws {
         let receiver = try await place.receiver("--json")
         let sender = try place.peer("send_deployed", jpeg, jpeg, jpeg)
         #expect(await sender.ended().status == 0)
@@ -25,7 +25,7 @@ import Testing
         #expect(try place.names() == [])
     }
 
-    @Test func `an interrupted receiver ends its connections in order`() async throws {
+    @Test func `an interrupted receiver ends its connections in an orderly way`() async throws {
         let receiver = try await place.receiver("--json")
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--json"])
         try await receiver.lines(5)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: Program.Signal.allCases)
-    func `an interrupted sender ends between frames, and tells what it sent`(signal: Program.Signal) async throws {
+    func `an interrupted sender ends between frames and reports what it sent`(signal: Program.Signal) async throws {
         let receiver = try await place.receiver("--json")
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--json"])
         try await receiver.lines(5)
@@ -48,7 +48,7 @@ import Testing
         let summary = try #require(try ending.events.first)
         let sent = try #require(summary["frames"])
         #expect(summary.name == "sent" && sent >= 3)
-        #expect(ending.errors.contains(" sent"))
+        #expect(ending.errors.contains("sent "))
         try await receiver.lines(sent + 3)
         receiver.send(.interrupt)
         let received = await receiver.ended()
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Program.Signal.allCases)
-    func `a sender that waits can be interrupted`(signal: Program.Signal) async throws {
+    func `a waiting sender can be interrupted`(signal: Program.Signal) async throws {
         let receiver = try await place.receiver("--json")
         let sender = try place.framesocket(["send", place.socket, "-"], input: .silence)
         try await receiver.lines(2)
@@ -66,7 +66,7 @@ import Testing
         try await receiver.lines(3)
     }
 
-    @Test func `a sender to whom nobody listens can be interrupted`() async throws {
+    @Test func `a sender without a listening server can be interrupted`() async throws {
         let sender = try place.framesocket(["send", place.socket, jpeg, "--wait", "600"])
         try await sender.watchesForSignals()
         sender.send(.interrupt)
@@ -84,7 +84,7 @@ import Testing
     @Test(arguments: Program.Signal.allCases)
     func `an interrupted demo ends its receivers and leaves no socket behind`(signal: Program.Signal) async throws {
         let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --output $D/out --seconds 1000")
-        try await demo.told("What arrived is in")
+        try await demo.told("The received images are in")
         try await eventually { try place.names().contains { try $0 != "out" && place.names(in: $0).contains("live") } }
         demo.send(signal)
         // Its streams end when the receivers, which have them too, have ended as well.

@@ -67,7 +67,7 @@ import Testing
         ("$F record $D/none/s $D/r.mkv --json", 73), ("$F replay $S $D/none --json", 66),
         ("$F preview $D/none/s --json --http 127.0.0.1:0", 73),
     ])
-    func `a failure is the last event, with the exit code`(command: String, code: Int32) async throws {
+    func `a failure is the last event and carries the exit code`(command: String, code: Int32) async throws {
         let ending = try await place.shell(command).ended()
         let last = try #require(try ending.events.last)
         #expect(ending.status == code && last.name == "failed" && last["exitCode"] == Int(code), "\(ending)")
@@ -77,7 +77,7 @@ import Testing
     @Test(arguments: [
         #"{"event":"frame"}"#, #"{"event":"closing","connection":1}"#, #"{"event":"listening","path":"/s","port":1}"#,
     ])
-    func `the schema refuses other lines`(line: String) async throws {
+    func `the schema rejects other lines`(line: String) async throws {
         let file = try place.file("events", Array((line + "\n").utf8))
         let program = try Program(Places.python, ["-B", Places.peer("check_events")], input: .file(file))
         #expect(await program.ended().status == 1)

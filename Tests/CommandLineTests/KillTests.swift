@@ -7,11 +7,11 @@
     ///
     /// A few times here; `make faults KILLS=500` does it as often as it is told.
     @Suite(.serialized) struct KillTests {
-        @Test func `a server serves on, whoever of its senders is killed`() async {
+        @Test func `a server continues to serve when one of its senders is killed`() async {
             await #expect(processExitsWith: .success) { try await killSenders() }
         }
 
-        @Test func `a sender reaches the next server, whenever one is killed`() async {
+        @Test func `a sender reaches the next server whenever one is killed`() async {
             await #expect(processExitsWith: .success) { try await killReceivers() }
         }
     }

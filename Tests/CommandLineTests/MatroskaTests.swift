@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import TestSupport
 import Testing
 
 @testable import FrameSocketTool
@@ -37,14 +38,14 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `what is written is read`(finishes: Bool) throws {
+    func `whatever is written can be read`(finishes: Bool) throws {
         let times: [UInt64] = [0, 1, 33_333_333, 1_000_000_000, 1_000_000_001, 3_600_000_000_000, 1 << 60]
         let jpegs = try times.indices.map { try jpeg($0 + 1) }
         let (entries, isCut) = try read(write(jpegs, at: times, finishes: finishes))
         #expect(entries.map(\.time) == times && entries.map(\.jpeg) == jpegs && !isCut)
     }
 
-    @Test func `a file that is cut at any byte holds every frame that was whole by then`() throws {
+    @Test func `a file cut off at any byte contains every frame that was complete by then`() throws {
         let jpegs = try (1...2).map { try jpeg($0) }
         let whole = try write(jpegs, at: [0, 10], finishes: true)
         // Where each frame ends.
@@ -64,11 +65,11 @@ import Testing
         }
     }
 
-    @Test func `ffprobe finds every frame that was whole in a file that is cut`() async throws {
+    @Test func `ffprobe finds every complete frame in a file that was cut off`() async throws {
         let jpegs = try (1...20).map { try jpeg($0) }
         let whole = try write(jpegs, at: (0..<20).map { $0 * 40_000_000 }, finishes: true)
         let seed = UInt64.random(in: 0...UInt64.max)
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         let first = try #require((0..<whole.count).first { whole[$0...].starts(with: jpegs[0]) }) + jpegs[0].count
         for _ in 0..<25 {
             let length = Int.random(in: first...whole.count, using: &random)
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `a file of ffmpeg's is read`() async throws {
+    @Test func `a file written by ffmpeg is read`() async throws {
         let file = place.path("f.mkv")
         _ = try await place.run(
             "ffmpeg",
@@ -128,7 +129,7 @@ import Testing
         "1A45DFA3 80 18538067 FF 2AD7B1 89 000000000000000000",
         "A0 FF FF FF FF FF FF FF FF", "00", "FF", "1A45DFA3 01", "86 FE",
     ])
-    func `what is no Matroska file is refused, and costs nothing`(hex: String) throws {
+    func `a file that is not Matroska is rejected at no cost`(hex: String) throws {
         let bytes = hex.filter { $0 != " " }.utf8.map { UInt8($0) }
         let data = stride(from: 0, to: bytes.count - 1, by: 2).compactMap {
             UInt8(String(decoding: bytes[$0...($0 + 1)], as: UTF8.self), radix: 16)
@@ -136,10 +137,10 @@ import Testing
         #expect(throws: CommandFailure.self) { try read(data) }
     }
 
-    @Test func `random changes never do more than fail`() throws {
+    @Test func `random changes cause nothing worse than an error`() throws {
         let whole = try write((1...2).map { try jpeg($0) }, at: [0, 10], finishes: true)
         let seed = UInt64.random(in: 0...UInt64.max)
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         for _ in 0..<400 {
             var bytes = whole
             for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -152,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: FrameOrientation.allCases)
-    func `an orientation goes into a JPEG and comes out again`(orientation: FrameOrientation) throws {
+    func `an orientation is written into a JPEG and read back`(orientation: FrameOrientation) throws {
         let plain = try jpeg(7)
         // What a recording begins JPEGs with, some of them with numbers that are no orientations.
         let marks = (0...9).map { number in
@@ -170,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `an Exif segment of another's is left alone`() throws {
+    @Test func `a foreign Exif segment is left alone`() throws {
         let jpeg = try Data.bytes(at: Places.fixture("jpeg/chelsea-exif-6.jpg"))
         let (orientation, rest) = OrientationSegment.removed(from: jpeg)
         #expect(orientation == .up && rest == jpeg)
@@ -178,7 +179,7 @@ import Testing
 
     // MARK: Times
 
-    @Test func `times follow the sender's clock, and arrivals where that cannot be`() {
+    @Test func `times follow the sender's clock, or the arrivals if that is impossible`() {
         var clock = RecordingClock()
         let hour = RecordingClock.maximumStep
         // Time stamp, arrival, connection, and what comes of them.

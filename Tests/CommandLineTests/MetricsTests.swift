@@ -37,7 +37,7 @@ import Testing
         return values
     }
 
-    @Test func `the counters are there from the start, and right at the end`() async throws {
+    @Test func `the counters exist from the start and are right at the end`() async throws {
         let receiver = try await place.receiver("--json", "--metrics", place.path("m.prom"))
         #expect(try metrics() == Dictionary(uniqueKeysWithValues: Self.names.map { ($0, 0) }))
         let before = Date().timeIntervalSince1970
@@ -56,14 +56,14 @@ import Testing
         #expect(try place.names() == ["m.prom"])
     }
 
-    @Test func `the count at which it ends is counted`() async throws {
+    @Test func `the frame that reaches --count is counted`() async throws {
         let receiver = try await place.receiver("--json", "--count", "2", "--metrics", place.path("m.prom"))
         #expect(try await place.send(jpeg, "--loop", "2").status == 0)
         #expect(await receiver.ended().status == 0)
         #expect(try metrics()["frames_total"] == 2)
     }
 
-    @Test func `they go on while it receives, and whoever reads sees a whole file`() async throws {
+    @Test func `the counters are updated during reception, and readers always see a complete file`() async throws {
         let receiver = try await place.receiver("--metrics", place.path("m.prom"))
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet"])
         var frames: Set<Double> = []
@@ -79,7 +79,7 @@ import Testing
         _ = await receiver.ended()
     }
 
-    @Test func `a path of any characters is a label`() async throws {
+    @Test func `a path with any characters is a valid label`() async throws {
         let path = place.path("a\"b\\c\nd")
         let receiver = try place.framesocket(["receive", path, "--json", "--metrics", place.path("m.prom")])
         try await receiver.lines(1)
@@ -88,7 +88,7 @@ import Testing
         _ = await receiver.ended()
     }
 
-    @Test func `what an earlier process left is replaced, and what a link leads to is not`() async throws {
+    @Test func `a leftover of an earlier process is replaced, and the target of a link is not`() async throws {
         let precious = try place.file("precious", [1, 2, 3])
         try FileManager.default.createSymbolicLink(atPath: place.path("m.prom.tmp"), withDestinationPath: precious)
         let receiver = try await place.receiver("--json", "--metrics", place.path("m.prom"))
@@ -99,14 +99,14 @@ import Testing
         #expect(try place.names() == ["m.prom", "precious"])
     }
 
-    @Test func `a file that cannot be written is told of before anything is received`() async throws {
+    @Test func `a file that cannot be written is reported before anything is received`() async throws {
         let ending = try await place.shell("$F receive $S --metrics $D/none/m.prom").ended()
         #expect(ending.status == 73 && ending.errors.contains("none/m.prom"), "\(ending)")
         #expect(!ending.errors.contains("listening"))
         #expect(try place.names() == [])
     }
 
-    @Test func `Prometheus' own parser reads it, with what a path may hold`() async throws {
+    @Test func `Prometheus' own parser reads the counters, whatever the path contains`() async throws {
         let socket = place.path("a\"b\\c\nd")
         let file = place.path("m.prom")
         let receiver = try place.framesocket(["receive", socket, "--json", "--metrics", file, "--count", "2"])

@@ -13,9 +13,9 @@ import Testing
     @Test(arguments: [
         (65, "echo text >$D/x.txt; $F send $S $D/x.txt", "x.txt: not a JPEG, PNG or PNM file"),
         (65, ": >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: the file is empty"),
-        (65, "printf GIF89a >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: a GIF file"),
-        (65, "printf 'RIFF1234WEBPVP8 ' >$D/x; $F send $S $D/x", "a WebP file"),
-        (65, "printf '\\0\\0\\0\\040ftypheic' >$D/x; $F send $S $D/x", "a HEIF file"),
+        (65, "printf GIF89a >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: GIF files are not supported"),
+        (65, "printf 'RIFF1234WEBPVP8 ' >$D/x; $F send $S $D/x", "WebP files are not supported"),
+        (65, "printf '\\0\\0\\0\\040ftypheic' >$D/x; $F send $S $D/x", "HEIF files are not supported"),
         (65, "head -c 5000 $X/photos/chelsea-451x300.png >$D/x.png; $F send $S $D/x.png", "(libpng: "),
         (65, "printf 'P5 20000 1 255\\n' >$D/x; head -c 20000 /dev/zero >>$D/x; $F send $S $D/x", "--width"),
         (66, "$F send $S - <&-", "standard input"),
@@ -26,7 +26,8 @@ import Testing
         (65, "$F send $S $X/jpeg --token-file /dev/zero", "at most 1024 bytes"),
         (64, ": >$D/k; chmod 600 $D/k; $F send $S $X/jpeg --token-file $D/k --wait 1", "1 to 1024 bytes"),
     ])
-    func `what was wrong, and with which file`(code: Int32, command: String, reason: String) async throws {
+    func `a failure names what was wrong and with which file`(code: Int32, command: String, reason: String) async throws
+    {
         let receiver = try await place.receiver("--json")
         let ending = try await place.shell(command).ended()
         #expect(ending.status == code && ending.errors.contains(reason), "\(ending)")
@@ -53,7 +54,7 @@ import Testing
         #expect(try await receiver.ended().events("frame").count == 4)
     }
 
-    @Test func `nothing but bad files is exit 65, and comes to an end`() async throws {
+    @Test func `a command with nothing but bad files ends with exit code 65`() async throws {
         let receiver = try await place.receiver("--json")
         let ending = try await place.shell(
             "mkdir $D/p; echo bad >$D/p/a.jpg; echo bad >$D/p/b.jpg; $F send $S $D/p --loop 0"
@@ -63,7 +64,7 @@ import Testing
         _ = await receiver.ended()
     }
 
-    @Test func `tokens that differ are a failure that names the option`() async throws {
+    @Test func `mismatched tokens are a failure that names the option`() async throws {
         let (one, other) = (try place.secret("one", [1, 2, 3, 4]), try place.secret("other", [1, 2, 3, 5]))
         let receiver = try await place.receiver("--token-file", one)
         let ending = try await place.send(jpeg, "--token-file", other, "--wait", "1")
@@ -72,7 +73,7 @@ import Testing
         _ = await receiver.ended()
     }
 
-    @Test func `a receiver's time is over without --count once frames have come`() async throws {
+    @Test func `--timeout without --count is a success once a frame has arrived`() async throws {
         let receiver = try await place.receiver("--timeout", "1", "--json")
         #expect(try await place.send(jpeg).status == 0)
         let ending = await receiver.ended()
@@ -80,7 +81,7 @@ import Testing
         #expect(ending.status == 0 && frames.count == 1, "\(ending)")
     }
 
-    @Test func `both ends count the same bytes of a frame that is padded`() async throws {
+    @Test func `both ends count the same bytes of a padded frame`() async throws {
         let small = try place.file("small.pgm", Array("P5 16 16 255\n".utf8) + Array(repeating: 128, count: 256))
         let receiver = try await place.receiver("--count", "1")
         let sent = try await place.send(small, "--json")
@@ -93,7 +94,7 @@ import Testing
 
     private let progressive = Places.fixture("jpeg/chelsea-progressive.jpg")
 
-    @Test func `what receivers refuse is not passed through unless that is meant`() async throws {
+    @Test func `what receivers refuse is passed through only with --force`() async throws {
         let receiver = try await place.receiver("--json", "--decode", "--allow-progressive", "--count", "2")
         let refused = try await place.send(progressive, "--passthrough")
         #expect(refused.status == 65 && refused.errors.contains("progressive.jpg: "), "\(refused)")
@@ -106,7 +107,7 @@ import Testing
         #expect(ending.status == 0 && errors.isEmpty, "\(ending)")
     }
 
-    @Test func `a receiver takes progressive JPEGs only if told to`() async throws {
+    @Test func `a receiver accepts progressive JPEGs only with --allow-progressive`() async throws {
         let receiver = try await place.receiver("--json", "--decode")
         #expect(try await place.send(progressive, "--passthrough", "--force").status == 0)
         _ = try await receiver.lines(4)
@@ -114,7 +115,7 @@ import Testing
         #expect(try await receiver.ended().events("error").count == 1)
     }
 
-    @Test func `what stands behind a JPEG's end is left out`() async throws {
+    @Test func `whatever follows a JPEG's end is left out`() async throws {
         // As cameras write them.
         let followed = try place.file("followed.jpg", Data.bytes(at: jpeg) + [1, 2, 3] + Data.bytes(at: jpeg))
         let receiver = try await place.receiver("--count", "1", "--decode", "--output", place.path("out"))
@@ -125,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: ["$S $D/r.mkv", "$D/r.mkv $S"])
-    func `replay takes its two words in either order`(words: String) async throws {
+    func `replay accepts its two operands in either order`(words: String) async throws {
         let recorder = try place.framesocket(["record", place.socket, place.path("r.mkv"), "--once", "--quiet"])
         _ = try await place.send(jpeg, "--wait", "30")
         #expect(await recorder.ended().status == 0)

@@ -24,7 +24,7 @@ import Testing
         return try place.file("stream", message(jpeg, width: width, height: height, orientation: orientation))
     }
 
-    @Test func `JPEGs come one after another, without the padding of their bodies`() async throws {
+    @Test func `JPEGs are written one after another, without the padding of their bodies`() async throws {
         let stream = RecordedStream.zeroPadded
         let jpegs = try await output(of: stream.path, frames: 3, "--mjpeg")
         let received = try place.file("received.mjpeg", jpegs)
@@ -55,7 +55,7 @@ import Testing
         ("rgb", [0, 1, 2]), ("bgr", [2, 1, 0]), ("bgra", [2, 1, 0, -1]), ("rgba", [0, 1, 2, -1]),
         ("argb", [-1, 0, 1, 2]), ("abgr", [-1, 2, 1, 0]), ("bgrx", [2, 1, 0, -1]),
     ])
-    func `packed pixels are djpeg's to the bit`(format: String, channels: [Int]) async throws {
+    func `packed pixels equal djpeg's bit for bit`(format: String, channels: [Int]) async throws {
         for name in ["chelsea-444", "chelsea-420"] {
             let pixels = try await output(of: file(ofJPEG: name), frames: 1, "--raw", format)
             let reference = try await place.djpeg(Places.fixture("jpeg/\(name).jpg"))
@@ -67,19 +67,19 @@ import Testing
         }
     }
 
-    @Test func `gray pixels are djpeg's to the bit`() async throws {
+    @Test func `gray pixels equal djpeg's bit for bit`() async throws {
         let pixels = try await output(of: file(ofJPEG: "chelsea-420"), frames: 1, "--raw", "gray")
         #expect(try await pixels == place.djpeg(Places.fixture("jpeg/chelsea-420.jpg"), "-grayscale"))
     }
 
     @Test(arguments: [("i420", "yuv420p"), ("nv12", "nv12")])
-    func `planar pixels are what ffmpeg decodes`(format: String, reference: String) async throws {
+    func `planar pixels equal what ffmpeg decodes`(format: String, reference: String) async throws {
         let pixels = try await output(of: file(ofJPEG: "chelsea-420"), frames: 1, "--raw", format)
         let expected = try await place.pixels(of: Places.fixture("jpeg/chelsea-420.jpg"), as: reference)
         #expect(peakSignalToNoiseRatio(pixels, expected) > 50)
     }
 
-    @Test func `the head's size rules where the JPEG is a pixel larger`() async throws {
+    @Test func `the header's size wins if the JPEG is a pixel larger`() async throws {
         let stream = RecordedStream.jitsi562On563
         let pixels = try await output(of: stream.path, frames: 1, "--raw", "gray")
         let whole = try await place.djpeg(
@@ -89,20 +89,20 @@ import Testing
         #expect(pixels == whole.pieces(of: 563).prefix(1218).flatMap { $0.prefix(562) })
     }
 
-    @Test func `turned upright all orientations show one picture`() async throws {
+    @Test func `all orientations show the same image with --upright`() async throws {
         let stream = Places.fixture("streams/orientations.http")
         let pictures = try await output(of: stream, frames: 9, "--raw", "rgb", "--upright").pieces(of: 144 * 96 * 3)
         try #require(pictures.count == 9)
         for picture in pictures { #expect(peakSignalToNoiseRatio(picture, pictures[1]) > 38) }
     }
 
-    @Test func `without being asked no picture is turned`() async throws {
+    @Test func `no image is rotated without --upright`() async throws {
         let pixels = try await output(of: file(ofJPEG: "chelsea-444", orientation: 6), frames: 1, "--raw", "rgb")
         #expect(try await pixels == place.djpeg(Places.fixture("jpeg/chelsea-444.jpg")))
     }
 
     @Test(arguments: ["--mjpeg", "--raw bgra", "--json"])
-    func `when the reader of the pipe goes, the program ends quietly`(option: String) async throws {
+    func `the program ends quietly when the reader of the pipe leaves`(option: String) async throws {
         let receiver = try place.shell("{ $F receive $S --quiet \(option); echo $? >$D/code; } | head -c 40")
         _ = try place.framesocket(["send", place.socket, Places.fixture("jpeg"), "--loop", "0", "--wait", "30"])
         let ending = await receiver.ended()

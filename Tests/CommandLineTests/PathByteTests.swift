@@ -16,18 +16,19 @@ import Testing
         "receive $D/t --audio $N", "receive $D/t --wire-log $N", "receive $D/t --metrics $N", "record $N $D/r.mkv",
         "record $D/t $N", "replay $N $S", "doctor $N", "preview $N", "demo --fixtures $N", "$N", "help $N",
     ])
-    func `an argument that is not UTF-8 is refused by its name, and nothing is made under another`(
+    func `an argument that is not UTF-8 is refused by name, and nothing is created under another name`(
         command: String
     ) async throws {
         let script = "mkdir $D/p; cd $D/p; N=$(printf 'caf\\351.jpg'); $F \(command); code=$?; ls $D/p $D; exit $code"
         let ending = try await place.shell(script).ended()
         #expect(ending.status == 64, "\(ending)")
-        let sentence = "framesocket: the argument 'caf\\xE9.jpg' is not UTF-8; rename the file"
+        let sentence = "framesocket: invalid argument 'caf\\xE9.jpg': not UTF-8; rename the file"
         #expect(ending.errors.hasPrefix(sentence) && ending.errors.split(separator: "\n").count == 1, "\(ending)")
         #expect(!ending.text.contains("caf") && !ending.text.contains("r.mkv"))
     }
 
-    @Test func `what a directory holds is sent whatever its name, and named by its bytes if it is bad`() async throws {
+    @Test func `a directory's files are sent whatever their names, and bad ones are named by their bytes`() async throws
+    {
         let receiver = try await place.receiver("--json", "--count", "3")
         let ending = try await place.shell(
             """

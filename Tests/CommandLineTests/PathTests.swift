@@ -17,7 +17,7 @@ import Testing
         #expect(try place.names() == ["s"])
     }
 
-    @Test func `only this user may use the socket, and it is gone at the end`() async throws {
+    @Test func `only this user may use the socket, and it is removed at the end`() async throws {
         let receiver = try await place.receiver("--count", "1", "--json")
         let attributes = try FileManager.default.attributesOfItem(atPath: place.socket)
         #expect(attributes[.type] as? FileAttributeType == .typeSocket)
@@ -35,7 +35,7 @@ import Testing
         #expect(try place.names() == [])
     }
 
-    @Test func `a killed receiver leaves a dead socket, and the next one takes its place`() async throws {
+    @Test func `a killed receiver leaves a dead socket, which the next one replaces`() async throws {
         let killed = try await place.receiver("--json")
         killed.kill()
         #expect(await killed.ended().status == -9)
@@ -71,7 +71,7 @@ import Testing
         #expect(try place.names() == ["s"])
     }
 
-    @Test func `what is no socket is never touched`() async throws {
+    @Test func `a file that is not a socket is never touched`() async throws {
         let file = try place.file("s", Array("precious".utf8))
         let ending = await (try place.framesocket(["receive", place.socket])).ended()
         #expect(ending.status == 73)
@@ -80,7 +80,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `S1: a path of more than 300 bytes is a path as any other`() async throws {
+        @Test func `S1: a path of more than 300 bytes works like any other`() async throws {
             let deep = place.directory + String(repeating: "/" + String(repeating: "d", count: 99), count: 3)
             try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
             let path = deep + "/rtc_SSFD"
@@ -102,7 +102,7 @@ import Testing
             .enabled(if: geteuid() == 0, "only root may become another user"),
             .enabled(if: FileManager.default.isExecutableFile(atPath: commonPython))
         )
-        func `S12: another user's process is turned away, and its server is not sent to`() async throws {
+        func `S12: another user's process is turned away, and nothing is sent to its server`() async throws {
             let receiver = try await place.receiver("--count", "1", "--json")
             let other = ["--reuid=65534", "--clear-groups", Self.commonPython, "-c"]
             // As far as the files go, everybody may.
@@ -136,7 +136,7 @@ import Testing
         }
     #endif
 
-    @Test func `a sender waits for a server that comes later, over a dead socket too`() async throws {
+    @Test func `a sender waits for a server that starts later, even at a dead socket`() async throws {
         for isDead in [false, true] {
             if isDead { try await leaveDeadSocket() }
             let sender = try place.framesocket(["send", place.socket, jpeg, "--wait", "60"])

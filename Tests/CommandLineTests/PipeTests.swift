@@ -1,4 +1,5 @@
 import Foundation
+import TestDescriptions
 import Testing
 
 /// `receive` into the standard input of other programs, and `send` from their standard output: every frame arrives.
@@ -48,7 +49,7 @@ import Testing
         framemd5.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: ",").last }
     }
 
-    @Test func `JPEGs into ffmpeg`() async throws {
+    @Test func `JPEGs can be piped into ffmpeg`() async throws {
         let sums = checksums(
             try await receive("--mjpeg", into: "ffmpeg -loglevel error -f mjpeg -i - \(Self.framemd5)")
         )
@@ -61,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [("bgra", "bgra"), ("i420", "yuv420p"), ("nv12", "nv12")])
-    func `raw video into ffmpeg`(format: String, name: String) async throws {
+    func `raw video can be piped into ffmpeg`(format: String, name: String) async throws {
         let sums = checksums(
             try await receive(
                 "--raw \(format)",
@@ -80,7 +81,7 @@ import Testing
             ("--raw nv12", "rawvideoparse format=nv12 width=320 height=240 framerate=25/1"),
         ]
     )
-    func `into GStreamer`(options: String, elements: String) async throws {
+    func `video can be piped into GStreamer`(options: String, elements: String) async throws {
         _ = try await receive(
             options,
             into: "gst-launch-1.0 -q fdsrc ! \(elements) ! multifilesink location=$D/out/%05d"
@@ -95,13 +96,13 @@ import Testing
             ("--raw bgra", rawVideo("bgra")),
             ("--raw i420", rawVideo("yuv420p")),
             ("--raw nv12", rawVideo("nv12")),
-        ]
+        ].map { ($0, Short($1)) }
     )
-    func `into mpv`(options: String, demuxer: String) async throws {
+    func `video can be piped into mpv`(options: String, demuxer: Short) async throws {
         _ = try await receive(
             options,
             into: """
-                mpv --no-config --really-quiet --untimed --no-audio \(demuxer) --vo=image --vo-image-outdir=$D/out -
+                mpv --no-config --really-quiet --untimed --no-audio \(demuxer.text) --vo=image --vo-image-outdir=$D/out -
                 """
         )
         #expect(try different(place.contents(of: "out")) == count)
@@ -112,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: ["--mjpeg", "--raw bgra"])
-    func `a reader that has enough ends it quietly`(options: String) async throws {
+    func `a reader that has enough ends the program quietly`(options: String) async throws {
         try await makeJPEGs()
         let format = options == "--mjpeg" ? "-f mjpeg" : "-f rawvideo -video_size 320x240 -pix_fmt bgra"
         let pipe = try place.shell(
@@ -141,16 +142,16 @@ import Testing
         return await receiver.ended()
     }
 
-    @Test func `raw video that would change its size ends with a word for it`() async throws {
+    @Test func `raw video whose size would change ends with an explanation`() async throws {
         let ending = try await receiveTwoSizes("")
         #expect(ending.status == 65)
-        #expect(ending.errors.contains("were 451x300 and now are 563x1219"))
+        #expect(ending.errors.contains("from 451x300 to 563x1219"))
         #expect(ending.errors.contains("--letterbox"))
         // What was written is whole.
         #expect(ending.output.count == 451 * 300)
     }
 
-    @Test func `raw video of one size takes pictures of any`() async throws {
+    @Test func `raw video of one size accepts images of any size`() async throws {
         let ending = try await receiveTwoSizes("--letterbox 320x240")
         #expect(ending.status == 0, "\(ending)")
         let pictures = ending.output.pieces(of: 320 * 240)
@@ -187,7 +188,7 @@ import Testing
         ("-q:v 3 -f mpjpeg", "--passthrough"), ("-q:v 3 -f mjpeg", "--passthrough"),
         ("-q:v 3 -f mpjpeg", "--quality 90"), ("-q:v 3 -f mjpeg", "--quality 90"),
     ])
-    func `from ffmpeg`(output: String, options: String) async throws {
+    func `video can be piped from ffmpeg`(output: String, options: String) async throws {
         let frames = try await send(options, from: "\(Self.testSource) -frames:v \(count) \(output) -")
         #expect(frames.count == count && frames.allSatisfy { $0["width"] == 320 && $0["height"] == 240 })
         #expect(try different(place.contents(of: "out")) == count)
@@ -201,7 +202,7 @@ import Testing
             ("video/x-raw,width=320,height=240 ! jpegenc ! multipartmux", "--passthrough"),
         ]
     )
-    func `from GStreamer`(elements: String, options: String) async throws {
+    func `video can be piped from GStreamer`(elements: String, options: String) async throws {
         let frames = try await send(
             options,
             from: "gst-launch-1.0 -q videotestsrc pattern=ball num-buffers=\(count) ! \(elements) ! fdsink"
@@ -210,7 +211,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test(.needs("Xvfb")) func `from the screen of an X server`() async throws {
+        @Test(.needs("Xvfb")) func `the screen of an X server can be sent`() async throws {
             let server = try place.shell("exec Xvfb -displayfd 1 -nolisten tcp -screen 0 320x240x24 2>$D/log")
             let display = try await server.lines(1)[0]
             let frames = try await send(

@@ -64,7 +64,7 @@ struct PreviewBrowserTests {
         #expect(ending.lines.last == #"{"errors": []}"#)
     }
 
-    @Test func `the page says that nobody sends, then shows a picture that moves, then that the sender has gone`()
+    @Test func `the page says that there is no sender, then shows a moving image, then says that the sender has left`()
         async throws
     {
         let site = try await PreviewSite(place)
@@ -74,7 +74,7 @@ struct PreviewBrowserTests {
             Self.fact("size", "562 × 1218"), Self.fact("rate", "^[1-9].* frames.s$"), Self.fact("latency", " ms$"),
             Self.fact("sender", "process [0-9]+, user [0-9]+"), Self.fact("viewers", "1 of 16"),
             "document.title.startsWith('Live')", "picture.alt.includes('562 by 1218')",
-            Self.says("No sender"), "picture.hidden", Self.tells("any more"),
+            Self.says("No sender"), "picture.hidden", Self.tells("has left"),
             "document.getElementById('full').disabled",
         ])
         try await browser.lines(2)
@@ -86,7 +86,7 @@ struct PreviewBrowserTests {
         try await expectClean(browser)
     }
 
-    @Test func `the only picture of a still screen is shown, and paused is said so`() async throws {
+    @Test func `the only image of a still screen is shown, and a pause is displayed`() async throws {
         let site = try await PreviewSite(place)
         let status =
             #"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: status\r\nSender-State: %s\r\nControl-Version: 1\r\n\r\n"#
@@ -101,7 +101,7 @@ struct PreviewBrowserTests {
             """
         )
         let browser = try site.browser([
-            Self.says("Waiting"), Self.says("Live"), Self.shows(451, 300), Self.tells("No new picture for"),
+            Self.says("Waiting"), Self.says("Live"), Self.shows(451, 300), Self.tells("No new frame for"),
             Self.says("Paused"), Self.tells("The sender has paused"), Self.shows(451, 300),
             Self.says("Live"), Self.says("Preview ended"),
         ])
@@ -128,8 +128,7 @@ struct PreviewBrowserTests {
         """
     }
 
-    @Test func `of several senders one is chosen from a list, and when it goes the latest is shown again`() async throws
-    {
+    @Test func `a sender is selected from a list, and when it leaves, the latest is shown again`() async throws {
         let site = try await PreviewSite(place)
         let first = try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")
         try await site.state { $0.frames == 1 }
@@ -152,13 +151,13 @@ struct PreviewBrowserTests {
         #expect(ending.status == 0, "\(ending)")
     }
 
-    @Test func `who finds no place is told so, and sees the picture when there is one`() async throws {
+    @Test func `a viewer without a place is told so, and sees the stream once there is one`() async throws {
         let site = try await PreviewSite(place, "--viewers", "1")
         try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")
         let viewer = try await site.viewer()
         try await site.state { $0.frames == 1 }
         let browser = try site.browser([
-            Self.tells("no place left"), "picture.hidden", Self.shows(451, 300), "!\(Self.tells("no place left"))",
+            Self.tells("No place left"), "picture.hidden", Self.shows(451, 300), "!\(Self.tells("No place left"))",
         ])
         try await browser.lines(2)
         viewer.kill()
@@ -166,13 +165,13 @@ struct PreviewBrowserTests {
         #expect(ending.status == 0, "\(ending)")
     }
 
-    /// Where each of the four quarters of red, green, blue and white is when the picture is upright.
+    /// The position of the red, green, blue and white quarters when the image is upright.
     @Test(arguments: [
         (1, 96, 64, ["red", "green", "blue", "white"]), (2, 96, 64, ["green", "red", "white", "blue"]),
         (3, 96, 64, ["white", "blue", "green", "red"]), (6, 64, 96, ["green", "white", "red", "blue"]),
         (8, 64, 96, ["blue", "red", "white", "green"]),
     ])
-    func `the picture of a turned sender is upright`(
+    func `the image of a rotated sender is upright`(
         orientation: Int,
         width: Int,
         height: Int,
@@ -189,7 +188,7 @@ struct PreviewBrowserTests {
         try await expectClean(browser)
     }
 
-    @Test func `a sender's own Exif orientation is not heeded`() async throws {
+    @Test func `a sender's own Exif orientation is ignored`() async throws {
         let site = try await PreviewSite(place)
         try site.sender(showing: "cat $X/jpeg/chelsea-exif-6.jpg")
         let browser = try site.browser([
@@ -199,7 +198,7 @@ struct PreviewBrowserTests {
     }
 
     @Test(arguments: [["--size", "400x800"], ["--dark"]])
-    func `the page fits in a narrow window, and is dark where that is preferred`(options: [String]) async throws {
+    func `the page fits into a narrow window, and is dark if that is preferred`(options: [String]) async throws {
         let site = try await PreviewSite(place)
         try site.sender(showing: "cat $X/jpeg/phone-563x1219.jpg")
         let browser = try site.browser(

@@ -27,7 +27,7 @@ import Testing
         return (program, try #require(event["port"]))
     }
 
-    @Test func `its owner may close the sending half of the connection`() async throws {
+    @Test func `the owner may close the sending half of the connection`() async throws {
         let site = try await site()
         let client = try python(
             """
@@ -40,7 +40,7 @@ import Testing
         #expect(await client.ended().lines == ["HTTP/1.1 200 OK"])
     }
 
-    @Test func `its owner may come over a socket of both families`() async throws {
+    @Test func `the owner may connect over a dual-stack socket`() async throws {
         guard try Data.bytes(at: "/proc/net/if_inet6").isEmpty == false else { return }
         let site = try await site()
         let client = try python(
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can connect as somebody else"))
-    func `another user's slow connections keep nobody out`() async throws {
+    func `slow connections of another user keep nobody out`() async throws {
         let site = try await site()
         let others = try python(
             """
@@ -84,7 +84,7 @@ import Testing
         #expect(try await others.lines(1) == ["held"])
     }
 
-    @Test func `a request that comes byte by byte has a deadline`() async throws {
+    @Test func `a request that arrives byte by byte has a deadline`() async throws {
         let site = try await site()
         let client = try python(
             """

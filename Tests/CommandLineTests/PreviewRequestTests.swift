@@ -17,7 +17,7 @@ struct PreviewRequestTests {
         // Reaches this machine alone, but in a way that the rule does not know.
         ("[::ffff:127.0.0.1]:80", "http://[::ffff:127.0.0.1]:80/", false),
     ])
-    func `an address is taken apart, and known as this machine's own or not`(
+    func `an address is parsed, and recognized as local or not`(
         text: String,
         url: String,
         isLoopback: Bool
@@ -33,7 +33,7 @@ struct PreviewRequestTests {
         "0x7f.0.0.1:80", "::1:80", "[::1]", "[::1:80", "[127.0.0.1]:80", "[fe80::1%lo]:80", "example.org:80",
         "127.0.0.1 :80", "http://127.0.0.1:80",
     ])
-    func `what is no address with a port is refused`(text: String) {
+    func `text that is not an address with a port is rejected`(text: String) {
         #expect(HTTPAddress(text) == nil)
     }
 
@@ -45,18 +45,18 @@ struct PreviewRequestTests {
         ("[::1", false), ("[::1]evil", false), ("[evil.example]", false), ("[]", false), ("", false), (":", false),
         (" localhost", false), ("127.1", false), ("2130706433", false), ("localhost.", false), ("studio.evil", false),
     ])
-    func `only addresses and this machine's own names are asked for here`(host: String, isOurs: Bool) {
+    func `only addresses and this machine's own names are answered`(host: String, isOurs: Bool) {
         let request = HTTPRequest(method: "GET", path: "/", host: host, site: nil)
         #expect(request.isForThisHost(named: ["studio"]) == isOurs)
     }
 
-    @Test func `who names no host is not answered`() {
+    @Test func `a request that names no host is not answered`() {
         let request = HTTPRequest(method: "GET", path: "/", host: nil, site: nil)
         #expect(!request.isForThisHost(named: ["studio"]))
     }
 
     @Test(arguments: ["/state", "/snapshot.jpg", "/stream"])
-    func `a sender that is not there, or is no number, cannot be chosen`(path: String) {
+    func `a sender that is not connected or not a number cannot be selected`(path: String) {
         let routes = PreviewRoutes(
             stage: PreviewStage(maximumViewers: 1),
             endpoint: .path("/run/s"),
@@ -88,7 +88,7 @@ struct PreviewRequestTests {
             ("GET", "/snapshot.jpg", "cross-site", 403),
         ] as [(String, String, String?, UInt32)]
     )
-    func `what there is can be looked at, and not from other sites`(
+    func `existing resources can be requested, but not by other sites`(
         method: String,
         path: String,
         site: String?,
@@ -108,7 +108,7 @@ struct PreviewRequestTests {
         arguments: [(1_000, 1_000, 200), (1_000, 0, 200), (1_000, 1_001, 403), (1_000, nil, 403), (0, 1_000, 403)]
             as [(UInt32, UInt32?, UInt32)]
     )
-    func `the user who started it and root may look, and nobody else`(user: UInt32, client: UInt32?, status: UInt32) {
+    func `only root and the user who started the preview may watch`(user: UInt32, client: UInt32?, status: UInt32) {
         let stage = PreviewStage(maximumViewers: 1)
         let routes = PreviewRoutes(stage: stage, endpoint: .path("/run/s"), names: [], user: user)
         for path in ["/", "/state", "/stream"] {
@@ -159,7 +159,7 @@ struct PreviewRequestTests {
     }
 
     @Test(arguments: [1, 2, 7, 64, 4_096])
-    func `the head of the next part stands right behind each picture`(room: Int) {
+    func `the header of the next part directly follows each image`(room: Int) {
         var stream = MultipartStream(boundary: "B")
         #expect(stream.contentType == "multipart/x-mixed-replace; boundary=B")
         let head = "--B\r\nContent-Type: image/jpeg\r\n\r\n"
@@ -186,7 +186,7 @@ struct PreviewRequestTests {
         [0xFF, kind, UInt8(content.count + 2) >> 8, UInt8((content.count + 2) & 0xFF)] + content
     }
 
-    @Test func `an Exif segment is found wherever it stands, and nothing else is`() {
+    @Test func `an Exif segment is found at any position, and nothing else is`() {
         let exif = segment(0xE1, Array("Exif\0\0II".utf8))
         let xmp = segment(0xE1, Array("http://ns".utf8))
         let jfif = segment(0xE0, Array("JFIF\0".utf8))

@@ -1,4 +1,5 @@
 import Foundation
+import TestDescriptions
 import Testing
 
 /// `framesocket preview` as programs see it that speak HTTP.
@@ -15,7 +16,7 @@ import Testing
         String(decoding: try await place.run("sha256sum", path).prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
     }
 
-    @Test func `a page, a picture and a state can be had, and nothing else`() async throws {
+    @Test func `only a page, a snapshot, a stream and a state are served`() async throws {
         let site = try await PreviewSite(place)
         #expect(try await site.get("/").text("content-type") == "text/html; charset=utf-8")
         #expect(try await site.get("/").text("text")?.contains("<title>FrameSocket preview</title>") == true)
@@ -44,7 +45,7 @@ import Testing
         #expect(try await site.get("/snapshot.jpg")["status"] == 404)
     }
 
-    @Test func `of several senders the one that is named is seen, and without a name the latest`() async throws {
+    @Test func `of several senders the named one is shown, or the latest if none is named`() async throws {
         let site = try await PreviewSite(place)
         let first = try site.sender(showing: "cat \(jpeg)")
         try await site.state { $0.frames == 1 }
@@ -82,7 +83,7 @@ import Testing
         #expect(try await site.get("/?sender=1")["status"] == 200)
     }
 
-    @Test func `every picture of a slow sender is in the stream, and the last one of a still screen twice`()
+    @Test func `every image of a slow sender is in the stream, and the last one of a still screen twice`()
         async throws
     {
         let site = try await PreviewSite(place)
@@ -103,7 +104,7 @@ import Testing
         #expect(parts == digests.flatMap { [$0, $0] })
     }
 
-    @Test func `a viewer that reads nothing holds up nobody, and then sees the latest`() async throws {
+    @Test func `a viewer that reads nothing holds up nobody, and then sees the latest image`() async throws {
         let site = try await PreviewSite(place)
         let slow = try await site.viewer("--room", "4096", "--pause-until", place.path("go"), "--until", digest(gray))
         let quick = try await site.viewer("--until", digest(gray))
@@ -122,7 +123,7 @@ import Testing
         #expect(try await ending.events("part").last?.text("sha256") == digest(gray))
     }
 
-    @Test func `no more viewers are let in than there is room for, and a place is free again when one leaves`()
+    @Test func `no more viewers are admitted than allowed, and a place is free again when one leaves`()
         async throws
     {
         let site = try await PreviewSite(place, "--viewers", "2")
@@ -146,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
-    func `a page that makes its own name lead here learns nothing`(host: String) async throws {
+    func `a page that points its own name here learns nothing`(host: String) async throws {
         let site = try await PreviewSite(place)
         try site.sender(showing: "cat \(jpeg)")
         try await site.state { $0.frames == 1 }
@@ -162,7 +163,7 @@ import Testing
         .enabled(if: geteuid() == 0, "only root can look as somebody else"),
         arguments: ["127.0.0.1:0"] + (hasVersion6 ? ["[::1]:0"] : [])
     )
-    func `other users of the machine see nothing unless that is meant`(address: String) async throws {
+    func `other users of the machine see nothing without --http-open`(address: String) async throws {
         let site = try await PreviewSite(place, http: address)
         for path in ["/", "/state", "/snapshot.jpg", "/stream"] {
             let answer = try await site.get(path, user: 65_534)
@@ -186,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: ["0.0.0.0:0"] + (hasVersion6 ? ["[::1]:0", "[::]:0"] : []))
-    func `other addresses are served, too, where that is meant`(address: String) async throws {
+    func `other addresses are served with --http-open`(address: String) async throws {
         let site = try await PreviewSite(place, "--http-open", "--http-name", "studio", http: address)
         #expect(try await site.state().state == "none")
         #expect(try await site.get("/state", "--field", "Host: studio:8080")["status"] == 200)
@@ -194,7 +195,9 @@ import Testing
     }
 
     @Test(arguments: Program.Signal.allCases)
-    func `a signal ends what viewers read in order, and leaves nothing behind`(signal: Program.Signal) async throws {
+    func `a signal ends the viewers' streams in an orderly way, and leaves nothing behind`(signal: Program.Signal)
+        async throws
+    {
         let site = try await PreviewSite(place)
         let viewer = try await site.viewer()
         let idle = try await site.viewer("--pause-until", place.path("never"))
@@ -212,7 +215,7 @@ import Testing
         sender.kill()
     }
 
-    @Test func `a port in use is said so, and leaves nothing at the path`() async throws {
+    @Test func `a port in use is reported, and leaves nothing at the path`() async throws {
         let site = try await PreviewSite(place)
         let port = try #require(URL(string: site.url)?.port)
         let other = try place.framesocket(["preview", place.path("t"), "--http", "127.0.0.1:\(port)", "--json"])
@@ -222,29 +225,31 @@ import Testing
         #expect(try place.names().contains("t") == false)
     }
 
-    @Test(arguments: [
-        (64, "$F preview $S --http 0.0.0.0:0", "--http-open"),
-        (64, "$F preview $S --http [::]:0", "--http-open"),
-        (64, "$F preview $S --http 192.0.2.1:0", "--http-open"),
-        (64, "$F preview $S --http example.org:80", "--http wants an address"),
-        (64, "$F preview $S --http 127.0.0.1", "--http wants an address"),
-        (64, "$F preview $S --viewers 0", "for --viewers: expected"),
-        (64, "$F preview", "one path"),
-        (
-            69, "$F receive $S --quiet & sleep 0.01; while ! [ -e $S ]; do :; done; $F preview $S --http [::1]:0",
-            "another"
-        ),
-        (73, "$F preview $S --http 192.0.2.1:0 --http-open", "192.0.2.1:0: "),
-        (73, "$F preview $D/none/s --http 127.0.0.1:0", "directory"),
-    ])
-    func `what cannot be served is said so`(status: Int32, command: String, complaint: String) async throws {
-        let ending = try await place.shell("trap 'kill $!' EXIT; " + command).ended()
+    @Test(
+        arguments: [
+            (64, "$F preview $S --http 0.0.0.0:0", "--http-open"),
+            (64, "$F preview $S --http [::]:0", "--http-open"),
+            (64, "$F preview $S --http 192.0.2.1:0", "--http-open"),
+            (64, "$F preview $S --http example.org:80", "for --http: expected an address"),
+            (64, "$F preview $S --http 127.0.0.1", "for --http: expected an address"),
+            (64, "$F preview $S --viewers 0", "for --viewers: expected"),
+            (64, "$F preview", "one path"),
+            (
+                69, "$F receive $S --quiet & sleep 0.01; while ! [ -e $S ]; do :; done; $F preview $S --http [::1]:0",
+                "another"
+            ),
+            (73, "$F preview $S --http 192.0.2.1:0 --http-open", "192.0.2.1:0: "),
+            (73, "$F preview $D/none/s --http 127.0.0.1:0", "directory"),
+        ].map { (Int32($0), Short($1), $2) }
+    )
+    func `what cannot be served is reported`(status: Int32, command: Short, complaint: String) async throws {
+        let ending = try await place.shell("trap 'kill $!' EXIT; " + command.text).ended()
         #expect(ending.status == status, "\(ending)")
         #expect(ending.errors.contains(complaint), "\(ending)")
         #expect(ending.output.isEmpty)
     }
 
-    @Test func `what a JPEG says of its own orientation is left out`() async throws {
+    @Test func `a JPEG's own orientation is left out`() async throws {
         let site = try await PreviewSite(place)
         try site.sender(showing: "cat $X/jpeg/chelsea-exif-6.jpg")
         let state = try await site.state { $0.frames == 1 }
@@ -259,7 +264,7 @@ import Testing
         #expect(try await place.djpeg(place.path("seen.jpg")) == original)
     }
 
-    @Test func `what is no picture is counted and not shown`() async throws {
+    @Test func `an invalid image is counted and not shown`() async throws {
         let site = try await PreviewSite(place)
         let text = String(repeating: "no picture ", count: 1_000)
         _ = try place.file("text", Array(text.utf8))
@@ -319,9 +324,9 @@ import Testing
         #expect(try await place.framesocket(["--help"]).ended().text.contains("preview"))
     }
 
-    @Test func `a person is told where the picture is`() async throws {
+    @Test func `the address of the preview is printed`() async throws {
         let preview = try place.framesocket(["preview", place.socket, "--http", "127.0.0.1:0"])
-        try await preview.told("the picture is at http://127.0.0.1:")
+        try await preview.told("preview at http://127.0.0.1:")
         preview.send(.interrupt)
         let ending = await preview.ended()
         #expect(ending.status == 130 && ending.output.isEmpty)

@@ -17,9 +17,9 @@ import Testing
         return (0..<turns).reduce(flipped) { picture, _ in [picture[2], picture[0], picture[3], picture[1]] }
     }
 
-    /// Sides that consist of whole blocks, which are moved, and sides that do not, so that the picture is made anew.
+    /// Sides that consist of whole blocks, which are moved, and sides that do not, so that the image is encoded again.
     @Test(arguments: [(96, 64), (90, 62)], 0...8)
-    func `a turned picture is upright, and keeps all its pixels`(
+    func `a rotated image is upright and keeps all its pixels`(
         size: (width: Int, height: Int),
         orientation: Int
     ) async throws {

@@ -18,7 +18,9 @@
         ]
 
         @Test(arguments: commands, [4, 6, 8, 11, 14, 20, 26])
-        func `too few descriptors are exit 71 with a sentence`(command: String, limit: Int) async throws {
+        func `too few descriptors end a command with exit code 71 and an explanation`(command: String, limit: Int)
+            async throws
+        {
             let ending = try await place.shell("ulimit -n \(limit); exec $F \(command)").ended()
             #expect(ending.status == 71 && ending.errors.contains("ulimit -n"), "\(ending)")
             #expect(try place.names() == [])
@@ -50,7 +52,9 @@
         }
 
         @Test(arguments: commands, [60_000, 100_000, 300_000])
-        func `too little address space is exit 71 with a sentence`(command: String, limit: Int) async throws {
+        func `too little address space ends a command with exit code 71 and an explanation`(command: String, limit: Int)
+            async throws
+        {
             let ending = try await place.shell("ulimit -v \(limit); exec $F \(command)").ended()
             #expect(ending.status == 71 && ending.errors.contains("ulimit -v"), "\(ending)")
             #expect(try place.names() == [])

@@ -38,7 +38,7 @@ import Testing
         #expect(events[4].name == "closed")
     }
 
-    @Test func `what is not decoded has no JPEG's size, and our senders add their own fields`() async throws {
+    @Test func `a frame that is not decoded has no JPEG size, and our senders add their own fields`() async throws {
         let receiver = try await place.receiver("--count", "2", "--json")
         #expect(try await place.send(jpeg, "--loop", "2").status == 0)
         let frames = try await receiver.ended().events("frame")
@@ -47,7 +47,7 @@ import Testing
         #expect(frames.map { $0["sequence"] } == [0, 1])
     }
 
-    @Test func `who closed is told`() async throws {
+    @Test func `the closed event says which side ended the connection`() async throws {
         let receiver = try await place.receiver("--json")
         let sender = try place.framesocket(["send", place.socket, Places.fixture("jpeg"), "--quiet"])
         #expect(await sender.ended().status == 0)
@@ -60,7 +60,7 @@ import Testing
 
     // MARK: Which frames
 
-    @Test func `the count is of all senders together, and so are the numbers of frames and files`() async throws {
+    @Test func `the count and the numbers of frames and files are for all senders together`() async throws {
         let receiver = try await place.receiver("--count", "60", "--json", "--output", place.path("out"))
         let senders = try ["420", "422", "444"].map { name in
             try place.peer("send_deployed", "--loop", "20", Places.fixture("jpeg/chelsea-\(name).jpg"))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a sender after another is the next connection, and the end comes with the last frame`() async throws {
+    @Test func `the next sender is the next connection, and the program ends with the last frame`() async throws {
         let receiver = try await place.receiver("--count", "5", "--json")
         #expect(try await place.send(jpeg, "--loop", "2").status == 0)
         // More than are wanted: the receiver ends, and not every frame was accepted.
@@ -91,7 +91,7 @@ import Testing
         #expect(try place.names() == [])
     }
 
-    @Test func `a body that is no JPEG is an error of that frame, and the connection goes on`() async throws {
+    @Test func `a body that is not a JPEG is an error of that frame, and the connection continues`() async throws {
         let good = try Data.bytes(at: jpeg)
         let cut = Array(good.prefix(20_000))
         let stream = [good, Array("not a JPEG".utf8), good, cut, good].flatMap { message($0) }
@@ -112,7 +112,7 @@ import Testing
         #expect(try place.contents(of: "out") == [good, good, good])
     }
 
-    @Test func `without decoding every body is delivered, whatever it is`() async throws {
+    @Test func `without decoding, every body is delivered, whatever it is`() async throws {
         let bodies = [Array("not a JPEG".utf8), [0], try Data.bytes(at: jpeg)]
         let file = try place.file("stream", bodies.flatMap { message($0) })
         let receiver = try await place.receiver("--count", "3", "--output", place.path("out"))
@@ -121,7 +121,7 @@ import Testing
         #expect(try place.contents(of: "out") == bodies)
     }
 
-    @Test func `a broken stream is an error of that connection, and others go on`() async throws {
+    @Test func `a broken stream is an error of that connection, and others continue`() async throws {
         let receiver = try await place.receiver("--count", "2", "--json")
         let garbage = try place.file("garbage", Array("GET / HTTP/1.1\r\n\r\n".utf8))
         _ = await (try place.peer("send_stream", garbage)).ended()
@@ -138,7 +138,7 @@ import Testing
 
     // MARK: For a person
 
-    @Test func `a person is told what happens, unless it is to be quiet`() async throws {
+    @Test func `events are reported to a person, except with --quiet`() async throws {
         for options in [[], ["--quiet"]] {
             let receiver = try place.framesocket(["receive", place.socket, "--count", "2"] + options)
             #expect(try await place.send(jpeg, "--loop", "2", "--wait", "30").status == 0)

@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// `framesocket record`: what ffprobe, ffmpeg, mpv and Pillow find in the file, whatever became of its writer.
@@ -69,7 +70,7 @@ import Testing
 
     // MARK: What is in the file
 
-    @Test func `frames and times are those that came`() async throws {
+    @Test func `frames and times are recorded as they arrived`() async throws {
         let recorder = try await recorder("--once")
         try await send(Self.fixtures, "--loop", "25", "--fps", "100")
         let ending = await recorder.ended()
@@ -85,7 +86,7 @@ import Testing
         #expect(recorded["frames"] == 100 && recorded["duration"] == frames.last.map { ($0["timestamp"] ?? 0) - first })
     }
 
-    @Test func `a player finds codec, size, duration and an index`() async throws {
+    @Test func `a player finds the codec, the size, the duration and an index`() async throws {
         let recorder = try await recorder("--once")
         try await send([Self.fixtures[0]], "--loop", "30", "--fps", "10")
         #expect(await recorder.ended().status == 0)
@@ -132,7 +133,7 @@ import Testing
         #expect(try place.names(in: "out").count == 100)
     }
 
-    @Test(.needs("gst-launch-1.0")) func `a pipe carries the times as well`() async throws {
+    @Test(.needs("gst-launch-1.0")) func `a pipe carries the times too`() async throws {
         let pipe = try place.shell(
             """
             $F record $S - --once --quiet | tee $D/r.mkv |
@@ -148,7 +149,7 @@ import Testing
         #expect(times.count == 100 && zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 5_000_000 })
     }
 
-    @Test func `orientations are in the JPEGs, as Exif counts them`() async throws {
+    @Test func `orientations are stored in the JPEGs, numbered as in Exif`() async throws {
         let recorder = try await recorder("--once")
         try place.peer("send_stream", Places.fixture("streams/orientations.http"))
         #expect(await recorder.ended().status == 0)
@@ -169,7 +170,7 @@ import Testing
         for picture in pictures { #expect(peakSignalToNoiseRatio(picture, pictures[1]) > 38) }
     }
 
-    @Test func `padding is not recorded, and a body that is no JPEG is left out`() async throws {
+    @Test func `padding is not recorded, and a body that is not a JPEG is left out`() async throws {
         let recorder = try await recorder("--once")
         let stream = RecordedStream.zeroPadded
         _ = try place.file("stream", stream.bytes + message(Array("no picture".utf8)))
@@ -182,7 +183,7 @@ import Testing
     }
 
     @Test(arguments: Program.Signal.allCases)
-    func `a recording that is interrupted is finished`(signal: Program.Signal) async throws {
+    func `an interrupted recording is completed`(signal: Program.Signal) async throws {
         let recorder = try await recorder()
         _ = try place.framesocket(
             ["send", place.socket, Self.fixtures[0], "--passthrough", "--loop", "0", "--fps", "50", "--quiet"]
@@ -208,7 +209,7 @@ import Testing
 
     // MARK: Senders
 
-    @Test func `a sender that comes after another goes on in the same file`() async throws {
+    @Test func `a later sender continues the same file`() async throws {
         let recorder = try await recorder("--count", "6")
         try await send([Self.fixtures[0]], "--loop", "3", "--fps", "100")
         try await send([Self.fixtures[1]], "--loop", "3", "--fps", "100")
@@ -218,7 +219,7 @@ import Testing
         #expect(times[1] >= 10_000_000 && times[5] - times[4] >= 10_000_000)
     }
 
-    @Test func `a second sender at the same time is turned away`() async throws {
+    @Test func `a second simultaneous sender is turned away`() async throws {
         let recorder = try await recorder("--once")
         let first = try place.shell(
             "{ cat $X/jpeg/chelsea-420.jpg; sleep 60; } | $F send $S - --passthrough --quiet"
@@ -237,14 +238,14 @@ import Testing
     // MARK: What goes wrong
 
     @Test(arguments: [
-        (73, "$F record $D/t $D/there", "--overwrite replaces it"),
+        (73, "$F record $D/t $D/there", "use --overwrite to replace it"),
         (73, "$F record $D/t $D/none/r.mkv", "none/r.mkv"),
         (75, "$F record $D/t $D/r.mkv --timeout 0.1", "did not end within"),
-        (64, "$F record $D/t", "a file to write"),
+        (64, "$F record $D/t", "and a file"),
         (64, "$F record $D/t - --json", "standard output"),
         (69, "$F record $S $D/r.mkv --overwrite", "another server"),
     ])
-    func `exit codes`(code: Int32, command: String, reason: String) async throws {
+    func `every failure has its exit code`(code: Int32, command: String, reason: String) async throws {
         let file = try place.file("there", [1, 2, 3])
         let receiver = try await place.receiver("--json")
         let ending = try await place.shell(command).ended()
@@ -254,14 +255,14 @@ import Testing
         _ = await receiver.ended()
     }
 
-    @Test func `a reader that has enough ends it quietly`() async throws {
+    @Test func `a reader that has enough ends the program quietly`() async throws {
         let pipe = try place.shell("{ $F record $S - --quiet; echo $? >$D/code; } | head -c 100000 >/dev/null")
         _ = try place.framesocket(["send", place.socket] + Self.fixtures + ["--loop", "0", "--wait", "30", "--quiet"])
         #expect(await pipe.ended().errors == "")
         #expect(try Data.bytes(at: place.path("code")) == Array("0\n".utf8))
     }
 
-    @Test func `a disk that is full is exit 73`() async throws {
+    @Test func `a full disk ends a recording with exit code 73`() async throws {
         let recorder = try place.framesocket(["record", place.socket, "/dev/full", "--overwrite"])
         try await recorder.told("listening at")
         _ = try place.framesocket(["send", place.socket, Self.fixtures[0], "--quiet"])
@@ -270,9 +271,9 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `what was written before it was killed plays`() async throws {
+        @Test func `what was written before the program was killed is playable`() async throws {
             let seed = UInt64.random(in: 0...UInt64.max)
-            var random = SplitMix(state: seed)
+            var random = SplitMix(seed: seed)
             for round in 0..<8 {
                 let recorder = try await recorder("--overwrite")
                 let sender = try place.framesocket(

@@ -57,7 +57,7 @@ import Testing
     // MARK: Recordings
 
     @Test(arguments: [("1", 1), ("0", 1), ("4", 4)])
-    func `frames, sizes and times come once more`(speed: String, divisor: Int) async throws {
+    func `frames, sizes and times are replayed`(speed: String, divisor: Int) async throws {
         let recorded = try await record {
             try await place.send(
                 Self.fixtures[0],
@@ -84,7 +84,7 @@ import Testing
         #expect(sent["frames"] == 40 && sent["bytes"] == 10 * expected.reduce(0) { $0 + $1.count })
     }
 
-    @Test func `orientations and bodies are those that came`() async throws {
+    @Test func `orientations and bodies are replayed as they arrived`() async throws {
         let stream = RecordedStream.orientations
         _ = try await record { try await place.peer("send_stream", stream.path).ended() }
         let (frames, ending) = try await replay(place.path("r.mkv"), "--speed", "0")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a recording is replayed as often as is wished, at its pace`() async throws {
+    @Test func `a recording is replayed as often as requested, at its own pace`() async throws {
         _ = try await record { try await place.send(Self.fixtures[0], "--passthrough", "--loop", "5", "--fps", "100") }
         let start = ContinuousClock.now
         let (frames, ending) = try await replay(place.path("r.mkv"), "--loop", "3")
@@ -107,7 +107,7 @@ import Testing
         #expect(times(frames).last ?? 0 >= 120_000_000)
     }
 
-    @Test func `a recording that is cut ends with its last whole frame, and says so`() async throws {
+    @Test func `a recording that is cut off ends with its last complete frame, and that is reported`() async throws {
         _ = try await record { try await place.send(Self.fixtures[0], "--passthrough", "--loop", "5") }
         let whole = try Data.bytes(at: place.path("r.mkv"))
         let cut = try place.file("cut.mkv", Array(whole.prefix(whole.count / 2)))
@@ -116,7 +116,7 @@ import Testing
         #expect(frames.count == 2)
     }
 
-    @Test func `what ffmpeg has written is replayed, from a pipe as well`() async throws {
+    @Test func `a file written by ffmpeg is replayed, even from a pipe`() async throws {
         let receiver = try await place.receiver("--json", "--count", "50")
         let pipe = try await place.shell(
             """
@@ -133,18 +133,18 @@ import Testing
         (66, "$F replay $D/none $S", "none"),
         (65, "$F replay $X/jpeg/chelsea-420.jpg $S", "neither a Matroska file nor a wire log"),
         (65, "printf '\\032\\105\\337\\243\\200' >$D/x; $F replay $D/x $S", "no Motion JPEG"),
-        (64, "$F replay $D/x", "a server, and a file"),
+        (64, "$F replay $D/x", "a server and a file"),
         (64, "$F replay $D/x $S --speed -1", "for --speed: expected"),
         (64, "$F replay $D/x $S --speed nan", "for --speed: expected"),
         (64, "$F replay - $S --loop 2", "standard input"),
-        (64, "printf 'framesocket-wire-log 1\\n' >$D/x; $F replay $D/x tcp:9", "sent to a path"),
+        (64, "printf 'framesocket-wire-log 1\\n' >$D/x; $F replay $D/x tcp:9", "sent only to a path"),
         (
             69,
             "$F record $D/t $D/x.mkv --once --quiet & $F send $D/t $X/jpeg/chelsea-420.jpg --quiet; wait; "
                 + "$F replay $D/x.mkv $D/nobody --wait 0.2", "nobody"
         ),
     ])
-    func `exit codes`(code: Int32, command: String, reason: String) async throws {
+    func `every failure has its exit code`(code: Int32, command: String, reason: String) async throws {
         let receiver = try await place.receiver("--json")
         let ending = try await place.shell(command).ended()
         #expect(ending.status == code && ending.errors.contains(reason), "\(ending)")
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: RecordedStream.all)
-    func `a wire log holds every byte that was read, right or wrong`(stream: RecordedStream) async throws {
+    func `a wire log contains every byte that was read, valid or not`(stream: RecordedStream) async throws {
         let (records, events) = try await log(stream.path)
         let read = records.flatMap(\.bytes)
         if stream.cut == nil {
@@ -192,7 +192,7 @@ import Testing
         )
     }
 
-    @Test func `connections that overlapped overlap once more`() async throws {
+    @Test func `connections that overlapped overlap again in a replay`() async throws {
         let arguments = ["receive", place.socket, "--json", "--count", "6", "--wire-log", place.path("log")]
         let receiver = try place.framesocket(arguments)
         _ = try await receiver.lines(1)
@@ -214,7 +214,7 @@ import Testing
         #expect(events.count == 6 && Set(events.map { $0["connection"] }) == [1, 2])
     }
 
-    @Test func `a wire log that is cut at any byte ends with its last whole record`() throws {
+    @Test func `a wire log cut off at any byte ends with its last complete record`() throws {
         let file = place.path("log")
         do {
             let writer = try WireLogWriter(file) { _ in }

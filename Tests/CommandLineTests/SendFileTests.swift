@@ -37,7 +37,7 @@ import Testing
     // MARK: Files
 
     @Test(arguments: ["jpg", "png", "ppm", "pnm", "pgm"])
-    func `a file is told by its first bytes`(kind: String) async throws {
+    func `the kind of a file is detected from its first bytes`(kind: String) async throws {
         let file = place.path("picture.\(kind)")
         switch kind {
         case "jpg": try Data(Data.bytes(at: Places.fixture("jpeg/chelsea-444.jpg"))).write(to: URL(filePath: file))
@@ -62,7 +62,8 @@ import Testing
         #expect(peakSignalToNoiseRatio(received, expected) > 38)
     }
 
-    @Test func `a directory is sent by name, and what is no picture's name is left out`() async throws {
+    @Test func `a directory is sent in the order of names, without files that have no image's extension`() async throws
+    {
         let names = ["b.jpg", "a.JPG", "c.jpeg", "note.txt", "d.jpg.part"]
         try FileManager.default.createDirectory(atPath: place.path("pictures"), withIntermediateDirectories: false)
         for name in names { try FileManager.default.copyItem(atPath: jpeg, toPath: place.path("pictures/\(name)")) }
@@ -84,13 +85,13 @@ import Testing
     // MARK: Pictures
 
     @Test(arguments: [("1/2", 225, 150), ("1/3", 150, 100), ("3/4", 338, 225), ("1", 451, 300)])
-    func `a scale is of both sides, rounded down`(scale: String, width: Int, height: Int) async throws {
+    func `--scale applies to both sides, rounded down`(scale: String, width: Int, height: Int) async throws {
         let frame = try await frames(1, photo, "--scale", scale)[0]
         #expect(frame["width"] == width && frame["height"] == height)
         #expect(frame["jpegWidth"] == width && frame["jpegHeight"] == height)
     }
 
-    @Test func `the orientation is carried, and the picture left as it lies`() async throws {
+    @Test func `the orientation is sent, and the image is left as it is`() async throws {
         for orientation in 0...8 {
             let frame = try await frames(1, jpeg, "--passthrough", "--orientation", "\(orientation)")[0]
             #expect(frame["orientation"] == orientation)
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a higher quality costs bytes and keeps more`() async throws {
+    @Test func `a higher quality costs bytes and preserves more`() async throws {
         let original = try await place.pixels(of: photo)
         var (sizes, ratios): ([Int], [Double]) = ([], [])
         for quality in ["20", "60", "90", "100"] {
@@ -115,7 +116,7 @@ import Testing
         ("4:4:4", "1x1,1x1,1x1"), ("4:2:2", "2x1,1x1,1x1"), ("4:2:0", "2x2,1x1,1x1"), ("4:4:0", "1x2,1x1,1x1"),
         ("4:1:1", "4x1,1x1,1x1"), ("gray", "1x1"),
     ])
-    func `the subsampling is what was asked for`(name: String, factors: String) async throws {
+    func `the subsampling is the requested one`(name: String, factors: String) async throws {
         _ = try await frames(1, photo, "--subsampling", name)
         let received = try Data.bytes(at: place.path("out/frame-000000.jpg"))
         #expect(samplingFactors(of: received) == factors)
@@ -132,14 +133,14 @@ import Testing
 
     // MARK: The wire
 
-    @Test func `plain messages are those of deployed senders to the byte`() async throws {
+    @Test func `plain messages equal those of deployed senders byte for byte`() async throws {
         let file = try Data.bytes(at: jpeg)
         let sent = try await bytes(jpeg, "--plain", "--passthrough", "--loop", "3", "--orientation", "6")
         let expected = message(file, orientation: 6)
         #expect(sent == expected + expected + expected)
     }
 
-    @Test func `our own fields stand behind the required ones`() async throws {
+    @Test func `our own fields follow the required ones`() async throws {
         let sent = try await bytes(jpeg, "--passthrough")
         let head = String(decoding: sent.prefix(sent.count - (try Data.bytes(at: jpeg).count)), as: UTF8.self)
         let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false).map { line in
@@ -153,7 +154,7 @@ import Testing
         )
     }
 
-    @Test func `a short body is padded with zeros, and is not where that is forbidden`() async throws {
+    @Test func `a short body is padded with zeros unless that is turned off`() async throws {
         let small = RecordedStream.smallFrames.bodies[0]
         try #require(small.count < 10_240)
         let size = RecordedStream.smallFrames.frames[0]
@@ -165,7 +166,7 @@ import Testing
 
     // MARK: Telling
 
-    @Test func `what was sent is told as an object, or to a person`() async throws {
+    @Test func `what was sent is reported as an object, or to a person`() async throws {
         let receiver = try await place.receiver("--count", "4", "--output", place.path("out"))
         let ending = try await place.send(jpeg, "--loop", "4", "--passthrough", "--json")
         #expect(await receiver.ended().status == 0)
@@ -174,6 +175,6 @@ import Testing
         #expect(
             summary.values == ["event": "sent", "offered": 4, "frames": 4, "bytes": .number(bytes), "dropped": 0]
         )
-        #expect(ending.lines.count == 1 && ending.errors.contains("4 frames of 4 sent"))
+        #expect(ending.lines.count == 1 && ending.errors.contains("sent 4 frames of 4"))
     }
 }

@@ -52,7 +52,7 @@ import Testing
         ("bgra", "bgra"), ("rgba", "rgba"), ("argb", "argb"), ("abgr", "abgr"), ("bgrx", "bgr0"), ("rgb", "rgb24"),
         ("bgr", "bgr24"), ("gray", "gray"), ("i420", "yuv420p"), ("nv12", "nv12"),
     ])
-    func `raw frames of each format arrive as the pictures they are`(format: String, name: String) async throws {
+    func `raw frames of each format arrive as the images they are`(format: String, name: String) async throws {
         let ending = try await send(
             video(name),
             "--size",
@@ -89,7 +89,7 @@ import Testing
         #expect(try place.names(in: "out").count == 2)
     }
 
-    @Test func `a last frame that is cut is exit 65, and those before it are sent`() async throws {
+    @Test func `a truncated last frame ends with exit code 65, and the frames before it are sent`() async throws {
         let frames = try await video("rgb24")
         let ending = try await send(Array(frames.dropLast()), "--size", "\(width)x\(height)", "--format", "rgb")
         #expect(ending.status == 65)
@@ -97,7 +97,7 @@ import Testing
         #expect(try place.names(in: "out").count == 2)
     }
 
-    @Test func `no frame at all is no failure`() async throws {
+    @Test func `an empty raw stream is not a failure`() async throws {
         #expect(try await send([], "--size", "4x4", "--format", "rgb").status == 0)
         #expect(try place.names(in: "out") == [])
     }
@@ -170,7 +170,7 @@ import Testing
         return bytes
     }
 
-    @Test func `a stream of JPEGs is cut where each ends, and not within`() async throws {
+    @Test func `a stream of JPEGs is split where each ends, and not within one`() async throws {
         let stream = [try await jpegWithThumbnail()] + (try jpegs) + [try await jpegWithThumbnail()]
         let ending = try await send(stream.flatMap(\.self), "--passthrough")
         #expect(ending.status == 0, "\(ending)")
@@ -182,14 +182,14 @@ import Testing
         Array("\r\n--boundary\r\nContent-Type: image/jpeg\r\nContent-Length: 9\r\n\r\n".utf8),
         [0xFF, 0xD9, 0xFF, 0xFF, 0x00, 0xD8, 0xFF, 0x00],
     ])
-    func `what stands between JPEGs is skipped`(filling: [UInt8]) async throws {
+    func `whatever separates JPEGs is skipped`(filling: [UInt8]) async throws {
         let stream = [try await jpegWithThumbnail()] + (try jpegs)
         let ending = try await send(filling + stream.flatMap { $0 + filling }, "--passthrough")
         #expect(ending.status == 0, "\(ending)")
         #expect(try place.contents(of: "out") == stream)
     }
 
-    @Test func `a JPEG that is cut is exit 65, and those before it are sent`() async throws {
+    @Test func `a truncated JPEG ends with exit code 65, and those before it are sent`() async throws {
         let jpegs = try jpegs
         let ending = try await send(jpegs[0] + jpegs[1] + jpegs[2].prefix(1000), "--passthrough")
         #expect(ending.status == 65)
@@ -197,13 +197,13 @@ import Testing
         #expect(try place.contents(of: "out") == Array(jpegs[..<2]))
     }
 
-    @Test func `nothing at all is exit 65`() async throws {
+    @Test func `empty standard input ends with exit code 65`() async throws {
         let ending = try await send([])
         #expect(ending.status == 65)
         #expect(try place.names(in: "out") == [])
     }
 
-    @Test func `a stream may come in pieces of any size`() async throws {
+    @Test func `a stream may arrive in pieces of any size`() async throws {
         let stream = try jpegs
         let receiver = try await place.receiver("--count", "\(stream.count)", "--output", place.path("out"))
         _ = try place.file("input", stream.flatMap(\.self))
@@ -213,7 +213,7 @@ import Testing
         #expect(try place.contents(of: "out") == stream)
     }
 
-    @Test func `one sends what another receives`() async throws {
+    @Test func `what one command receives another one sends`() async throws {
         let stream = try jpegs
         let receiver = try await place.receiver("--count", "\(stream.count)", "--output", place.path("out"))
         let relay = try place.shell("$F receive $D/t --count 5 --mjpeg | $F send $S - --passthrough")

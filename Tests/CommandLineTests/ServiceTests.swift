@@ -41,7 +41,7 @@
         // MARK: Sockets from systemd
 
         @Test(.needs("systemd-socket-activate"))
-        func `a passed socket is taken, and stays for the next`() async throws {
+        func `a passed socket is used, and stays for the next server`() async throws {
             let first = try await activated()
             #expect(try await place.send(jpeg, "--loop", "3").status == 0)
             try await first.lines(6)
@@ -58,7 +58,7 @@
         }
 
         @Test(.needs("systemd-socket-activate"))
-        func `the one with the wanted name is taken`() async throws {
+        func `the socket with the requested name is used`() async throws {
             let control = place.path("c")
             let options = ["-l", control, "--fdname=control:frames"]
             let receiver = try await activated(options, "--socket-name", "frames", "--count", "1")
@@ -70,7 +70,7 @@
         }
 
         @Test(.needs("systemd-socket-activate"), arguments: [[], ["--socket-name", "none"]])
-        func `which socket is meant has to be clear`(options: [String]) async throws {
+        func `an ambiguous choice of socket is an error`(options: [String]) async throws {
             let receiver = try place.start(
                 Places.tool("systemd-socket-activate"),
                 ["-l", place.path("c"), "-l", place.socket, "--fdname=control:frames", Places.framesocket]
@@ -88,7 +88,7 @@
         }
 
         @Test(.needs("systemd-socket-activate"))
-        func `a connection in place of a socket is refused with what to change`() async throws {
+        func `a connection instead of a socket is refused with a remedy`() async throws {
             let receiver = try await activated(["--accept"])
             let sender = try place.framesocket(["send", place.socket, jpeg, "--wait", "1"])
             try await receiver.told("Accept=yes")
@@ -96,19 +96,19 @@
             _ = await (receiver.ended(), sender.ended())
         }
 
-        @Test func `without a socket it says how to get one`() async throws {
+        @Test func `without a socket, the error says how to get one`() async throws {
             for setting in ["", "LISTEN_FDS=1 ", "LISTEN_FDS=1 LISTEN_PID=1 "] {
                 let ending = try await place.shell("\(setting)$F receive --systemd").ended()
                 #expect(ending.status == 66 && ending.errors.contains("no socket was passed"), "\(ending)")
             }
             let promised = try await place.shell("LISTEN_PID=$$ LISTEN_FDS=60000 exec $F receive --systemd").ended()
-            #expect(promised.status == 73 && promised.errors.contains("is not there"), "\(promised)")
+            #expect(promised.status == 73 && promised.errors.contains("is not open"), "\(promised)")
         }
 
         // MARK: Readiness
 
         @Test(arguments: [true, false])
-        func `the manager is told when it listens and when it stops`(isAbstract: Bool) async throws {
+        func `the manager is notified of readiness and of stopping`(isAbstract: Bool) async throws {
             let name = isAbstract ? "@\(place.directory)/n" : place.path("n")
             let manager = try await manager(name)
             let receiver = try place.shell("NOTIFY_SOCKET=\(name) exec $F receive $S --json")
@@ -122,7 +122,7 @@
             #expect(await receiver.ended().status == 0)
         }
 
-        @Test(.needs("socat")) func `socat hears it too`() async throws {
+        @Test(.needs("socat")) func `socat receives the notifications`() async throws {
             let manager = try place.start(
                 Places.tool("socat"),
                 ["-u", "UNIX-RECVFROM:\(place.path("n"))", "OPEN:\(place.path("told")),creat"]
@@ -137,7 +137,7 @@
             #expect(await receiver.ended().status == 130)
         }
 
-        @Test func `nobody is told that it is ready where it is not`() async throws {
+        @Test func `no readiness is announced if the server cannot listen`() async throws {
             let manager = try await manager(place.path("n"))
             let ending = try await place.shell("NOTIFY_SOCKET=$D/n exec $F receive $D/none/s").ended()
             #expect(ending.status == 73)
@@ -149,16 +149,16 @@
         }
 
         @Test(arguments: ["$D/none", "relative", "vsock:2:1234", "@", "", "/$(printf '%0200d' 0)"])
-        func `a manager that cannot be told keeps nothing from being received`(name: String) async throws {
+        func `a manager that cannot be notified does not prevent reception`(name: String) async throws {
             let receiver = try place.shell("export NOTIFY_SOCKET=\"\(name)\"; exec $F receive $S --count 1 --json")
             try await receiver.lines(1)
             #expect(try await place.send(jpeg).status == 0)
             let ending = await receiver.ended()
             #expect(ending.status == 0)
-            #expect(ending.errors.contains("cannot be told") == (name == "$D/none"), "\(ending)")
+            #expect(ending.errors.contains("cannot notify") == (name == "$D/none"), "\(ending)")
         }
 
-        @Test func `the watchdog is told, unless it is another process's`() async throws {
+        @Test func `the watchdog is notified, unless it is for another process`() async throws {
             let manager = try await manager(place.path("n"))
             let settings = "export NOTIFY_SOCKET=$D/n WATCHDOG_USEC=20000"
             let other = try place.shell("\(settings) WATCHDOG_PID=1; exec $F receive $D/o --json")
@@ -176,7 +176,7 @@
 
         // MARK: Signals
 
-        @Test func `a hang-up changes nothing`() async throws {
+        @Test func `a hang-up has no effect`() async throws {
             let manager = try await manager(place.path("n"))
             let receiver = try place.shell("NOTIFY_SOCKET=$D/n exec $F receive $S --count 2 --json")
             try await manager.lines(2)
@@ -192,7 +192,7 @@
         /// Everything has arrived when the signal comes, as the receiver stood still while it was written: on a connection
         /// that it had accepted, or on one that waited.
         @Test(arguments: [false, true])
-        func `what has arrived is delivered when it is asked to stop`(isConnected: Bool) async throws {
+        func `what has arrived is delivered after a request to stop`(isConnected: Bool) async throws {
             let code = """
                 import os, socket, sys, time
                 s = socket.socket(socket.AF_UNIX)

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `a JSON line a second says how it goes`() async throws {
+    @Test func `a JSON line every second states the progress`() async throws {
         let receiver = try await place.receiver("--stats", "json")
         let sender = try place.framesocket(
             ["send", place.socket, Places.fixture("jpeg/chelsea-420.jpg"), "--loop", "0", "--fps", "50", "--quiet"]
@@ -45,7 +45,7 @@ import Testing
         #expect(ending.errors.contains("\(try #require(totals.last)) frames from 1 sender"))
     }
 
-    @Test func `what is dropped is counted while the sender is there`() async throws {
+    @Test func `drops are counted while the sender is connected`() async throws {
         let receiver = try await place.receiver("--stats", "json", "--json")
         let jpeg = try Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg"))
         // Numbers 1 and 5: three between them were dropped before the socket.
@@ -65,7 +65,7 @@ import Testing
         #expect(reading["missing"] as? Int == 3 && reading["connections"] as? Int == 1)
     }
 
-    @Test func `statistics go to standard error where frames go to standard output`() async throws {
+    @Test func `statistics go to standard error if frames go to standard output`() async throws {
         let receiver = try place.framesocket(
             ["receive", place.socket, "--mjpeg", "--stats", "json", "--count", "3", "--quiet"]
         )
@@ -80,7 +80,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test(.needs("script")) func `a person at a terminal sees one line that changes`() async throws {
+        @Test(.needs("script")) func `a person at a terminal sees one changing line`() async throws {
             let terminal = try place.start(
                 Places.tool("script"),
                 ["-qefc", "'\(Places.framesocket)' receive '\(place.socket)'", "/dev/null"],

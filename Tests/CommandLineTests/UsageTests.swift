@@ -27,7 +27,7 @@ import Testing
         ("$F doctor --help", ["Usage: framesocket doctor PATH", "--json", "--timeout"]),
         ("$F demo --help", ["Usage: framesocket demo"]),
     ])
-    func `help goes to standard output, and is no failure`(command: String, parts: [String]) async throws {
+    func `help goes to standard output and is a success`(command: String, parts: [String]) async throws {
         let ending = try await place.shell(command).ended()
         #expect(ending.status == 0 && ending.errors == "", "\(ending)")
         for part in parts { #expect(ending.text.contains(part)) }
@@ -36,9 +36,9 @@ import Testing
 
     @Test(arguments: [
         ("$F", "Usage: framesocket COMMAND"),
-        ("$F recieve $S", "'recieve' is not a command"),
-        ("$F help recieve", "'recieve' is not a command"),
-        ("$F --json", "is not a command"),
+        ("$F recieve $S", "unknown command 'recieve'"),
+        ("$F help recieve", "unknown command 'recieve'"),
+        ("$F --json", "unknown command"),
         ("$F receive", "one path"),
         ("$F receive $S $S", "one path"),
         ("$F receive $S --cuont 3", "unknown option '--cuont'"),
@@ -49,10 +49,10 @@ import Testing
         ("$F receive $S --count three", "for --count: expected"),
         ("$F receive $S --count=", "for --count: expected"),
         ("$F receive $S --count 99999999999999999999", "for --count: expected"),
-        ("$F receive $S --json --mjpeg", "one of --json, --mjpeg, --raw and --y4m"),
-        ("$F receive $S --raw bgra --mjpeg", "one of --json, --mjpeg, --raw and --y4m"),
+        ("$F receive $S --json --mjpeg", "--json, --mjpeg, --raw and --y4m are mutually exclusive"),
+        ("$F receive $S --raw bgra --mjpeg", "--json, --mjpeg, --raw and --y4m are mutually exclusive"),
         ("$F receive $S --raw tga", "invalid value \'tga\' for --raw: expected one of bgra"),
-        ("$F receive $S --mjpeg --letterbox 4x4", "--letterbox goes with --raw"),
+        ("$F receive $S --mjpeg --letterbox 4x4", "--letterbox requires --raw"),
         ("$F receive $S --stats xml", "for --stats: expected json"),
         ("$F receive $S --timeout -1", "for --timeout: expected"),
         ("$F receive $S --timeout 1e300", "for --timeout: expected"),
@@ -62,30 +62,30 @@ import Testing
         ("$F send $S $X/jpeg --wait inf", "for --wait: expected"),
         ("$F demo --seconds 1e19", "for --seconds: expected"),
         ("$F doctor", "one path"),
-        ("$F doctor tcp:80", "tcp:80 is a port"),
+        ("$F doctor tcp:80", "invalid path 'tcp:80'"),
         ("$F doctor $S --timeout 0", "for --timeout: expected"),
         ("$F send", "path of a server"),
-        ("$F send $S", "pictures to send"),
+        ("$F send $S", "at least one file"),
         ("$F send $S $X/jpeg --quality 0", "for --quality: expected a whole number from 1 to 100"),
         ("$F send $S $X/jpeg --quality 101", "for --quality: expected"),
         ("$F send $S $X/jpeg --scale 3/2", "for --scale: expected a fraction"),
         ("$F send $S $X/jpeg --scale 1/0", "for --scale: expected a fraction"),
         ("$F send $S $X/jpeg --orientation 9", "for --orientation: expected a whole number from 0 to 8"),
         ("$F send $S $X/jpeg --subsampling 4:2:1", "for --subsampling: expected"),
-        ("$F send $S $X/jpeg --fps 0", "for --fps: expected a number over 0"),
+        ("$F send $S $X/jpeg --fps 0", "for --fps: expected a number from 0.000001"),
         ("$F send $S $X/jpeg --loop -1", "for --loop: expected a whole number from 0"),
         ("$F send $S $X/jpeg --passthrough --scale 1/2", "--passthrough"),
-        ("$F send $S $X/jpeg --size 4x4 --format rgb", "raw video wants"),
-        ("$F send $S - --size 4x4", "raw video wants"),
-        ("$F send $S - --format rgb", "raw video wants"),
+        ("$F send $S $X/jpeg --size 4x4 --format rgb", "raw video requires"),
+        ("$F send $S - --size 4x4", "raw video requires"),
+        ("$F send $S - --format rgb", "raw video requires"),
         ("$F send $S - --size 4x --format rgb", "for --size: expected a size such as 1920x1080"),
         ("$F send $S - --size 0x4 --format rgb", "for --size: expected"),
         ("$F send $S - $X/jpeg", "standard input"),
-        ("$F send $S - --loop 2", "standard input cannot be sent twice"),
-        ("$F demo now", "no more than options"),
+        ("$F send $S - --loop 2", "standard input (-) cannot be sent more than once"),
+        ("$F demo now", "takes no operands"),
         ("$F demo --quality x", "for --quality: expected"),
     ])
-    func `a slip in typing is exit 64, says what was wrong, and does nothing`(
+    func `invalid usage ends with exit code 64 and an explanation, and has no effect`(
         command: String,
         complaint: String
     ) async throws {
@@ -102,7 +102,7 @@ import Testing
         // The last one counts.
         "$F receive $D/-p --count 7 --output $D/in --json --count=1 --output $D/out --json",
     ])
-    func `values stand behind a blank or an equals sign, and words behind two dashes are no options`(
+    func `values follow a space or an equals sign, and arguments after two dashes are not options`(
         command: String
     ) async throws {
         let receiver = try place.shell(command)

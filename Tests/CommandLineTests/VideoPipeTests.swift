@@ -8,10 +8,10 @@ import Testing
         ("YUV4MPEG2 W70000 H8\n", 65, "states no size"), ("YUV4MPEG2 W-8 H8\n", 65, "states no size"),
         ("YUV4MPEG2 W8 H8 C444\n", 65, "-pix_fmt yuv420p"), ("YUV4MPEG2 W8 H8 C420p10\n", 65, "-pix_fmt yuv420p"),
         ("YUV4MPEG2 W8 H8 It\n", 65, "interlaced"), ("YUV4MPEG2 W8 H8\nFRAME\nabc", 65, "ends in frame 0"),
-        ("YUV4MPEG2 W8 H8\nFRAME\n", 65, "ends within frame 0"), ("YUV4MPEG2 W8 H8\nfoo\n", 65, "no header of frame 0"),
+        ("YUV4MPEG2 W8 H8\nFRAME\n", 65, "ends within frame 0"), ("YUV4MPEG2 W8 H8\nfoo\n", 65, "frame 0 should begin"),
         ("YUV4MPEG2 W8 H8 X" + String(repeating: "x", count: 2000) + "\n", 65, "more than 1024 bytes"),
     ])
-    func `a Y4M stream that cannot be read is refused with a reason`(input: String, code: Int32, reason: String)
+    func `an unsupported Y4M stream is refused with a reason`(input: String, code: Int32, reason: String)
         async throws
     {
         let place = try Workplace()
@@ -24,24 +24,24 @@ import Testing
 
     @Test(
         arguments: [
-            (["receive", "S", "--range", "limited"], "go with --raw"),
-            (["receive", "S", "--raw", "bgra", "--range", "full"], "i420 and nv12"),
+            (["receive", "S", "--range", "limited"], "require --raw"),
+            (["receive", "S", "--raw", "bgra", "--range", "full"], "i420 or nv12"),
             (["receive", "S", "--raw", "i420", "--stride", "64"], "3 planes"),
             (["receive", "S", "--raw", "i420", "--stride", "64,x"], "--stride"),
-            (["receive", "S", "--y4m", "--raw", "i420"], "room for one"),
-            (["receive", "S", "--y4m", "--stride", "8,8,8"], "--stride goes"),
+            (["receive", "S", "--y4m", "--raw", "i420"], "mutually exclusive"),
+            (["receive", "S", "--y4m", "--stride", "8,8,8"], "--stride requires"),
             (["send", "S", "a.jpg", "--range", "full"], "standard input"),
             (["send", "S", "-", "--stride", "8"], "--size"),
-            (["send", "S", "-", "--size", "8x8", "--format", "rgb", "--matrix", "bt709"], "i420 and nv12"),
+            (["send", "S", "-", "--size", "8x8", "--format", "rgb", "--matrix", "bt709"], "i420 or nv12"),
         ] as [([String], String)]
     )
-    func `options of raw video that cannot apply are refused`(arguments: [String], reason: String) async throws {
+    func `options of raw video that cannot apply are rejected`(arguments: [String], reason: String) async throws {
         let place = try Workplace()
         let ending = try await place.framesocket(arguments).ended()
         #expect(ending.status == 64 && ending.errors.contains(reason), "\(ending)")
     }
 
-    @Test func `a stride that is too small is refused before anything is sent`() async throws {
+    @Test func `a stride that is too small is rejected before anything is sent`() async throws {
         let place = try Workplace()
         let ending = try await place.shell(
             "head -c 1000 /dev/zero | $F send $S - --size 8x8 --format gray --stride 7 --wait 1"
@@ -49,7 +49,7 @@ import Testing
         #expect(ending.status == 64 && ending.errors.contains("rows have 8 bytes"), "\(ending)")
     }
 
-    @Test func `luma alone is sent as gray`() async throws {
+    @Test func `video without chroma is sent as gray`() async throws {
         let place = try Workplace()
         let receiver = try place.shell("$F receive $S --count 1 --quiet --raw rgb")
         let pixels = Data("YUV4MPEG2 W16 H16 Cmono XCOLORRANGE=FULL\nFRAME\n".utf8) + Data(repeating: 77, count: 256)

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 1_023, 1_024, 1_025, 5_000], 1...2)
-    func `samples come in blocks of 1024 frames with their times`(frames: Int, channels: Int) throws {
+    func `samples are read in blocks of 1024 frames with their times`(frames: Int, channels: Int) throws {
         let samples = (0..<frames * channels).map { Int16(truncatingIfNeeded: $0 &* 7_919) }
         let reading = try read(wave([format(channels: channels), data(samples)]), startTime: 1_000)
         #expect(reading.failure == nil)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a time beyond 64 bits is none`() throws {
+    @Test func `a time beyond 64 bits is omitted`() throws {
         let bytes = wave([format(), data([Int16](repeating: 1, count: 2_000))])
         let reading = try read(bytes, startTime: .max)
         #expect(reading.failure == nil)
@@ -87,7 +87,7 @@ import Testing
             ([UInt8](repeating: 0, count: 100), [], "RIFF"),
             (wave([]), [], "chunk's header"),
             (wave([format()]), [], "chunk's header"),
-            (wave([data([1, 2])]), [], "before their format"),
+            (wave([data([1, 2])]), [], "precede their format"),
             (wave([format(), format(), data([1, 2])]), [], "two fmt"),
             (wave(Array(repeating: chunk("none", []), count: 256) + [format(), data([5])]), [], "256 chunks"),
             // Sizes that lie.
@@ -103,15 +103,15 @@ import Testing
             (wave([format(), data([1, 2, 3], size: .max)]).dropLast(), [1, 2], "after 2 frames"),
             (wave([format(), chunk("data", [1, 2, 3])]), [], "whole number"),
             (wave([format(channels: 2), data([1, 2, 3])]), [], "whole number"),
-            // Formats that are none, or not ours.
+            // Formats that are invalid or not supported.
             (wave([format(tag: 0), data([1])]), [], "format 0"),
             (wave([format(tag: 3, bits: 32), data([1])]), [], "format 3"),
             (wave([format(tag: 6, bits: 8), data([1])]), [], "format 6"),
             (wave([format(bits: 8), data([1])]), [], "8 bits"),
             (wave([format(bits: 24), data([1])]), [], "24 bits"),
             (wave([format(bits: .max), data([1])]), [], "65535 bits"),
-            (wave([format(channels: 0), data([1])]), [], "0 channels"),
-            (wave([format(channels: 6), data([1])]), [], "6 channels"),
+            (wave([format(channels: 0), data([1])]), [], "channel count 0"),
+            (wave([format(channels: 6), data([1])]), [], "channel count 6"),
             (wave([format(channels: 65_535, align: 0), data([1])]), [], "65535 channels"),
             (wave([format(align: 0), data([1])]), [], "0 bytes"),
             (wave([format(align: 65_535), data([1])]), [], "65535 bytes"),
@@ -123,7 +123,7 @@ import Testing
             (wave([extensible(extraSize: 0), data([1])]), [], "only 40 bytes"),
         ] as [([UInt8], [Int16], String)]
     )
-    func `files that are wrong are told so`(bytes: [UInt8], samples: [Int16], reason: String) throws {
+    func `an invalid file is rejected with the reason`(bytes: [UInt8], samples: [Int16], reason: String) throws {
         let reading = try read(bytes)
         #expect(reading.samples == samples)
         let failure = try #require(reading.failure)
@@ -131,7 +131,7 @@ import Testing
         #expect(failure.message.contains(reason), "\(failure.message)")
     }
 
-    @Test func `a file cut at any byte is too short, or comes out whole`() throws {
+    @Test func `a file cut off at any byte is too short, or is read completely`() throws {
         let bytes = wave([chunk("LIST", [1, 2, 3]), extensible(), data([1, 2, 3, 4])])
         for count in bytes.indices {
             let reading = try read(Array(bytes[..<count]))
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: ["/nonexistent/audio.wav", "/tmp"])
-    func `what cannot be read is no input`(path: String) {
+    func `a file that cannot be read is missing input`(path: String) {
         #expect(read(path).failure?.code == .noInput)
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocket
 import FrameSocketApple
 import Synchronization
+import TestSupport
 import Testing
 
 /// A broadcast from its beginning to each of its ends, against a server of this package.
@@ -49,7 +50,7 @@ import Testing
         return (session, ends, server, host)
     }
 
-    @Test func `pictures arrive with their orientation and time, and none while it rests`() async throws {
+    @Test func `images arrive with their orientation and time, and none during a pause`() async throws {
         let (session, _, server, host) = try await pair()
         var frames = host.frames.makeAsyncIterator()
         let picture = try testPicture(64, 48, as: .nv12)
@@ -65,7 +66,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `by default every third picture goes, at half the size`() async throws {
+    @Test func `by default every third image is sent at half its size`() async throws {
         let defaults = BroadcastSession.Configuration()
         #expect(!defaults.connection.reopens)
         let (session, _, server, host) = try await pair { $0.uploader = defaults.uploader }
@@ -77,7 +78,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `after a rest the next picture goes, whatever the pacing says`() async throws {
+    @Test func `after a pause the next image is sent, whatever the pacing says`() async throws {
         let (session, _, server, host) = try await pair { $0.uploader.pacing = .every(100) }
         let picture = try testPicture(16, 16)
         #expect(session.send(picture) == .taken)
@@ -88,7 +89,7 @@ import Testing
         withExtendedLifetime((server, host)) {}
     }
 
-    @Test func `sound goes to a host that asked for it, numbered by its kind`() async throws {
+    @Test func `audio goes to a host that asked for it, numbered by kind`() async throws {
         let (session, _, server, host) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
         let format = try AudioFormat(sampleRate: 44_100, channels: 1)
         let block = try AudioBlock(format: format, presentationTime: 9, samples: [1, -2, 3])
@@ -108,7 +109,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `sound goes to no host that did not ask`() async throws {
+    @Test func `no audio goes to a host that did not ask`() async throws {
         let (session, _, server, host) = try await pair()
         let format = try AudioFormat(sampleRate: 44_100, channels: 1)
         let block = try AudioBlock(format: format, samples: [1])
@@ -116,7 +117,7 @@ import Testing
         withExtendedLifetime((server, host)) {}
     }
 
-    @Test func `a host that closes has ended it`() async throws {
+    @Test func `a host that closes the connection has ended the broadcast`() async throws {
         let (session, ends, server, host) = try await pair()
         host.close()
         #expect(await ends.first() == .stoppedByUser)
@@ -124,14 +125,14 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `a host that stops with a reason is heard`() async throws {
+    @Test func `a host's stop is reported with its reason`() async throws {
         let (session, ends, server, host) = try await pair(hello: ControlHello())
         host.close(.callEnded)
         #expect(await ends.first() == .callEnded)
         withExtendedLifetime((server, session)) {}
     }
 
-    @Test func `a path that cannot be is an end`() async throws {
+    @Test func `an impossible path ends the broadcast`() async throws {
         let ends = Ends()
         let session = BroadcastSession(path: "") { ends.add($0) }
         #expect(await ends.first() == .error)
@@ -139,7 +140,9 @@ import Testing
     }
 
     @Test(arguments: [FinishReason.stoppedByUser, .suspended])
-    func `its own end reaches the host with its reason, and is not reported`(reason: FinishReason) async throws {
+    func `the broadcast's own end reaches the host with its reason, and is not reported`(reason: FinishReason)
+        async throws
+    {
         let (session, ends, server, host) = try await pair(hello: ControlHello())
         session.finish(reason)
         #expect(try await host.closed() == .closedByPeer(reason))
@@ -151,7 +154,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `one that opens again goes on after a drop`() async throws {
+    @Test func `a broadcast that opens again continues after a lost connection`() async throws {
         let (session, ends, server, host) = try await pair { $0.connection.reopens = true }
         host.close()
         let again = try #require(try await firstConnection(of: server))
@@ -161,7 +164,7 @@ import Testing
         #expect(await ends.first() == .noHost)
     }
 
-    @Test func `who lets go of it ends it`() async throws {
+    @Test func `releasing a broadcast ends it`() async throws {
         let server = try directory.server()
         var session: BroadcastSession? = BroadcastSession(path: directory.socket) { _ in }
         let host = try #require(try await firstConnection(of: server))

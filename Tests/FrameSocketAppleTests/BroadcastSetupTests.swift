@@ -1,4 +1,5 @@
 import Foundation
+import TestDescriptions
 import Testing
 
 @testable import FrameSocketApple
@@ -45,7 +46,7 @@ import Testing
         )
     }
 
-    @Test func `a complete setup has no problem, seen from the app and from the extension`() throws {
+    @Test func `a complete setup has no problems, seen from the app and from the extension`() throws {
         #expect(try problems(Self.app, [Self.upload]) == [])
         #expect(try problems(Self.upload) == [])
     }
@@ -66,9 +67,9 @@ import Testing
         ("<array><string>voip</string><string>audio</string></array>", "<string>audio</string>", [.backgroundAudio]),
     ]
 
-    @Test(arguments: apps)
-    func `each mistake in the app is found`(_ text: String, _ other: String, _ codes: [BroadcastSetup.Code]) throws {
-        let app = Self.app.replacingOccurrences(of: text, with: other)
+    @Test(arguments: apps.map { (Short($0), $1, $2) })
+    func `each mistake in the app is found`(_ text: Short, _ other: String, _ codes: [BroadcastSetup.Code]) throws {
+        let app = Self.app.replacingOccurrences(of: text.text, with: other)
         try #require(app != Self.app)
         #expect(try problems(app, [Self.upload]).map(\.code) == codes)
     }
@@ -83,7 +84,7 @@ import Testing
         ("<key>RTCAppGroupIdentifier</key>", "<key>AppGroup</key>", [.groupDiffers], [.groupMissing]),
         // What an extension's list holds is seen by the app alone if it does not even say that it is one.
         (
-            "<key>NSExtension</key>", "<key>Extension</key>",
+            "NSExtension<", "Extension<",
             [.extensionPoint, .extensionProcessMode, .extensionClass], [.backgroundAudio, .extensionMissing]
         ),
     ]
@@ -125,7 +126,7 @@ import Testing
         if let excess { #expect(found.first?.message.contains("is \(excess) bytes longer") == true) }
     }
 
-    @Test func `every message names what to change, and ends with its code`() throws {
+    @Test func `every message says what to change and ends with its code`() throws {
         let empty = "<key>NSExtension</key><dict/>"
         let found = try problems("", [empty], at: nil) + problems(empty)
         #expect(found.count == 7)

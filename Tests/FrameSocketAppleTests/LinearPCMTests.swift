@@ -42,7 +42,7 @@ import Testing
         ("4 kHz", .unsupportedFormat, { $0.sampleRate = 4_000 }),
     ]
 
-    @Test(arguments: refused.indices) func `what cannot be sent is refused`(index: Int) {
+    @Test(arguments: refused.indices) func `a format that cannot be sent is rejected`(index: Int) {
         let (name, code, change) = Self.refused[index]
         var layout = stereo
         change(&layout)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 5], [true, false])
-    func `bytes that are not whole frames are refused`(count: Int, isBigEndian: Bool) {
+    func `bytes that are not whole frames are rejected`(count: Int, isBigEndian: Bool) {
         var layout = stereo
         layout.isBigEndian = isBigEndian
         let bytes = [UInt8](repeating: 1, count: count)
@@ -62,7 +62,7 @@ import Testing
         #expect(error?.code == .incompleteFrame)
     }
 
-    @Test func `one channel may lie in a plane of its own`() throws {
+    @Test func `a single channel may be in a plane of its own`() throws {
         var layout = stereo
         (layout.channels, layout.isInterleaved) = (1, false)
         let bytes: [UInt8] = [0x12, 0x34]

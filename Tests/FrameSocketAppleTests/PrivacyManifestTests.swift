@@ -59,11 +59,11 @@ import Testing
         return Set(found.keys.map { "NSPrivacyAccessedAPICategory" + $0 })
     }
 
-    @Test func `the manifest names the categories of what the sources call, and no others`() throws {
+    @Test func `the manifest names exactly the categories that the sources use`() throws {
         #expect(try Set(declared().keys) == called())
     }
 
-    @Test func `files are looked at in the app's own container and its group's`() throws {
+    @Test func `only files in the app's own container and its group's are examined`() throws {
         #expect(try declared()["NSPrivacyAccessedAPICategoryFileTimestamp"] == ["C617.1"])
     }
 }

@@ -8,7 +8,7 @@ import Testing
         (7_999, 1, false), (192_001, 1, false), (0, 1, false), (-44_100, 1, false), (.max, 1, false), (.min, 2, false),
         (44_100, 0, false), (44_100, 3, false), (44_100, -1, false), (44_100, .max, false),
     ])
-    func `formats outside the ranges are refused`(sampleRate: Int, channels: Int, isSupported: Bool) {
+    func `formats out of range are rejected`(sampleRate: Int, channels: Int, isSupported: Bool) {
         let code = audioErrorCode { () throws(AudioError) in
             _ = try AudioFormat(sampleRate: sampleRate, channels: channels)
         }
@@ -22,7 +22,7 @@ import Testing
             (192_000, .max, .max), (8_000, .max, .max),
         ] as [(Int, Int, UInt64)]
     )
-    func `nanoseconds of frames`(rate: Int, frames: Int, nanoseconds: UInt64) throws {
+    func `frames are converted to nanoseconds`(rate: Int, frames: Int, nanoseconds: UInt64) throws {
         let format = try AudioFormat.of(rate, 2)
         #expect(format.nanoseconds(inFrames: frames) == nanoseconds)
     }
@@ -33,11 +33,11 @@ import Testing
             (44_100, 22_676, 1), (192_000, .max, 3_541_774_862_152_233),
         ] as [(Int, UInt64, Int)]
     )
-    func `frames of nanoseconds`(rate: Int, nanoseconds: UInt64, frames: Int) throws {
+    func `nanoseconds are converted to frames`(rate: Int, nanoseconds: UInt64, frames: Int) throws {
         #expect(try AudioFormat.of(rate, 1).frames(inNanoseconds: nanoseconds) == frames)
     }
 
-    @Test func `a block counts its frames and its time`() throws {
+    @Test func `a block reports its frame count and duration`() throws {
         let block = try AudioBlock(format: .of(44_100, 2), samples: [Int16](repeating: 1, count: 2_048))
         #expect(block.frameCount == 1_024)
         #expect(block.duration == 23_219_954)
@@ -68,13 +68,13 @@ import Testing
         #expect(try written(block, behind: []) == bytes)
     }
 
-    @Test func `bytes at an odd address are read as well`() throws {
+    @Test func `bytes at an odd address are read too`() throws {
         let bytes: [UInt8] = [0xAA, 0x01, 0x02, 0x03, 0x04]
         let block = try AudioBlock(format: .of(44_100, 1), littleEndian: bytes.span.extracting(1...))
         #expect(block.samples == [0x0201, 0x0403])
     }
 
-    @Test func `bytes are written behind those that are there, or not at all`() throws {
+    @Test func `bytes are appended completely or not at all`() throws {
         let block = try AudioBlock(format: .of(44_100, 1), samples: [0x0201, 0x0403])
         #expect(try written(block, behind: [9]) == [9, 1, 2, 3, 4])
         #expect(try written(block, behind: [9, 9, 9]) == [9, 9, 9, 1, 2, 3, 4])

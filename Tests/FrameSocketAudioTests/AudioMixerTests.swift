@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketAudio
+import TestSupport
 import Testing
 
 /// Sums at the rails, gains, lengths.
@@ -13,7 +14,7 @@ import Testing
             ([-1, 1], 0), ([1, 2, 3, 4, 5], 15),
         ] as [([Int16], Int16)]
     )
-    func `sums are exact, and cut off once`(sources: [Int16], sum: Int16) {
+    func `sums are exact and saturated once`(sources: [Int16], sum: Int16) {
         // 37 samples are whole vectors and a rest.
         for order in [sources, sources.reversed()] {
             var mixer = AudioMixer()
@@ -23,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [0, 0.1, 0.25, 0.5, 1 / 3, 0.999, 1, 1.5, 2, 7.7, 16, 1e-10, .leastNonzeroMagnitude] as [Float])
-    func `every sample times a gain is rounded to the nearest`(gain: Float) {
+    func `every product of a sample and a gain is rounded to the nearest value`(gain: Float) {
         let samples = (Int16.min ... .max).map { $0 }
         let expected = samples.map { Int16(clamping: Int((Float($0) * gain).rounded(.toNearestOrEven))) }
         var mixer = AudioMixer()
@@ -42,7 +43,7 @@ import Testing
             (.greatestFiniteMagnitude, 16),
         ] as [(Float, Float)]
     )
-    func `gains are brought into their range`(gain: Float, counted: Float) {
+    func `gains are clamped to their range`(gain: Float, counted: Float) {
         let samples: [Int16] = [.min, -3_000, -1, 0, 1, 100, 2_047, 2_048, .max]
         var mixer = AudioMixer()
         mixer.add(samples.span, gain: gain)
@@ -51,7 +52,7 @@ import Testing
         #expect(mixed == mixer.finish())
     }
 
-    @Test func `amplified sources cancel before they are cut off`() {
+    @Test func `amplified sources cancel out before saturation`() {
         var mixer = AudioMixer()
         let (up, down): ([Int16], [Int16]) = ([32_000, .max], [-32_000, -.max])
         mixer.add(up.span, gain: 16)
@@ -59,7 +60,7 @@ import Testing
         #expect(mixer.finish() == [16_000, 16_384])
     }
 
-    @Test func `sources of several lengths, and rounds after each other`() {
+    @Test func `sources of different lengths are mixed over several rounds`() {
         var mixer = AudioMixer()
         let (short, long): ([Int16], [Int16]) = ([1, 2], [10, 20, 30])
         for _ in 0..<2 {
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `what has no room is left out`() {
+    @Test func `samples without room are left out`() {
         var mixer = AudioMixer()
         let samples: [Int16] = [1, 2, 3]
         mixer.add(samples.span)
@@ -93,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [(Int16.max, Float(1), 70_000), (.min, 1, 70_000), (.min, 16, 5_000)])
-    func `sources without number do not wrap`(sample: Int16, gain: Float, count: Int) {
+    func `any number of sources does not wrap around`(sample: Int16, gain: Float, count: Int) {
         var mixer = AudioMixer()
         let source = [Int16](repeating: sample, count: 4)
         for _ in 0..<count { mixer.add(source.span, gain: gain) }
@@ -101,8 +102,8 @@ import Testing
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `random sources add up as plain arithmetic says`(seed: UInt64) {
-        var random = SplitMix(state: seed)
+    func `the sum of random sources equals plain arithmetic`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
         var mixer = AudioMixer()
         for _ in 0..<50 {
             var sums = [Int](repeating: 0, count: 300)

@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketAudio
+import TestSupport
 import Testing
 
 /// Quality, lengths, times and borders of the conversion of rates and channels.
@@ -15,7 +16,7 @@ import Testing
             (44_100, 48_000, .best, 20_011, 93),
         ] as [(Int, Int, AudioResampler.Quality, Double, Double)]
     )
-    func `a sine stays one`(
+    func `a sine wave stays a sine wave`(
         from: Int,
         to: Int,
         quality: AudioResampler.Quality,
@@ -31,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [(48_000, 44_100, 23_500.0), (48_000, 16_000, 10_007.0), (44_100, 8_000, 6_007.0)])
-    func `what the lower rate cannot carry is removed`(from: Int, to: Int, frequency: Double) throws {
+    func `frequencies that the lower rate cannot carry are removed`(from: Int, to: Int, frequency: Double) throws {
         let source = try AudioBlock(format: .of(from, 1), samples: sine(frequency, rate: from, frames: from))
         let result = try convert(source, to: .of(to, 1))
         let rest = level(result.samples.dropFirst(1_000).dropLast(1_000))
@@ -39,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [(44_100, 48_000), (48_000, 44_100), (8_000, 192_000), (192_000, 8_000), (44_100, 44_100)])
-    func `as much comes out as went in`(from: Int, to: Int) throws {
+    func `the output is as long as the input`(from: Int, to: Int) throws {
         for frames in [0, 1, 2, 3, 10, 441, 1_023, 1_024, 50_000] {
             let source = try AudioBlock(format: .of(from, 2), samples: [Int16](repeating: 99, count: frames * 2))
             let result = try convert(source, to: .of(to, 2))
@@ -48,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [(44_100, 48_000), (48_000, 44_100), (16_000, 48_000), (48_000, 16_000)])
-    func `a click comes out when it went in`(from: Int, to: Int) throws {
+    func `a click keeps its time`(from: Int, to: Int) throws {
         var samples = [Int16](repeating: 0, count: from)
         samples[from / 2] = 30_000
         let result = try convert(AudioBlock(format: .of(from, 1), samples: samples), to: .of(to, 1))
@@ -57,8 +58,8 @@ import Testing
     }
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func `blocks come out as if they were one piece`(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+    func `blocks are converted as if they were contiguous`(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
         let rates = [8_000, 16_000, 44_100, 48_000]
         for _ in 0..<6 {
             let source = try AudioFormat.of(
@@ -90,9 +91,9 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 7, 64, 1_000])
-    func `little room delays frames and loses none`(room: Int) throws {
+    func `a small output buffer delays frames and loses none`(room: Int) throws {
         let (source, target) = try (AudioFormat.of(44_100, 2), AudioFormat.of(48_000, 1))
-        var random = SplitMix(state: 5)
+        var random = SplitMix(seed: 5)
         let samples = random.samples(8_000)
         let whole = try convert(AudioBlock(format: source, samples: samples), to: target)
 
@@ -127,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a time that would lie before 0 is 0`() throws {
+    @Test func `a time that would be before 0 is 0`() throws {
         var resampler = try AudioResampler(from: .of(44_100, 1), to: .of(48_000, 1))
         let block = try AudioBlock(format: .of(44_100, 1), presentationTime: 0, samples: [1, 2, 3])
         for _ in 0..<3 { #expect(try resampler.convert(block).presentationTime == 0) }
@@ -158,7 +159,7 @@ import Testing
         #expect(pairs.allSatisfy { result.samples[$0 + 1] == 0 })
     }
 
-    @Test func `overshoot at full scale is cut off, and does not wrap`() throws {
+    @Test func `overshoot at full scale saturates and does not wrap around`() throws {
         let square = (0..<20_000).map { ($0 / 50).isMultiple(of: 2) ? Int16.max : Int16.min }
         let half = square.map { $0 / 2 }
         let loud = try convert(AudioBlock(format: .of(44_100, 1), samples: square), to: .of(48_000, 1)).samples
@@ -172,7 +173,7 @@ import Testing
         #expect(cut > 100)
     }
 
-    @Test func `a flush begins a new stream`() throws {
+    @Test func `a flush starts a new stream`() throws {
         let source = try AudioBlock(format: .of(44_100, 1), samples: sine(440, rate: 44_100, frames: 3_000))
         var resampler = try AudioResampler(from: source.format, to: .of(48_000, 2))
         var runs: [[Int16]] = []
@@ -184,7 +185,7 @@ import Testing
         #expect(resampler.flush().samples.isEmpty)
     }
 
-    @Test func `a block of another format is refused`() throws {
+    @Test func `a block of another format is rejected`() throws {
         var resampler = try AudioResampler(from: .of(44_100, 1), to: .of(48_000, 1))
         let block = try AudioBlock(format: .of(44_100, 2), samples: [1, 2])
         let error = #expect(throws: AudioError.self) { _ = try resampler.convert(block) }

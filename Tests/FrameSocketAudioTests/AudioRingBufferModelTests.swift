@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketAudio
+import TestSupport
 import Testing
 
 /// The ring buffer against a plain model of it, at random and between threads.
@@ -40,8 +41,8 @@ import Testing
     }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func `without conversion it does what the model does`(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+    func `without conversion the buffer behaves like the model`(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
         var configuration = AudioRingBuffer.Configuration()
         configuration.convertsFormat = false
         configuration.capacity = 5_000_000
@@ -86,8 +87,8 @@ import Testing
     }
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func `with conversion, what comes out is the conversion of what was taken out`(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+    func `with conversion the output is the conversion of what was taken`(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
         let source = try AudioFormat.of([44_100, 48_000, 16_000][Int(seed % 3)], Int(seed % 2) + 1)
         let target = try AudioFormat.of(48_000, Int(seed / 2 % 2) + 1)
         var configuration = AudioRingBuffer.Configuration()
@@ -126,18 +127,18 @@ import Testing
         // A frame out may already have been made with the next frame in, which an overrun then took away.
         let distance = zip(whole, heard).map { abs(Int($0) - Int($1)) }.max() ?? 0
         #expect(distance <= 2, "seed \(seed)")
-        // For the same reason a pull may be ahead of the frames that it took; or it stopped where more was to be had.
+        // For the same reason a pull may be ahead of the frames that it took; or it stopped although more was available.
         #expect(abs(whole.count - heard.count) <= 4 * target.channels, "seed \(seed)")
         #expect(overrun > 0 && buffer.statistics.underruns > 0, "seed \(seed): neither is tested")
     }
 
-    @Test func `a thread that pushes and one that pulls`() async throws {
+    @Test func `one thread can push while another pulls`() async throws {
         let buffer = AudioRingBuffer()
         let format = try AudioFormat.of(48_000, 2)
         let blockCount = 1_000
         let heard = try await withThrowingTaskGroup(of: [Int].self) { group in
             group.addTask {
-                var random = SplitMix(state: 1)
+                var random = SplitMix(seed: 1)
                 var frame = 0
                 for block in 0..<blockCount {
                     // Frames are numbered from 1, so that silence is no number.

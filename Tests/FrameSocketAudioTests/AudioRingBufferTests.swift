@@ -46,7 +46,7 @@ import Testing
             ([.push(0), .pull(1, nil, silent: 1, .idle)], 0, 0, 0, 0),
         ] as [([Step], Int, Int, Int, Int)]
     )
-    func `underrun and overrun`(
+    func `underruns and overruns are handled`(
         steps: [Step],
         underruns: Int,
         silentFrames: Int,
@@ -82,7 +82,7 @@ import Testing
         #expect(statistics.isBalanced)
     }
 
-    @Test func `nothing comes out before the start level is reached, at first and after an underrun`() throws {
+    @Test func `nothing is returned before the start level is reached, at first and after an underrun`() throws {
         var configuration = AudioRingBuffer.Configuration()
         configuration.startLevel = 1_000_000
         let buffer = AudioRingBuffer(configuration: configuration)
@@ -103,7 +103,7 @@ import Testing
         #expect(buffer.statistics.silentFrames == 3)
     }
 
-    @Test func `a start level above the capacity is that`() throws {
+    @Test func `a start level above the capacity is limited to the capacity`() throws {
         var configuration = AudioRingBuffer.Configuration()
         configuration.capacity = 1_000_000
         configuration.startLevel = .max
@@ -128,7 +128,7 @@ import Testing
         #expect(statistics.isBalanced)
     }
 
-    @Test func `where it does not convert, the source's own format comes out`() throws {
+    @Test func `without conversion the source's own format is returned`() throws {
         var configuration = AudioRingBuffer.Configuration()
         configuration.convertsFormat = false
         let buffer = AudioRingBuffer(configuration: configuration)
@@ -142,7 +142,7 @@ import Testing
         #expect(rest.samples == [3, 0] && rest.silentFrames == 1)
     }
 
-    @Test func `a pull of another format begins another conversion`() throws {
+    @Test func `a pull in another format starts another conversion`() throws {
         let buffer = AudioRingBuffer()
         let own = try AudioFormat.of(44_100, 1)
         try buffer.push(AudioBlock(format: own, samples: sine(441, rate: 44_100, frames: 20_000)))
@@ -154,7 +154,7 @@ import Testing
         #expect(buffer.statistics.isBalanced)
     }
 
-    @Test func `blocks in step with pulls run dry once, by what the resampler keeps back`() throws {
+    @Test func `blocks in step with pulls run dry once, because of what the resampler retains`() throws {
         let buffer = AudioRingBuffer()
         let own = try AudioFormat.of(44_100, 1)
         let signal = sine(441, rate: 44_100, frames: 44_100)
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 1), (48_000, 3), (-1, -1), (.max, .max)])
-    func `pulls of no format are refused`(rate: Int, channels: Int) {
+    func `pulls in an invalid format are rejected`(rate: Int, channels: Int) {
         let buffer = AudioRingBuffer()
         let code = audioErrorCode { () throws(AudioError) in
             _ = try buffer.pull(frames: 1, rate: rate, channels: channels)
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 10_000_000_000, .max] as [UInt64])
-    func `capacities are brought into their range`(capacity: UInt64) throws {
+    func `capacities are clamped to their range`(capacity: UInt64) throws {
         var configuration = AudioRingBuffer.Configuration()
         configuration.capacity = capacity
         let buffer = AudioRingBuffer(configuration: configuration)
@@ -224,7 +224,7 @@ import Testing
         #expect(try pull(1) == 5)
     }
 
-    @Test func `times go on where more blocks wait than are remembered`() throws {
+    @Test func `times continue if more blocks wait than are remembered`() throws {
         let buffer = AudioRingBuffer()
         let format = try AudioFormat.of(8_000, 1)
         for index in 0..<1_000 {

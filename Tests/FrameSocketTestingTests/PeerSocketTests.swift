@@ -24,7 +24,7 @@ import Testing
         return (client, try await listener.accepted())
     }
 
-    @Test func `a close ends a call that waits`() async throws {
+    @Test func `closing ends a waiting call`() async throws {
         let (client, server) = try await pair()
         let reading = Task { try await server.readSome(upTo: 1) }
         let accepting = Task { () async throws -> PeerSocket in
@@ -45,7 +45,7 @@ import Testing
         #expect(throws: PeerError.self) { try server.connect(to: place.socket) }
     }
 
-    @Test func `many waits at the same time keep nobody else waiting`() async throws {
+    @Test func `many simultaneous waits do not delay anybody else`() async throws {
         let (client, server) = try await pair()
         // Far more than Swift's pool has threads.
         let waits = (0..<200).map { _ in Task { try await server.readSome(upTo: 1) } }
@@ -53,7 +53,7 @@ import Testing
         for wait in waits { #expect(try await wait.value == [5]) }
     }
 
-    @Test func `a backlog that is full is an error at once, and a place later is taken`() async throws {
+    @Test func `a full backlog is an error at once, and a later place is used`() async throws {
         let listener = try PeerSocket.listening(at: place.socket, backlog: 0)
         let first = try PeerSocket.connected(to: place.socket)
         let error = #expect(throws: PeerError.self) {
@@ -70,7 +70,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test func `a reset over TCP is an error in place of an end`() async throws {
+    @Test func `a reset over TCP is an error instead of an end`() async throws {
         let listener = try PeerSocket.listeningOnLoopback()
         let client = try PeerSocket.connecting(toPort: listener.port)
         let server = try await listener.accepted()
@@ -90,7 +90,7 @@ import Testing
         #expect(await #expect(throws: PeerError.self) { try await peer.run() }?.code == .system)
     }
 
-    @Test func `fields are found whatever their case and their spaces`() {
+    @Test func `fields are found whatever their case and spacing`() {
         let message = PeerMessage(header: "HTTP/1.1 200 OK\r\nbuffer-WIDTH:\t 12  \r\nX: a:b\r\n\r\n", body: [1, 2])
         #expect(message.width == 12 && message.field("x") == "a:b" && message.field("y") == nil && message.isFrame)
         #expect(message.bytes == Array(message.header.utf8) + [1, 2])

@@ -31,7 +31,7 @@ struct RecordedStreamTests {
     }
 
     @Test(arguments: RecordedStream.all)
-    func `a stream is that of its file, byte for byte`(stream: RecordedStream) throws {
+    func `a stream equals its file byte for byte`(stream: RecordedStream) throws {
         let file = Self.folder.appending(path: stream.name)
         let data = try Data(contentsOf: file.appendingPathExtension("http"))
         #expect(Data(stream.bytes) == data && !data.isEmpty)

@@ -1,4 +1,5 @@
 import FrameSocketTesting
+import TestDescriptions
 import Testing
 
 /// Scripts that cannot be carried out: each ends with an error that names the step.
@@ -20,19 +21,20 @@ import Testing
         ScriptedPeer.Step.accept, .write([1]), .flood([1]), .read(1), .readToEnd, .expectFrame, .waitForEnd, .reset,
         .finishWriting,
     ])
-    func `a step without a connection is refused`(step: ScriptedPeer.Step) async throws {
+    func `a step without a connection is an error`(step: ScriptedPeer.Step) async throws {
         let error = await failure(of: ScriptedPeer(step))
         #expect(error?.code == .misuse)
         #expect(error?.message.hasPrefix("step 1 (\(step)): the script ") == true)
     }
 
-    @Test(arguments: ["", "/tmp/" + String(repeating: "x", count: 200), "/tmp/a\0b"])
-    func `a path that no socket has is refused`(path: String) async throws {
+    @Test(arguments: ["", "/tmp/" + String(repeating: "x", count: 200), "/tmp/a\0b"].map { Short($0) })
+    func `a path that no socket can have is an error`(_ argument: Short) async throws {
+        let path = argument.text
         #expect(await failure(of: ScriptedPeer(.listen(at: path)))?.code == .invalidPath)
         #expect(await failure(of: ScriptedPeer(.connect(to: path)))?.code == .invalidPath)
     }
 
-    @Test func `a path that is taken is an error of the system`() async throws {
+    @Test func `a path that is in use is a system error`() async throws {
         let holder = try PeerSocket.listening(at: place.socket)
         let error = await failure(of: ScriptedPeer(.listen(at: place.socket)))
         #expect(error?.code == .system && error?.description.contains("Address already in use") == true)
@@ -47,7 +49,7 @@ import Testing
     ]
 
     @Test(arguments: waits)
-    func `a script that waits too long ends, and names the step`(step: ScriptedPeer.Step) async throws {
+    func `a script that waits too long ends and names the step`(step: ScriptedPeer.Step) async throws {
         let program = try PeerSocket.listening(at: place.socket)
         let peer = ScriptedPeer(
             .listen(at: place.path + "/other"),
@@ -78,7 +80,7 @@ import Testing
         withExtendedLifetime(program) {}
     }
 
-    @Test func `another message than the expected one is an error that shows it`() async throws {
+    @Test func `an unexpected message is an error that shows it`() async throws {
         let listener = try PeerSocket.listening(at: place.socket)
         let peer = ScriptedPeer(.connect(to: place.socket), .expectRequest("pause"))
         async let error = failure(of: peer)
@@ -89,22 +91,24 @@ import Testing
     }
 
     /// What a program may write that is no message, or not all of one.
-    @Test(arguments: [
-        ("HTTP/1.1 200 OK\r\n", PeerError.Code.ended),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", .ended),
-        ("HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n", .malformed),
-        ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", .malformed),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\n", .malformed),
-        (String(repeating: "x", count: 100_000), .malformed),
-        ("", .ended),
-    ])
-    func `a program that writes no message is found out`(text: String, code: PeerError.Code) async throws {
+    @Test(
+        arguments: [
+            ("HTTP/1.1 200 OK\r\n", PeerError.Code.ended),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", .ended),
+            ("HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n", .malformed),
+            ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", .malformed),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\n", .malformed),
+            (String(repeating: "x", count: 100_000), .malformed),
+            ("", .ended),
+        ].map { (Short($0), $1) }
+    )
+    func `a program that writes no message is detected`(_ argument: Short, code: PeerError.Code) async throws {
         let listener = try PeerSocket.listening(at: place.socket)
         let peer = ScriptedPeer(.connect(to: place.socket), .expectFrame)
         async let error = failure(of: peer)
         let program = try await listener.accepted()
         // It may be cut off when the peer has seen enough.
-        try? await program.write(Array(text.utf8))
+        try? await program.write(Array(argument.text.utf8))
         program.close()
         #expect(await error?.code == code)
     }

@@ -66,7 +66,7 @@ import Testing
     ]
 
     @Test(arguments: endings, [1, 7, .max])
-    func `two frames arrive however they are cut, and then comes the sender's end`(
+    func `two frames arrive however they are cut, followed by the sender's end`(
         ending: Ending,
         chunk: Int
     ) async throws {
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: RecordedStream.all)
-    func `the server makes of a recorded stream what it says`(stream: RecordedStream) async throws {
+    func `the server handles a recorded stream as described`(stream: RecordedStream) async throws {
         let sender = ScriptedPeer(.connect(to: place.socket), .write(stream), .finishWriting)
         async let transcript = sender.run()
         for try await connection in server.connections {
@@ -98,7 +98,7 @@ import Testing
         _ = try await transcript
     }
 
-    @Test func `a sender that stalls is ended by the limit, and sees the end without reading`() async throws {
+    @Test func `a stalling sender is ended by the limit, and sees the end without reading`() async throws {
         server.close()
         var configuration = FrameServer.Configuration()
         configuration.limits.body = .milliseconds(50)

@@ -1,4 +1,5 @@
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -37,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `the image stays as it is, and memory is used again`() throws {
+    @Test func `the image stays unchanged, and memory is reused`() throws {
         let image = try ramp()
         let pool = PixelBufferPool()
         for color in [VideoColor.jpeg, VideoColor(range: .limited, matrix: .bt709)] {
@@ -48,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(2_100)..<2_160)
-    func `a copied frame becomes the same JPEG as one that was not copied`(seed: UInt64) throws {
+    func `a copied frame is encoded to the same JPEG as one that was not copied`(seed: UInt64) throws {
         var image = try PixelPropertyTests.Case(seed)
         var configuration = SampleUploader.Configuration(scale: PixelPropertyTests.scale(&image))
         configuration.subsampling = try #require(ChromaSubsampling.allCases.randomElement(using: &image.random))
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is copied that does not fit into the memory limit or comes after the end`() throws {
+    @Test func `nothing is copied that exceeds the memory limit or comes after the end`() throws {
         let image = try testPicture(64, 48, as: .bgra)
         var rig = UploaderRig(.init(maximumMemory: 10_000))
         func outcome(_ rig: inout UploaderRig) -> SampleUploader.Outcome? {
@@ -102,7 +103,7 @@ import Testing
         #expect(rig.machine.statistics.offered == 2)
     }
 
-    @Test func `a preferred size for which there is no memory does not apply to a copy`() throws {
+    @Test func `a preferred size that does not fit into memory does not apply to a copy`() throws {
         let image = try testPicture(640, 400, as: .bgra)
         let own = SampleUploader.Configuration(scale: .half)
         let limit = plan(image, .up, own).byteCount
@@ -113,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `what was scaled when it was offered is not scaled again`() throws {
+    @Test func `an image that was scaled when submitted is not scaled again`() throws {
         let image = try testPicture(64, 48, as: .bgra)
         var rig = UploaderRig(.init(scale: .half))
         rig.run([.connect, .encoding(false)])

@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// What an uploader says of a frame that is not sent now, and how it counts what becomes of it.
@@ -20,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: Obstacle.allCases)
-    func `a frame is deferred for its cause, and sent when that ends`(obstacle: Obstacle) async throws {
+    func `a frame is deferred for its cause, and sent when the cause ends`(obstacle: Obstacle) async throws {
         let isPaced = obstacle == .pacing
         let receiver = try RawReceiver(.init(pacing: isPaced ? .framesPerSecond(2) : .everyFrame))
         let uploader = receiver.uploader
@@ -107,7 +108,7 @@ import Testing
         #expect(receiver.uploader.offer(1) == .dropped(.unchanged))
     }
 
-    @Test func `the newest frame is sent, and not the one that waits, if only one can be held`() async throws {
+    @Test func `if only one frame can be held, the newest is sent instead of the waiting one`() async throws {
         let receiver = try RawReceiver(.init(pacing: .every(2), maximumMemory: 38 << 20))
         let uploader = receiver.uploader
         let visit = try await receiver.accept()

@@ -1,5 +1,6 @@
 import Foundation
 import Locking
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -25,7 +26,8 @@ import Testing
         try JPEGEncoder(quality: 90, subsampling: subsampling).encode(testPicture(width, height))
     }
 
-    @Test(arguments: PixelFormat.allCases) func `a head of 562x1218 on a JPEG of 563x1219 cuts the last column and row`(
+    @Test(arguments: PixelFormat.allCases)
+    func `a header of 562x1218 on a JPEG of 563x1219 crops the last column and row`(
         format: PixelFormat
     ) throws {
         let jpeg = try Fixtures.bytes("jpeg/phone-563x1219.jpg")
@@ -36,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: PixelFormat.allCases, [(16, 16), (17, 33), (1, 1), (2, 7)])
-    func `a pixel more or less in either direction`(format: PixelFormat, size: (Int, Int)) throws {
+    func `one pixel more or less is accepted in either direction`(format: PixelFormat, size: (Int, Int)) throws {
         let jpeg = try jpeg(size.0, size.1)
         let whole = try JPEGDecoder().decode(bytes: jpeg, as: format)
         let decoder = FrameDecoder()
@@ -57,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [(2, 0), (-2, 0), (0, 2), (0, -2), (1, 2), (100, 100), (16_000, 0)])
-    func `two pixels are an error, and the next frame is decoded`(difference: (Int, Int)) throws {
+    func `a difference of two pixels is an error, and the next frame is decoded`(difference: (Int, Int)) throws {
         let decoder = FrameDecoder()
         let jpeg = try jpeg(40, 30)
         let error = #expect(throws: TurboJPEGError.self) {
@@ -68,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: ScalingFactor.allSupported, [(64, 48), (63, 47), (65, 49)])
-    func `decoding to a fraction`(scale: ScalingFactor, size: (Int, Int)) throws {
+    func `frames can be decoded at a fraction of their size`(scale: ScalingFactor, size: (Int, Int)) throws {
         let jpeg = try jpeg(64, 48)
         let picture = try FrameDecoder().decode(frame(jpeg, size.0, size.1), as: .rgb, scale: scale)
         let wanted = scale.scaled(width: size.0, height: size.1)
@@ -78,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: FrameOrientation.allCases, [PixelFormat.bgra, .i420])
-    func `upright where that is asked for`(orientation: FrameOrientation, format: PixelFormat) throws {
+    func `images are rotated upright on request`(orientation: FrameOrientation, format: PixelFormat) throws {
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = true
         let frame = frame(try jpeg(37, 23), 36, 23, orientation: orientation)
@@ -88,13 +90,13 @@ import Testing
         #expect((plain.width, plain.height) == (36, 23))
     }
 
-    @Test func `zero bytes behind a JPEG are ignored`() throws {
+    @Test func `zero bytes after a JPEG are ignored`() throws {
         let jpeg = try jpeg(40, 30)
         let padded = frame(jpeg + [UInt8](repeating: 0, count: 10_240 - jpeg.count), 40, 30)
         #expect(try FrameDecoder().decode(padded).hasSamePixels(as: FrameDecoder().decode(frame(jpeg, 40, 30))))
     }
 
-    @Test func `what is no picture is an error each time, and harms no later frame`() throws {
+    @Test func `an invalid image is an error every time, and harms no later frame`() throws {
         let decoder = FrameDecoder()
         let good = try jpeg(40, 30)
         let expected = try decoder.decode(frame(good, 40, 30))
@@ -141,7 +143,7 @@ import Testing
         #expect(decoder.pool.allocatedCount <= 2)
     }
 
-    @Test func `a thousand pictures are encoded in the memory of the first`() throws {
+    @Test func `a thousand images are encoded in the memory of the first`() throws {
         let encoder = FrameEncoder()
         let picture = try testPicture(65, 49, as: .bgra)
         for _ in 0..<1000 { _ = try encoder.encode(.pixels(picture), .up, .init(scale: .half)) }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -33,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1_000)..<1_060)
-    func `the same colors make the same JPEG in every format`(seed: UInt64) throws {
+    func `the same colors are encoded to the same JPEG in every format`(seed: UInt64) throws {
         var image = try PixelPropertyTests.Case(seed, pixels: 40_000)
         let encoder = try encoder(&image)
         let picture = image.picture
@@ -150,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1_300)..<1_380)
-    func `what is sent are the pixels of its plan, turned and compressed`(seed: UInt64) throws {
+    func `the sent pixels are those of the plan, rotated and compressed`(seed: UInt64) throws {
         var image = try PixelPropertyTests.Case(seed)
         var configuration = SampleUploader.Configuration(scale: PixelPropertyTests.scale(&image))
         configuration.quality = Int.random(in: 1...100, using: &image.random)
@@ -182,7 +183,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1_400)..<1_450)
-    func `what is received has the size of its header and lies as asked for`(seed: UInt64) throws {
+    func `the received image has the size of its header and the requested orientation`(seed: UInt64) throws {
         var image = try PixelPropertyTests.Case(seed, pixels: 20_000)
         let jpeg: [UInt8] = try encoder(&image).encode(image.picture)
         let orientation = try #require(FrameOrientation.allCases.randomElement(using: &image.random))

@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// A receiver that wants frames has the latest one, however silent the source is and whatever happened before.
@@ -13,7 +14,7 @@ import Testing
     // MARK: New receivers
 
     @Test(arguments: pacings)
-    func `a receiver that comes after the only frame was offered gets it at once`(pacing: Pacing) async throws {
+    func `a receiver that connects after the only frame was submitted gets it at once`(pacing: Pacing) async throws {
         let directory = try TemporaryDirectory()
         let uploader = SampleUploader(connection: directory.connection(), configuration: .init(pacing: pacing))
         uploader.offer(1)
@@ -26,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: pacings)
-    func `a receiver that comes back gets the frame that it had, without another being offered`(pacing: Pacing)
+    func `a receiver that returns gets the frame that it had, without a new one being submitted`(pacing: Pacing)
         async throws
     {
         let receiver = try RawReceiver(.init(pacing: pacing))
@@ -41,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a reconnection between two equal frames is noticed, although unchanged ones are skipped`()
+    @Test func `a reconnection between two equal frames is noticed even if unchanged ones are skipped`()
         async throws
     {
         let receiver = try RawReceiver(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
@@ -74,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a receiver that asks for pictures only later gets the latest frame then`() async throws {
+    @Test func `a receiver that asks for frames only later gets the latest frame then`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
         try await visit.ask(.hello(ControlHello(wants: [])))
@@ -88,7 +89,7 @@ import Testing
     // MARK: Refresh, resume, keep-alive
 
     @Test(arguments: pacings)
-    func `a refresh is obeyed although the source is silent`(pacing: Pacing) async throws {
+    func `a refresh is obeyed even if the source is silent`(pacing: Pacing) async throws {
         let receiver = try RawReceiver(.init(pacing: pacing))
         let visit = try await receiver.accept()
         try await visit.ask(.helloForPictures)
@@ -103,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a resume brings the latest frame, also one that was offered during the pause`(isOfferedPaused: Bool)
+    func `a resume brings the latest frame, even one that was submitted during the pause`(isOfferedPaused: Bool)
         async throws
     {
         let receiver = try RawReceiver()
@@ -132,7 +133,7 @@ import Testing
     // MARK: What a repeat says
 
     @Test(arguments: [false, true])
-    func `a frame that is sent again is the same in every byte`(isPicture: Bool) async throws {
+    func `a frame that is sent again is identical in every byte`(isPicture: Bool) async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
         try await visit.ask(.helloForPictures)

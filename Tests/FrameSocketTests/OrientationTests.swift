@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 import Testing
 
 /// Pictures made upright, in every format, against the definition: flipped where mirrored, then turned clockwise.
@@ -6,7 +7,7 @@ import Testing
     static let sizes = [(1, 1), (1, 5), (5, 1), (3, 2), (7, 5), (33, 31)]
 
     @Test(arguments: FrameOrientation.allCases, PixelFormat.allCases)
-    func `every orientation in every format`(orientation: FrameOrientation, format: PixelFormat) throws {
+    func `every orientation works in every format`(orientation: FrameOrientation, format: PixelFormat) throws {
         for (width, height) in Self.sizes {
             let picture = try PixelBuffer(width: width, height: height, format: format) { plane, x, y in
                 UInt8(truncatingIfNeeded: plane * 91 + x * 7 + y * 31 + x * y)
@@ -33,19 +34,19 @@ import Testing
             (.rightMirrored, [[6, 3], [5, 2], [4, 1]]), (.left, [[4, 1], [5, 2], [6, 3]]),
         ] as [(FrameOrientation, [[UInt8]])]
     )
-    func `what each orientation means`(orientation: FrameOrientation, expected: [[UInt8]]) throws {
+    func `each orientation has its meaning`(orientation: FrameOrientation, expected: [[UInt8]]) throws {
         let picture = try PixelBuffer(width: 3, height: 2, format: .gray) { _, x, y in UInt8(1 + x + 3 * y) }
         let upright = try picture.upright(from: orientation)
         #expect((0..<upright.height).map { upright.row($0) } == expected)
     }
 
-    @Test func `an upright picture shares its memory with the result`() throws {
+    @Test func `an upright image shares its memory with the result`() throws {
         let picture = try testPicture(20, 30, as: .bgra)
         #expect(try picture.upright(from: .up).address == picture.address)
         #expect(try picture.upright(from: .unknown).address == picture.address)
     }
 
-    @Test func `a part of a larger picture is turned as if it were whole`() throws {
+    @Test func `a part of a larger image is rotated as if it were the whole`() throws {
         for format in PixelFormat.allCases {
             let part = try testPicture(41, 37, as: format).cropped(toWidth: 21, height: 19)
             let expected = part.matrices.map(\.turned)
@@ -53,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `turning again and again needs no new memory`() throws {
+    @Test func `rotating repeatedly needs no new memory`() throws {
         let pool = PixelBufferPool()
         let picture = try testPicture(64, 48, as: .nv12)
         for _ in 0..<100 { _ = try picture.upright(from: .left, pool: pool) }

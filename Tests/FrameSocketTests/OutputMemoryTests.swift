@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -7,8 +8,8 @@ import Testing
 
     /// The picture whose JPEG is the largest: black and white at random.
     @Test(arguments: subsamplings, [1, 2, 5, 10, 15, 25, 45, 60, 72, 80, 85, 88, 90, 93, 95, 96, 97, 98, 99, 100])
-    func noJPEGIsLargerThanItsBound(_ subsampling: ChromaSubsampling, quality: Int) throws {
-        var random = SeededRandom(UInt64(quality))
+    func `no JPEG is larger than its bound`(_ subsampling: ChromaSubsampling, quality: Int) throws {
+        var random = SplitMix(seed: UInt64(quality))
         let format: PixelFormat = subsampling == .gray ? .gray : subsampling == .yuv420 ? .i420 : .bgra
         for (width, height) in [(200, 120), (161, 97), (9, 7)] {
             var picture = try PixelBuffer(width: width, height: height, format: format)
@@ -28,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: PixelFormat.allCases, [(1, 1), (31, 17), (64, 64), (1125, 3)])
-    func picturesTakeWhatIsForeseen(_ format: PixelFormat, size: (Int, Int)) throws {
+    func `images take the memory that is foreseen`(_ format: PixelFormat, size: (Int, Int)) throws {
         let picture = try PixelBuffer(width: size.0, height: size.1, format: format)
         let foreseen = EncodingMemory.bytes(of: BufferSize(width: size.0, height: size.1), format)
         #expect(EncodingMemory.bytes(of: picture) <= foreseen)
@@ -42,7 +43,7 @@ import Testing
         (.letterbox(width: 480, height: 480), .quarter), (.fill(width: 480, height: 480), .half),
         (.fill(width: 270, height: 270), .quarter), (.fill(width: 600, height: 600), .full),
     ])
-    func aJPEGIsDecodedInTheLeastSizeThatWillDo(scale: OutputScale, factor: ScalingFactor) {
+    func `a JPEG is decoded at the smallest size that will do`(scale: OutputScale, factor: ScalingFactor) {
         let plan = scale.plan(forWidth: 1920, height: 1080)
         let decoding = plan.scaledDecoding()
         #expect(decoding.factor == (plan.isIdentity ? .full : factor), "\(plan)")
@@ -53,7 +54,7 @@ import Testing
         #expect(part.width >= plan.scaled.width && part.height >= plan.scaled.height)
     }
 
-    @Test func aNewShapeGivesUpTheMemoryOfTheOldOne() throws {
+    @Test func `a new shape gives up the memory of the old one`() throws {
         var workspace = EncodingWorkspace()
         let wide = EncodingWorkspace.Shape(canvas: BufferSize(width: 64, height: 32), format: .bgra, isTurned: false)
         let high = EncodingWorkspace.Shape(canvas: BufferSize(width: 32, height: 64), format: .bgra, isTurned: false)

@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 import Testing
 
 @Suite struct OutputPixelTests {
@@ -47,7 +48,7 @@ import Testing
     static let colored = PixelFormat.allCases.filter { $0 != .gray }
 
     @Test(arguments: colored, [OutputScale.fit(width: 60, height: 40), .half, .width(50), .full])
-    func scalingKeepsThePicture(_ format: PixelFormat, _ scale: OutputScale) throws {
+    func `scaling keeps the image`(_ format: PixelFormat, _ scale: OutputScale) throws {
         let picture = try Self.quarters(format, width: 160, height: 96)
         let result = try picture.applying(scale.plan(forWidth: 160, height: 96))
         #expect((result.width, result.height) == scale.size(forWidth: 160, height: 96))
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: colored)
-    func barsAreBlack(_ format: PixelFormat) throws {
+    func `the bars of a letterbox are black`(_ format: PixelFormat) throws {
         let picture = try Self.quarters(format, width: 160, height: 80)
         let plan = OutputScale.letterbox(width: 80, height: 80).plan(forWidth: 160, height: 80)
         // Memory that was used before shows what is not written.
@@ -88,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: colored)
-    func fillingCutsTwoSides(_ format: PixelFormat) throws {
+    func `filling a box cuts two sides`(_ format: PixelFormat) throws {
         let picture = try Self.quarters(format, width: 200, height: 100)
         let plan = OutputScale.fill(width: 50, height: 50).plan(forWidth: 200, height: 100)
         let result = try picture.applying(plan)
@@ -99,8 +100,8 @@ import Testing
     }
 
     @Test(arguments: [PixelFormat.bgra, .rgb, .i420, .nv12, .gray])
-    func aCutWithoutScalingIsExact(_ format: PixelFormat) throws {
-        var random = SeededRandom(9)
+    func `a cut without scaling is exact`(_ format: PixelFormat) throws {
+        var random = SplitMix(seed: 9)
         var picture = try PixelBuffer(width: 24, height: 10, format: format)
         for plane in 0..<picture.planeCount {
             try picture.withMutablePlane(plane) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
@@ -121,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func aPlanForAnotherSizeIsRefused() throws {
+    @Test func `a plan for another size is refused`() throws {
         let picture = try PixelBuffer(width: 10, height: 10, format: .bgra)
         #expect(throws: TurboJPEGError.self) { try picture.applying(OutputScale.half.plan(forWidth: 10, height: 11)) }
     }

@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 
 @testable import FrameSocket
 
 @Suite struct OutputScalingTests {
     static func noise(_ format: PixelFormat, width: Int, height: Int) throws -> PixelBuffer {
-        var random = SeededRandom(42)
+        var random = SplitMix(seed: 42)
         var picture = try PixelBuffer(width: width, height: height, format: format)
         for plane in 0..<picture.planeCount {
             try picture.withMutablePlane(plane) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
@@ -14,7 +15,7 @@ import Testing
 
     /// Whatever the ratio, each new sample is the mean of whole samples that it covers, in every channel.
     @Test(arguments: PixelFormat.allCases, [2, 3, 4, 5, 6, 8])
-    func wholeRatiosAreMeans(_ format: PixelFormat, ratio: Int) throws {
+    func `samples at whole ratios are means`(_ format: PixelFormat, ratio: Int) throws {
         // High enough for several bands.
         let (width, height) = (6, 44)
         let picture = try Self.noise(format, width: width * ratio, height: height * ratio)
@@ -45,7 +46,7 @@ import Testing
 
     /// Detail that a smaller picture cannot show becomes gray, and no pattern.
     @Test(arguments: PixelFormat.allCases, [(26, 15), (50, 37), (18, 25)])
-    func detailIsAveraged(_ format: PixelFormat, size: (Int, Int)) throws {
+    func `detail that is too small is averaged`(_ format: PixelFormat, size: (Int, Int)) throws {
         let picture = try Self.noise(format, width: 160, height: 120)
         let result = try picture.scaled(toWidth: size.0, height: size.1)
         let shape = result.plane(0)
@@ -69,7 +70,7 @@ import Testing
         arguments: [PixelFormat.bgra, .bgrx, .rgba],
         [OutputScale.half, .width(100), .letterbox(width: 90, height: 90)]
     )
-    func planesOnTheWayEqualPlanesAfterwards(_ format: PixelFormat, _ scale: OutputScale) throws {
+    func `planes made while scaling equal planes made afterwards`(_ format: PixelFormat, _ scale: OutputScale) throws {
         let picture = try OutputPixelTests.gradient(format, width: 403, height: 302)
         let plan = scale.plan(forWidth: 403, height: 302)
         #expect(picture.canBecomePlanes(by: plan))
@@ -81,7 +82,7 @@ import Testing
         #expect(try planes.peakSignalToNoiseRatio(against: pixels) > 40)
     }
 
-    @Test func pixelsThatStayLargeKeepTheirFormat() throws {
+    @Test func `pixels that stay large keep their format`() throws {
         let picture = try PixelBuffer(width: 100, height: 100, format: .bgra)
         #expect(picture.canBecomePlanes(by: OutputScale.width(60).plan(forWidth: 100, height: 100)) == false)
         #expect(picture.canBecomePlanes(by: OutputScale.width(50).plan(forWidth: 100, height: 100)))
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: [(1080, 540, 1), (1080, 361, 1), (2160, 100, 2), (7, 3, 2), (5, 1, 1), (4000, 1, 2), (1, 1, 1)])
-    func bandsCoverAllRows(source: Int, target: Int, step: Int) {
+    func `bands cover all rows`(source: Int, target: Int, step: Int) {
         let bands = ScalingBand.all(sourceHeight: source, targetHeight: target, step: step)
         #expect(bands.first?.source.lowerBound == 0 && bands.first?.target.lowerBound == 0)
         #expect(bands.last?.source.upperBound == source && bands.last?.target.upperBound == target)

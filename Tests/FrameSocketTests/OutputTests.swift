@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 import Testing
 
 @Suite struct OutputTests {
@@ -113,7 +114,7 @@ import Testing
     ]
 
     @Test(arguments: fractions + fits + kits + boxes)
-    func plans(_ expected: Case) {
+    func `a plan has the expected part, size and canvas`(_ expected: Case) {
         let plan = expected.scale.plan(
             forWidth: expected.picture.0,
             height: expected.picture.1,
@@ -126,8 +127,8 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func everyPlanHolds(seed: UInt64) {
-        var random = SeededRandom(seed)
+    func `every plan lies within its image and its canvas`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
         func side() -> Int { Int.random(in: 1...(1 << Int.random(in: 1...15, using: &random)), using: &random) }
         for _ in 0..<3000 {
             let (width, height) = (side(), side())

@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 import Testing
 
 /// The macro can neither call a mutating method nor take a span.
@@ -20,7 +21,7 @@ private func expect(
         seed: UInt64 = 1,
         padding: UInt8 = 0
     ) throws -> PixelBuffer {
-        var random = SeededRandom(seed)
+        var random = SplitMix(seed: seed)
         var picture = try PixelBuffer(width: width, height: height, format: format)
         for plane in 0..<picture.planeCount {
             try picture.withMutablePlane(plane) { bytes in
@@ -36,7 +37,7 @@ private func expect(
     }
 
     @Test(arguments: PixelFormat.allCases)
-    func equalPicturesAreUnchanged(_ format: PixelFormat) throws {
+    func `equal images are unchanged`(_ format: PixelFormat) throws {
         var detector = ChangeDetector()
         let changedAtFirst = detector.isChanged(try picture(format))
         #expect(changedAtFirst)
@@ -47,7 +48,7 @@ private func expect(
     }
 
     @Test(arguments: PixelFormat.allCases, [5, 16, 37, 64])
-    func everyByteMatters(_ format: PixelFormat, width: Int) throws {
+    func `a change of any byte is found`(_ format: PixelFormat, width: Int) throws {
         let original = try picture(format, width: width, height: 5)
         var detector = ChangeDetector()
         _ = detector.isChanged(original)
@@ -65,7 +66,7 @@ private func expect(
         expect(detector.isChanged(original), false)
     }
 
-    @Test func movedContentIsAChange() throws {
+    @Test func `content that has moved is a change`() throws {
         // One white block of eight bytes in black, at each place in turn.
         var detector = ChangeDetector()
         for place in 0..<64 {
@@ -78,7 +79,7 @@ private func expect(
         }
     }
 
-    @Test func sizeFormatAndOrientationMatter() throws {
+    @Test func `another size, format or orientation is a change`() throws {
         var detector = ChangeDetector()
         _ = detector.isChanged(try PixelBuffer(width: 8, height: 4, format: .bgra, zeroFilled: true))
         detector.keep()
@@ -89,7 +90,7 @@ private func expect(
         expect(detector.isChanged(same), false)
     }
 
-    @Test func onlyKeptPicturesCount() throws {
+    @Test func `images are compared with the last one that was kept`() throws {
         var detector = ChangeDetector()
         let (first, second) = (try picture(.bgra, seed: 1), try picture(.bgra, seed: 2))
         _ = detector.isChanged(first)
@@ -103,7 +104,7 @@ private func expect(
     }
 
     @Test(arguments: [0, 1, 7, 8, 63, 64, 65, 1000])
-    func bytesOfJPEGs(count: Int) {
+    func `a change of any byte of a JPEG is found`(count: Int) {
         var detector = ChangeDetector()
         let bytes = [UInt8](repeating: 3, count: count)
         _ = detector.isChanged(bytes.span)

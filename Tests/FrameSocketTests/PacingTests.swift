@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 import Testing
 
 /// Presentation times of a source, in nanoseconds.
@@ -30,14 +31,14 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
     ]
 
     @Test(arguments: divisions)
-    func takesEveryNthOfAWholeRatio(_ division: Division) {
+    func `every nth frame is taken at a whole ratio`(_ division: Division) {
         let indices = taken(.framesPerSecond(division.rate), times(2400, rate: division.source))
         #expect(indices == Array(stride(from: 0, to: 2400, by: division.every)))
     }
 
     @Test(arguments: divisions, [UInt64(1), 2, 3])
-    func jitterOfAFifthChangesNothing(_ division: Division, seed: UInt64) {
-        var random = SeededRandom(seed)
+    func `jitter of a fifth of the interval changes nothing`(_ division: Division, seed: UInt64) {
+        var random = SplitMix(seed: seed)
         let reach = Int(1e9 / max(division.source, division.rate) / 5)
         let jittered = times(2400, rate: division.source).map { time in
             UInt64(Int(time) + Int.random(in: -reach...reach, using: &random))
@@ -52,7 +53,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
     @Test(arguments: [
         (60.0, 24.0), (60, 25), (120, 50), (144, 60), (60, 50), (90, 60), (30, 29), (75, 7.5), (240, 23.976),
     ])
-    func keepsTheRateOnAverageWithoutDriftOrBursts(source: Double, rate: Double) {
+    func `a rate holds on average, without drift or bursts`(source: Double, rate: Double) {
         let seconds = 600.0
         let times = times(Int(source * seconds), rate: source)
         let indices = taken(.framesPerSecond(rate), times)
@@ -64,18 +65,18 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
     }
 
     @Test(arguments: [(1, 1), (2, 2), (3, 3), (7, 7), (0, 1), (-4, 1), (Int.min, 1)])
-    func everyNth(n: Int, step: Int) {
+    func `every(n) takes the first frame and every nth after it`(n: Int, step: Int) {
         // The time does not matter.
         let indices = taken(.every(n), Array(repeating: 0, count: 50))
         #expect(indices == Array(stride(from: 0, to: 50, by: step)))
     }
 
     @Test(arguments: [0.0, -15, .nan, .infinity])
-    func aRateThatIsNoneIsNoLimit(rate: Double) {
+    func `an impossible rate is no limit`(rate: Double) {
         #expect(taken(.framesPerSecond(rate), times(20, rate: 1000)).count == 20)
     }
 
-    @Test func aPauseIsNotMadeUpFor() {
+    @Test func `frames missed during a pause are not made up for`() {
         // Half a second without frames, then 120 of them a second again.
         let first = times(60, rate: 120)
         let second = times(120, rate: 120, from: first[59] + 500_000_000)
@@ -85,11 +86,11 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(indices.count == 8 + 15 || indices.count == 8 + 16)
     }
 
-    @Test func timesThatJumpStartAnew() {
+    @Test func `timestamps that jump start the pacing again`() {
         var pacer = FramePacer(.framesPerSecond(10))
         #expect(pacer.decide(at: 900_000_000_000) == .take)
         #expect(pacer.decide(at: 900_010_000_000) == .drop(.paced))
-        // Back to the beginning, as a source that was opened anew.
+        // Back to the beginning, like a source that was opened again.
         #expect(pacer.decide(at: 0) == .take)
         #expect(pacer.decide(at: 10_000_000) == .drop(.paced))
         #expect(pacer.decide(at: 100_000_000) == .take)
@@ -102,7 +103,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(pacer.decide(at: 20_000_000) == .drop(.paced))
     }
 
-    @Test func refreshTakesTheNextFrame() {
+    @Test func `a refresh takes the next frame`() {
         var pacer = FramePacer(.framesPerSecond(1).skippingUnchanged(keepAlive: nil))
         #expect(pacer.decide(at: 0, isChanged: false) == .take)
         #expect(pacer.decide(at: 100_000_000, isChanged: true) == .drop(.paced))
@@ -114,7 +115,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(pacer.decide(at: 1_200_000_000, isChanged: true) == .take)
     }
 
-    @Test func unchangedFramesAreLeftOutButForKeepAlive() {
+    @Test func `unchanged frames are left out until keepAlive has passed`() {
         let times = times(301, rate: 60, from: 0)
         let changes: Set = [0, 100, 101]
         let second = taken(.everyFrame.skippingUnchanged(), times) { changes.contains($0) }
@@ -125,7 +126,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(always.count == 301)
     }
 
-    @Test func unchangedFramesHaveACauseOfTheirOwn() {
+    @Test func `an unchanged frame has its own cause`() {
         var pacer = FramePacer(.framesPerSecond(10).skippingUnchanged())
         #expect(pacer.decide(at: 0, isChanged: true) == .take)
         #expect(pacer.decide(at: 10_000_000, isChanged: false) == .drop(.paced))
@@ -133,7 +134,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(pacer.decide(at: 110_000_000, isChanged: true) == .take)
     }
 
-    @Test func theRateFollowsChange() {
+    @Test func `the rate follows changes of the content`() {
         // Two seconds of each at 60 Hz.
         let times = times(360, rate: 60)
         let indices = taken(.adaptive(still: 15, motion: 30), times) { (120..<240).contains($0) }
@@ -144,7 +145,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(zip(after, after.dropFirst()).allSatisfy { $1 - $0 == 4 })
     }
 
-    @Test func picturesAreComparedOnlyWhereItMatters() {
+    @Test func `images are compared only if the result matters`() {
         var compared = 0
         func changed() -> Bool {
             compared += 1
@@ -158,7 +159,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(compared == 15)
     }
 
-    @Test func aNewRateCountsFromTheLastFrame() {
+    @Test func `a new rate counts from the last frame`() {
         var pacer = FramePacer(.framesPerSecond(1))
         #expect(pacer.decide(at: 0) == .take)
         #expect(pacer.decide(at: 100_000_000) == .drop(.paced))
@@ -170,8 +171,8 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
     }
 
     @Test(arguments: [UInt64(1), 2, 3, 4])
-    func anyTimesAreTaken(seed: UInt64) {
-        var random = SeededRandom(seed)
+    func `any timestamps are accepted`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
         for pacing in [Pacing.framesPerSecond(30), .adaptive(), .every(3), .everyFrame.skippingUnchanged()] {
             var pacer = FramePacer(pacing)
             var count = 0
@@ -181,22 +182,5 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
             }
             #expect(count > 0, "seed \(seed)")
         }
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed, on every machine.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
     }
 }

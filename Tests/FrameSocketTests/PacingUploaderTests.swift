@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 import Testing
 
 /// A server, and an uploader that is connected to it.
@@ -66,7 +67,7 @@ struct Wire {
         return picture
     }
 
-    @Test func framesAreTakenAtTheWantedRate() async throws {
+    @Test func `frames are taken at the configured rate`() async throws {
         let picture = try picture(1)
         // A hundredth of 60 and of 15 a second: frames that are held back wait for seconds, and no timer comes between.
         let step = 100 * step
@@ -97,7 +98,7 @@ struct Wire {
         }
     }
 
-    @Test func unchangedFramesCostNothing() async throws {
+    @Test func `unchanged frames cost nothing`() async throws {
         try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: .seconds(1000)))) { wire in
             var outcomes: [SampleUploader.Outcome] = []
             for (index, value) in [7, 7, 7, 8, 8, 7].enumerated() {
@@ -120,7 +121,7 @@ struct Wire {
         }
     }
 
-    @Test func unchangedJPEGsAreLeftOut() async throws {
+    @Test func `unchanged JPEGs are left out`() async throws {
         let jpeg: [UInt8] = try JPEGEncoder().encode(try picture(3))
         let size = BufferSize(width: 32, height: 16)
         try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged())) { wire in
@@ -131,7 +132,7 @@ struct Wire {
         }
     }
 
-    @Test func aFrameCanBeAskedFor() async throws {
+    @Test func `a frame can be requested`() async throws {
         let picture = try picture(1)
         try await Wire.run(.init(pacing: .framesPerSecond(0.001).skippingUnchanged(keepAlive: nil))) { wire in
             #expect(wire.uploader.send(picture, timestamp: 0) == .taken)
@@ -149,9 +150,9 @@ struct Wire {
         }
     }
 
-    @Test func theConfigurationChangesWhileItRuns() async throws {
+    @Test func `the configuration can change while frames are sent`() async throws {
         // Its JPEG is far over the size to which bodies are padded.
-        var random = SeededRandom(1)
+        var random = SplitMix(seed: 1)
         var picture = try PixelBuffer(width: 320, height: 180, format: .bgra)
         try picture.withMutablePlane(0) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
         try await Wire.run(.init(quality: 90)) { wire in
@@ -176,7 +177,7 @@ struct Wire {
         }
     }
 
-    @Test func manyThreadsMayOfferAndChange() async throws {
+    @Test func `many threads may submit frames and change the configuration`() async throws {
         let pictures = try (0..<4).map { try picture(UInt8($0)) }
         try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged())) { wire in
             await withTaskGroup(of: Void.self) { group in
@@ -204,7 +205,7 @@ struct Wire {
         (OutputScale.full, 640, 400), (.half, 320, 200), (.fit(width: 100, height: 100), 100, 62), (.width(72), 72, 46),
         (.fill(width: 60, height: 60), 60, 60), (.letterbox(width: 100, height: 100), 100, 100),
     ])
-    func aJPEGIsSentSmaller(scale: OutputScale, width: Int, height: Int) async throws {
+    func `a JPEG is sent at a smaller size`(scale: OutputScale, width: Int, height: Int) async throws {
         for subsampling in [ChromaSubsampling.yuv420, .yuv444, .gray] {
             let picture = try OutputPixelTests.gradient(.rgb, width: 640, height: 400)
             let jpeg: [UInt8] = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(picture)
@@ -222,7 +223,7 @@ struct Wire {
         }
     }
 
-    @Test func whatIsNoJPEGIsDropped() async throws {
+    @Test func `bytes that are not a JPEG are dropped`() async throws {
         try await Wire.run { wire in
             let outcome = wire.uploader.send(resizing: FrameBytes(copying: [1, 2, 3].span))
             #expect(outcome == .dropped(.encodingFailed))
@@ -233,7 +234,7 @@ struct Wire {
 
     // MARK: Memory
 
-    @Test func thePictureThatGoesOverTheBudgetIsDropped() async throws {
+    @Test func `the image that exceeds the budget is dropped`() async throws {
         // 640x400 BGRA are 1.02 MB, and their JPEG at quality 80 at most 0.3 MB.
         let large = try picture(9, width: 640, height: 400)
         let small = try picture(9, width: 64, height: 64)
@@ -250,7 +251,7 @@ struct Wire {
         }
     }
 
-    @Test func theBudgetIsThatOfTheBeginning() async throws {
+    @Test func `a later configuration does not change the memory budget`() async throws {
         let large = try picture(9, width: 640, height: 400)
         try await Wire.run(.init(maximumMemory: 1000)) { wire in
             wire.uploader.update { $0 = .init(maximumMemory: nil) }

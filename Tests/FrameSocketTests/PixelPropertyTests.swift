@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -10,7 +11,7 @@ import Testing
     struct Case {
         let picture: PixelBuffer
         let reference: ReferenceImage
-        var random: SeededRandom
+        var random: SplitMix
         let isPlain: Bool
 
         /// Sides of interest: of blocks and tiles, and where fixed-point positions end.
@@ -19,7 +20,7 @@ import Testing
         ]
 
         init(_ seed: UInt64, _ formats: [PixelFormat] = PixelFormat.allCases, pixels: Int = 66_000) throws {
-            var random = SeededRandom(seed)
+            var random = SplitMix(seed: seed)
             let format = try #require(formats.randomElement(using: &random))
             let long =
                 Bool.random(using: &random)
@@ -60,7 +61,7 @@ import Testing
 
     // MARK: The same samples
 
-    @Test(arguments: UInt64(0)..<40) func `turning moves every sample to its place`(seed: UInt64) throws {
+    @Test(arguments: UInt64(0)..<40) func `rotating moves every sample to its place`(seed: UInt64) throws {
         let image = try Case(seed)
         for orientation in FrameOrientation.allCases {
             let found = try ReferenceImage(image.picture.upright(from: orientation))
@@ -68,7 +69,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(100)..<160) func `cutting and copying keep every sample`(seed: UInt64) throws {
+    @Test(arguments: UInt64(100)..<160) func `cropping and copying preserve every sample`(seed: UInt64) throws {
         var image = try Case(seed)
         let (width, height) = (image.side(upTo: image.picture.width), image.side(upTo: image.picture.height))
         let cut = try image.picture.cropped(toWidth: width, height: height)
@@ -84,7 +85,8 @@ import Testing
         )
     }
 
-    @Test(arguments: UInt64(200)..<240) func `a color of another range and matrix is the one of the formulas`(
+    @Test(arguments: UInt64(200)..<240)
+    func `a color converted to another range and matrix equals the one from the formulas`(
         seed: UInt64
     ) throws {
         let image = try Case(seed, [.i420, .nv12], pixels: 20_000)
@@ -112,7 +114,7 @@ import Testing
         against source: ReferenceImage.Plane,
         _ part: PixelRectangle,
         tolerance: Int,
-        _ random: inout SeededRandom,
+        _ random: inout SplitMix,
         _ name: String
     ) {
         let size = (width: place.width, height: place.height)
@@ -145,7 +147,8 @@ import Testing
         PixelRectangle(x: 0, y: 0, width: plane.width, height: plane.height)
     }
 
-    @Test(arguments: UInt64(300)..<380) func `a scaled sample is of the area that it stands for`(seed: UInt64) throws {
+    @Test(arguments: UInt64(300)..<380) func `a scaled sample is from the area that it represents`(seed: UInt64) throws
+    {
         var image = try Case(seed)
         let width = image.side(upTo: 65_500)
         let height = image.side(upTo: max(1, min(65_500, 400_000 / width)))
@@ -156,7 +159,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(480)..<500) func `samples are copied into memory of other strides`(seed: UInt64) throws {
+    @Test(arguments: UInt64(480)..<500) func `samples are copied into memory with other strides`(seed: UInt64) throws {
         var image = try Case(seed)
         let format = image.picture.format
         let padding = (0..<3).map { _ in Int.random(in: 0...70, using: &image.random) }
@@ -192,7 +195,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(500)..<620) func `a plan puts each part at its place, and black beside it`(seed: UInt64)
+    @Test(arguments: UInt64(500)..<620) func `a plan puts each part in its place, surrounded by black`(seed: UInt64)
         throws
     {
         var image = try Case(seed)
@@ -216,7 +219,7 @@ import Testing
         _ plan: OutputPlan,
         _ sources: [ReferenceImage.Plane],
         tolerance: Int = 2,
-        _ random: inout SeededRandom,
+        _ random: inout SplitMix,
         _ name: String
     ) {
         #expect(BufferSize(width: picture.width, height: picture.height) == plan.canvas)

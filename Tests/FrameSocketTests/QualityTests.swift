@@ -1,13 +1,14 @@
 import FrameSocket
+import TestSupport
 import Testing
 
 /// How much of real pictures is left after encoding and decoding.
 @Suite struct QualityTests {
-    @Test func `the pictures are there`() {
+    @Test func `the images exist`() {
         #expect(Fixtures.pictures.count == 21)
     }
 
-    @Test(arguments: Fixtures.pictures) func `quality 90 keeps at least 38 dB, and as much as the reference does`(
+    @Test(arguments: Fixtures.pictures) func `quality 90 preserves at least 38 dB, and as much as the reference does`(
         fixture: Fixtures.Picture
     ) throws {
         let picture = try fixture.pixels(as: .rgb)
@@ -23,13 +24,13 @@ import Testing
     }
 
     @Test(arguments: [PixelFormat.bgra, .rgba, .argb, .abgr, .bgrx, .bgr])
-    func `every packed format keeps the same`(format: PixelFormat) throws {
+    func `every packed format preserves the same`(format: PixelFormat) throws {
         let fixture = try #require(Fixtures.pictures.first)
         let jpeg = try JPEGEncoder(quality: 90, subsampling: .yuv444).encode(fixture.pixels(as: format))
         #expect(try jpeg == JPEGEncoder(quality: 90, subsampling: .yuv444).encode(fixture.pixels(as: .rgb)))
     }
 
-    @Test(arguments: [PixelFormat.i420, .nv12]) func `planar pictures keep at least 38 dB of their samples`(
+    @Test(arguments: [PixelFormat.i420, .nv12]) func `planar images preserve at least 38 dB of their samples`(
         format: PixelFormat
     ) throws {
         for fixture in Fixtures.pictures.prefix(4) {

@@ -1,4 +1,5 @@
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -40,7 +41,8 @@ import Testing
         "Prefer-Frame-Rate: 0", "Prefer-Frame-Rate: 1000001", "Prefer-Quality: 50\r\nPrefer-Quality: 60",
     ]
 
-    @Test(arguments: impossible) func `a preference that cannot be followed changes nothing, and a status says so`(
+    @Test(arguments: impossible)
+    func `a preference that cannot be followed changes nothing and is answered by a status`(
         fields: String
     )
         async throws
@@ -60,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a preference for which there is no memory is refused by a status`(isCopied: Bool) async throws {
+    func `a preference that does not fit into memory is refused by a status`(isCopied: Bool) async throws {
         let image = try testPicture(320, 200, as: .bgra)
         let need = FrameEncoder().memoryNeed(isCopied ? .scaled(image) : .pixels(image), .up, .init(quality: 10))
         let receiver = try RawReceiver(.init(quality: 10, maximumMemory: need.total))
@@ -82,7 +84,7 @@ import Testing
         arguments: [(16_384, 1), (1, 16_384), (1, 1), (16_384, 16_384)],
         [(65_500, 2), (2, 65_500), (1, 1), (301, 97)]
     )
-    func `the extremes of what can be preferred are followed`(box: (Int, Int), size: (Int, Int)) async throws {
+    func `extreme preferences are followed`(box: (Int, Int), size: (Int, Int)) async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
         let preferences = ControlPreferences(size: BufferSize(width: box.0, height: box.1), quality: 1)

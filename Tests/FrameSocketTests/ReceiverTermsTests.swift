@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// What a receiver prefers, wants and pauses lasts as long as its connection, and is kept for an uploader that comes later.
@@ -12,7 +13,7 @@ import Testing
     )
 
     @Test(arguments: [nil, ControlRequest.helloForPictures])
-    func `what a receiver preferred ends with it, whether the next one says hello or not`(hello: ControlRequest?)
+    func `a receiver's preferences end with it, whether the next one says hello or not`(hello: ControlRequest?)
         async throws
     {
         let receiver = try RawReceiver(.init(quality: 90))
@@ -33,7 +34,7 @@ import Testing
         #expect(receiver.uploader.configuration.pacing == .everyFrame)
     }
 
-    @Test func `what a receiver preferred ends with it while nobody is connected`() async throws {
+    @Test func `a receiver's preferences end with it while nobody is connected`() async throws {
         let receiver = try RawReceiver()
         let demanding = try await receiver.accept()
         try await demanding.ask(.helloForPictures, .prefer(Self.tiny))
@@ -44,7 +45,7 @@ import Testing
         #expect(await becomesTrue { receiver.uploader.configuration.quality == 80 })
     }
 
-    @Test func `a pause, and what is wanted, end with the receiver that stated them`() async throws {
+    @Test func `a pause and a selection end with the receiver that stated them`() async throws {
         let receiver = try RawReceiver()
         for request in [ControlRequest.pause, .hello(ControlHello(wants: []))] {
             let visit = try await receiver.accept()
@@ -59,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a further hello changes neither preferences nor pause`() async throws {
+    @Test func `a further hello changes neither preferences nor a pause`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
         try await visit.ask(.helloForPictures, .prefer(Self.tiny), .pause, .helloForPictures)
@@ -69,7 +70,7 @@ import Testing
         #expect(receiver.uploader.configuration.scale == .fit(width: 16, height: 16))
     }
 
-    @Test func `an empty prefer takes everything back`() async throws {
+    @Test func `an empty prefer resets all preferences`() async throws {
         let receiver = try RawReceiver(.init(quality: 90))
         let visit = try await receiver.accept()
         try await visit.ask(.helloForPictures, .prefer(Self.tiny))
@@ -96,7 +97,7 @@ import Testing
         return (directory, listener, connection, visit)
     }
 
-    @Test func `preferences that came before the uploader are in force from its first frame on`() async throws {
+    @Test func `preferences received before the uploader exists apply from its first frame on`() async throws {
         let (directory, listener, connection, visit) = try await connection(
             after: [.helloForPictures, .prefer(Self.tiny)]
         )
@@ -107,7 +108,8 @@ import Testing
         withExtendedLifetime((directory, listener)) {}
     }
 
-    @Test func `a pause that came before the uploader holds, and its end brings the latest frame`() async throws {
+    @Test func `a pause received before the uploader exists applies, and its end brings the latest frame`() async throws
+    {
         let (directory, listener, connection, visit) = try await connection(after: [.helloForPictures, .pause])
         let uploader = SampleUploader(connection: connection)
         uploader.offer(1)

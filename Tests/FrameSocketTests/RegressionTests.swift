@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// What the code that this protocol comes from gets wrong: one test for each of its faults, a to i.
@@ -50,7 +51,7 @@ import Testing
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
-        var random = SplitMix(state: 3)
+        var random = SplitMix(seed: 3)
         let bodies = (0..<1000).map { body($0, count: Int.random(in: 200...9000, using: &random)) }
         async let sending: Void = {
             try await client.write(bodies.flatMap { message($0) })
@@ -122,7 +123,7 @@ import Testing
         #expect(error?.code == .connectionLost)
     }
 
-    @Test func `d: the address is complete, and a path is counted in bytes and never cut`() async throws {
+    @Test func `d: the address is complete, and a path is measured in bytes and never truncated`() async throws {
         let room = 107 - directory.path.utf8.count - 1
         let longest =
             directory.path + "/" + String(repeating: "é", count: room / 2) + String(repeating: "x", count: room % 2)
@@ -141,7 +142,7 @@ import Testing
         #expect(error?.code == .pathTooLong)
     }
 
-    @Test func `e: a connection opens again, and one that is closed while it tries stops trying`() async throws {
+    @Test func `e: a connection opens again, and a connection closed during an attempt stops trying`() async throws {
         let (connection, server, first) = try await pair()
         var events = connection.events.makeAsyncIterator()
         for round in 0..<3 {
@@ -173,7 +174,7 @@ import Testing
         #expect(listener.isQuiet)
     }
 
-    @Test func `f: a body is read in place, and a claim beyond the limit gets no memory`() async throws {
+    @Test func `f: a body is read in place, and a length beyond the limit allocates no memory`() async throws {
         let pool = BytePool(maximumIdleBytes: 64 << 20)
         let server = try directory.server { $0.pool = pool }
         let client = try PeerSocket.connected(to: directory.socket)
@@ -203,7 +204,7 @@ import Testing
         try await sending.value
     }
 
-    @Test func `g: a second sender disturbs nothing, an error is told as an end, and closing does not hang`()
+    @Test func `g: a second sender disturbs nothing, an error is reported as an end, and closing does not hang`()
         async throws
     {
         let server = try directory.server { $0.limits.linger = .milliseconds(20) }
@@ -227,7 +228,7 @@ import Testing
         #expect(try await connections.next() == nil)
     }
 
-    @Test func `h: an undecodable JPEG is an error and never a picture`() async throws {
+    @Test func `h: an undecodable JPEG is an error and never an image`() async throws {
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -248,7 +249,7 @@ import Testing
         try await sending
     }
 
-    @Test func `i: a server leaves whatever stands at its path, a live server's socket above all`() async throws {
+    @Test func `i: a server leaves existing files at its path alone, above all a live server's socket`() async throws {
         let server = try directory.server()
         #expect(#expect(throws: TransportError.self) { try directory.server() }?.code == .addressInUse)
         let client = directory.connection()

@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// Receivers that ask without end: their own uploader obeys, and others do not notice.
@@ -25,7 +26,10 @@ import Testing
     ]
 
     @Test(arguments: floods, [false, true])
-    func `another uploader sends all its frames beside it, and this one ends in order`(flood: Flood, reads: Bool)
+    func `a flood of requests delays no other uploader, and this uploader ends in an orderly way`(
+        flood: Flood,
+        reads: Bool
+    )
         async throws
     {
         let hostile = try RawReceiver()

@@ -1,11 +1,12 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 @testable import TurboJPEG
 
-/// What becomes of pictures that are handed in: sent, or dropped for a cause that is counted.
+/// What happens to submitted frames: they are sent, or dropped for a cause that is counted.
 @Suite(.timeLimit(.minutes(5))) struct SampleUploaderTests {
     let directory: TemporaryDirectory
 
@@ -40,14 +41,14 @@ import Testing
     private static let large = FrameBytes(body(1, count: 30_000_000))
     private static let size = BufferSize(width: 562, height: 1218)
 
-    /// Hands in a frame that stays under way as long as nobody reads.
+    /// Submits a frame that is being sent as long as nobody reads.
     private func sendLarge(_ uploader: SampleUploader) async {
         let begun = uploader.statistics.queueAge.count
         #expect(uploader.send(jpeg: Self.large, bufferSize: Self.size) == .taken)
         #expect(await eventually { uploader.statistics.queueAge.count > begun })
     }
 
-    @Test func `a picture arrives as it was described`() async throws {
+    @Test func `an image arrives as described`() async throws {
         let (uploader, server, received) = try await pair(.init(quality: 95))
         let picture = try testPicture(200, 120, as: .bgra)
         #expect(uploader.send(picture, orientation: .left, timestamp: 12_345) == .taken)
@@ -65,7 +66,7 @@ import Testing
         _ = server
     }
 
-    @Test func `the time is now unless it is given, on the receiver's clock`() async throws {
+    @Test func `the time is now unless specified, on the receiver's clock`() async throws {
         let (uploader, server, received) = try await pair()
         let before = MonotonicClock.now()
         uploader.send(try testPicture(16, 16))
@@ -76,7 +77,7 @@ import Testing
         _ = server
     }
 
-    @Test func `nothing of ours is written where timing is off, and short bodies are padded`() async throws {
+    @Test func `our own fields are left out if timing is off, and short bodies are padded`() async throws {
         let (uploader, server, peer) = try await rawPair(.init(sendsTiming: false))
         uploader.send(try testPicture(120, 81), orientation: .right)
         let expected = """
@@ -91,7 +92,7 @@ import Testing
         _ = server
     }
 
-    @Test func `short bodies are not padded where that is off`() async throws {
+    @Test func `short bodies are not padded if that is turned off`() async throws {
         let (uploader, server, peer) = try await rawPair(.init(sendsTiming: false)) { $0.padsShortBodies = false }
         uploader.send(jpeg: FrameBytes([0xFF, 0xD8, 0xFF, 0xD9]), bufferSize: Self.size)
         let expected = message([0xFF, 0xD8, 0xFF, 0xD9])
@@ -137,7 +138,7 @@ import Testing
         #expect(uploader.statistics.drops == [.notConnected: 2])
     }
 
-    @Test func `an uploader opens its connection, and goes on after a drop`() async throws {
+    @Test func `an uploader opens its connection, and continues after it was lost`() async throws {
         let uploader = SampleUploader(connection: directory.connection())
         for round in 0..<3 {
             let server = try PeerSocket.listening(at: directory.socket)
@@ -154,7 +155,7 @@ import Testing
         #expect(uploader.statistics.sent == 3)
     }
 
-    @Test func `the newest frame takes the place of the one that waits`() async throws {
+    @Test func `the newest frame replaces the waiting one`() async throws {
         let (uploader, server, received) = try await pair()
         uploader.send(jpeg: FrameBytes(body(0, count: 100)), bufferSize: Self.size)
         try await uploader.finish()
@@ -179,7 +180,7 @@ import Testing
         _ = server
     }
 
-    @Test func `a frame that cannot be encoded costs itself alone`() async throws {
+    @Test func `a frame that cannot be encoded affects no other`() async throws {
         // Three times as large as it is possible, for the wide one.
         let (uploader, server, received) = try await pair(.init(scale: .fraction(numerator: 33, denominator: 1)))
         let (good, bad) = (try testPicture(10, 10), try testPicture(2000, 1))
@@ -197,7 +198,7 @@ import Testing
         _ = server
     }
 
-    @Test(arguments: [0, -1, 101, .max]) func `an impossible quality drops every picture, and ends nothing`(
+    @Test(arguments: [0, -1, 101, .max]) func `an impossible quality drops every image and ends nothing`(
         quality: Int
     )
         async throws
@@ -212,7 +213,7 @@ import Testing
         _ = server
     }
 
-    @Test func `a connection that is lost drops the frame under way, and the one that waits`() async throws {
+    @Test func `a lost connection drops the frame being sent and the waiting one`() async throws {
         let (uploader, server, peer) = try await rawPair()
         await sendLarge(uploader)
         uploader.send(try testPicture(10, 10))
@@ -223,7 +224,7 @@ import Testing
         #expect(uploader.statistics.drops == [.connectionLost: 1, .notConnected: 1])
     }
 
-    @Test func `a frame whose turn comes while somebody else sends is dropped`() async throws {
+    @Test func `a frame that is due while somebody else sends is dropped`() async throws {
         let (uploader, server, peer) = try await rawPair()
         let sending = Task {
             try await uploader.connection.send(FrameMessage(jpeg: Self.large, bufferSize: Self.size))
@@ -237,7 +238,7 @@ import Testing
         _ = server
     }
 
-    @Test func `every frame handed in is sent or counted as dropped, from many threads at once`() async throws {
+    @Test func `every submitted frame is sent or counted as dropped, from many threads at once`() async throws {
         let (uploader, server, received) = try await pair()
         let picture = try testPicture(64, 48, as: .i420)
         let receiving = Task {
@@ -268,7 +269,7 @@ import Testing
         _ = server
     }
 
-    @Test func `nothing is taken after the connection was closed, and finishing ends`() async throws {
+    @Test func `nothing is accepted after the connection was closed, and finishing completes`() async throws {
         let (uploader, server, received) = try await pair()
         uploader.connection.close()
         _ = try await uploader.connection.closed()
@@ -277,7 +278,7 @@ import Testing
         _ = (server, received)
     }
 
-    @Test func `a picture is released before its JPEG is sent`() async throws {
+    @Test func `an image is released before its JPEG is sent`() async throws {
         let receiver = try RawReceiver(.init(quality: 100, subsampling: .yuv444))
         let visit = try await receiver.accept()
         // Its JPEG is several times what the socket holds, and nobody reads it for now.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -12,13 +13,16 @@ import Testing
                 ($0, min(end, Double($0 + 1)) - max(start, Double($0)))
             }
         }
+        let columns = (0..<width).map { shares($0, matrix.width, width) }
         return (0..<height).map { y in
-            (0..<width).map { x in
+            let rows = shares(y, matrix.height, height).map { (matrix.rows[$0.0], $0.1) }
+            return columns.map { columns in
                 var sums = [Double](repeating: 0, count: matrix.rows[0][0].count)
                 var area = 0.0
-                for (row, tall) in shares(y, matrix.height, height) {
-                    for (column, wide) in shares(x, matrix.width, width) {
-                        for byte in sums.indices { sums[byte] += tall * wide * Double(matrix.rows[row][column][byte]) }
+                for (row, tall) in rows {
+                    for (column, wide) in columns {
+                        let sample = row[column]
+                        for byte in sums.indices { sums[byte] += tall * wide * Double(sample[byte]) }
                         area += tall * wide
                     }
                 }
@@ -36,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [(2, 2), (64, 48), (66, 2), (126, 250), (562, 34)])
-    func `a half of gray is the mean of four, rounded`(width: Int, height: Int) throws {
+    func `half-size gray is the rounded mean of four samples`(width: Int, height: Int) throws {
         let picture = try testPicture(width, height, as: .gray)
         let half = try picture.scaled(toWidth: width / 2, height: height / 2)
         for y in 0..<height / 2 {
@@ -50,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: PixelFormat.allCases, [2, 4])
-    func `whole divisors are means in every format`(format: PixelFormat, divisor: Int) throws {
+    func `whole divisors give means in every format`(format: PixelFormat, divisor: Int) throws {
         let picture = try testPicture(48, 32, as: format)
         let scaled = try picture.scaled(toWidth: 48 / divisor, height: 32 / divisor)
         #expect(scaled.format == format)
@@ -59,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: PixelFormat.allCases, [(3, 4), (2, 3), (3, 8), (1, 3), (1, 5), (1, 7)])
-    func `other fractions of a smooth picture are close to means`(format: PixelFormat, fraction: (Int, Int)) throws {
+    func `other fractions of a smooth image are close to means`(format: PixelFormat, fraction: (Int, Int)) throws {
         let picture = try PixelBuffer(width: 84, height: 84, format: format) { plane, x, y in
             UInt8(20 + plane * 20 + x / 4 + y)
         }
@@ -68,7 +72,8 @@ import Testing
         #expect(worstError(scaled, picture) <= 3)
     }
 
-    @Test(arguments: PixelFormat.allCases) func `one colour stays that colour in any size`(format: PixelFormat) throws {
+    @Test(arguments: PixelFormat.allCases) func `a uniform color stays uniform at any size`(format: PixelFormat) throws
+    {
         let picture = try PixelBuffer(width: 37, height: 23, format: format) { plane, _, _ in UInt8(50 + 60 * plane) }
         for (width, height) in [(1, 1), (2, 1), (1, 2), (36, 22), (18, 11), (37, 1), (64, 64), (500, 3)] {
             let scaled = try picture.scaled(toWidth: width, height: height)
@@ -80,7 +85,7 @@ import Testing
     }
 
     /// libyuv's box filter for packed pixels stops the process for some of these.
-    @Test(arguments: PixelFormat.allCases) func `every small size in every other`(format: PixelFormat) throws {
+    @Test(arguments: PixelFormat.allCases) func `every small size fits into every other`(format: PixelFormat) throws {
         for (width, height) in [(1, 1), (4, 6), (8, 12), (9, 5), (16, 18), (17, 4)] {
             let picture = try PixelBuffer(width: width, height: height, format: format) { plane, _, _ in
                 UInt8(50 + 60 * plane)
@@ -97,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `a picture that has the size already shares its memory with the result`() throws {
+    @Test func `an image of the target size shares its memory with the result`() throws {
         let picture = try testPicture(20, 30, as: .bgra)
         #expect(try picture.scaled(toWidth: 20, height: 30).address == picture.address)
     }
@@ -113,7 +118,7 @@ import Testing
 
     /// libyuv counts in 16 bits and a fraction: beyond that it scales nothing, or reads from elsewhere.
     @Test(arguments: [PixelFormat.bgra, .gray, .nv12], [(40_000, 2), (2, 40_000), (65_500, 1)])
-    func `a side over 32,767 is scaled as any other`(format: PixelFormat, size: (Int, Int)) throws {
+    func `a side over 32,767 is scaled like any other`(format: PixelFormat, size: (Int, Int)) throws {
         let (width, height) = size
         let length = max(width, height)
         let shapes = try PixelBuffer(width: width, height: height, format: format).planeShapes
@@ -169,7 +174,7 @@ import Testing
             (.fraction(numerator: .max, denominator: 1), (100, 2), (100, 2)),
         ] as [(OutputScale, (Int, Int), (Int, Int))]
     )
-    func `a scale rounds down and leaves at least a pixel`(scale: OutputScale, size: (Int, Int), expected: (Int, Int)) {
+    func `a scale rounds down to at least one pixel`(scale: OutputScale, size: (Int, Int), expected: (Int, Int)) {
         #expect(scale.size(forWidth: size.0, height: size.1) == expected)
     }
 
@@ -181,7 +186,7 @@ import Testing
             ("1/0", nil), ("-1/2", nil), ("1/2/3", nil), ("/", nil), ("1/", nil), ("half", nil), ("0.5", nil),
         ] as [(String, OutputScale?)]
     )
-    func `a scale is read from text`(text: String, expected: OutputScale?) {
+    func `a scale is parsed from text`(text: String, expected: OutputScale?) {
         #expect(OutputScale(parsing: text) == expected)
     }
 }

@@ -1,5 +1,6 @@
 import FrameSocketTesting
 import FrameTransport
+import TestSupport
 import Testing
 
 @testable import FrameSocket

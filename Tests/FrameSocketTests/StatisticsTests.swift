@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -32,7 +33,7 @@ import Testing
         #expect(statistics.frames == sequences.count)
     }
 
-    @Test func `bytes and times add up, and a time to come is no latency`() {
+    @Test func `bytes and times add up, and a time in the future is not a latency`() {
         var statistics = ReceptionStatistics()
         statistics.add(frame(nil, timestamp: 400, bytes: 10))
         statistics.add(frame(nil, timestamp: 1000, bytes: 5))
@@ -43,7 +44,7 @@ import Testing
         #expect(statistics.transfer.count == 4 && statistics.transfer.mean == 7)
     }
 
-    @Test func `a summary of times`() {
+    @Test func `times are summarized`() {
         var summary = TimeSummary()
         #expect(summary.mean == 0)
         for value in [3, 5, 10] as [UInt64] { summary.add(nanoseconds: value) }

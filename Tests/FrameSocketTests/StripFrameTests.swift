@@ -1,4 +1,5 @@
 import PNGReading
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -28,7 +29,7 @@ import Testing
         try JPEGDecoder().decode(bytes: jpeg.array(), as: format)
     }
 
-    @Test func `only rows that changed are said to have changed`() throws {
+    @Test func `exactly the changed rows are reported as changed`() throws {
         let encoder = FrameEncoder()
         let decoder = FrameDecoder()
         let connection = connection()
@@ -49,7 +50,7 @@ import Testing
     }
 
     /// Each has its own picture to go on from, more of them than are kept among them.
-    @Test(arguments: [0, 1, 2, 4]) func `connections do not see one another's pictures`(kept: Int) throws {
+    @Test(arguments: [0, 1, 2, 4]) func `connections do not share images`(kept: Int) throws {
         var configuration = FrameDecoder.Configuration()
         configuration.standingPictures = kept
         let decoder = FrameDecoder(configuration: configuration)
@@ -71,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `what was kept of a connection goes when that has ended and the next one comes`() {
+    @Test func `what was kept for a connection is released when it has ended and the next one starts`() {
         var decoders = StandingDecoders(limit: 4)
         let next = connection()
         weak var kept: StripDecoder?
@@ -87,7 +88,7 @@ import Testing
         #expect(kept == nil)
     }
 
-    @Test func `a pixel more, another size, and a turned picture`() throws {
+    @Test func `a padded, a resized and a rotated image are handled`() throws {
         let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testPicture(201, 321), with: .init()).jpeg)
         let connection = connection()
         let size = BufferSize(width: 200, height: 320)
@@ -137,7 +138,7 @@ import Testing
         #expect(try decoder.decodeChanges(first).changedRows == [0..<320])
     }
 
-    @Test func `readers that share a decoder are each told what changed since their own last image`() async throws {
+    @Test func `readers that share a decoder each get the changes since their own last image`() async throws {
         let decoder = FrameDecoder()
         let fanOut = FrameFanOut()
         let connection = connection()
@@ -165,7 +166,7 @@ import Testing
     }
 
     /// Strips are for memory that there is.
-    @Test func `strips are left out where they are turned off, or have no room`() throws {
+    @Test func `strips are omitted if they are turned off or have no room`() throws {
         let picture = try testPicture(200, 320, as: .bgra)
         let whole: [UInt8] = try JPEGEncoder().encode(picture)
         let need = FrameEncoder().memoryNeed(.pixels(picture), .up, .init(strips: .off))
@@ -183,7 +184,7 @@ import Testing
 
     /// The real screens, over the length of their sequences, forth and back.
     @Test(arguments: ["desktop-typing", "desktop-window", "phone-scroll"], [PixelFormat.bgra, .i420])
-    func `real screens come out as they would as a whole`(_ name: String, format: PixelFormat) throws {
+    func `real screens are decoded as if without strips`(_ name: String, format: PixelFormat) throws {
         let encoder = FrameEncoder()
         let decoder = FrameDecoder()
         let connection = connection()

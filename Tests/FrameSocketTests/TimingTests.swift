@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 import Testing
 
 @Suite struct TimingTests {
@@ -27,14 +28,14 @@ import Testing
         Numbers(numbers: [0, 64, 1], missing: 62, reordered: 1),
         Numbers(numbers: [0, 65, 1, 2], missing: 64),
         Numbers(numbers: [0, 63, 0], missing: 62, repeated: 1),
-        // A sender that began anew.
+        // A sender that started again.
         Numbers(numbers: [1000, 1001, 0, 1, 3], missing: 1),
         // All there are.
         Numbers(numbers: [0, .max], missing: .max - 1),
         Numbers(numbers: [.max, .max - 1, 0], missing: 0, reordered: 1),
         Numbers(numbers: [0, .max, 0, .max, 0, .max], missing: (.max - 1) &* 3),
     ])
-    func loss(_ numbers: Numbers) {
+    func `sequence numbers show how many frames were lost`(_ numbers: Numbers) {
         var loss = SequenceLoss()
         for number in numbers.numbers { loss.add(number) }
         #expect(loss.missing == numbers.missing)
@@ -43,8 +44,8 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func lossOfShuffledNumbersIsThatOfSortedOnes(seed: UInt64) {
-        var random = SeededRandom(seed)
+    func `the order of arrival does not change the loss`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
         var sent: [UInt64] = []
         for number in UInt64(0)..<5000 {
             let isEnd = number == 0 || number == 4999
@@ -60,7 +61,7 @@ import Testing
         #expect(loss.repeated == 0, "seed \(seed)")
     }
 
-    @Test func jitterIsThatOfRFC3550() {
+    @Test func `jitter is that of RFC 3550`() {
         var jitter = ArrivalJitter()
         // Sent every 100, received after 10, 42, 10, 26: the differences are 32, 32 and 16.
         for (timestamp, receivedAt) in [(1000, 1010), (1100, 1142), (1200, 1210), (1300, 1326)] as [(UInt64, UInt64)] {
@@ -71,7 +72,7 @@ import Testing
         #expect(jitter.maximum == 32)
     }
 
-    @Test func aSteadyStreamHasNoJitter() {
+    @Test func `a steady stream has no jitter`() {
         var jitter = ArrivalJitter()
         // A clock that began elsewhere, frames of uneven distance, all as long under way.
         for timestamp in [5, 105, 110, 400, 10_000] as [UInt64] {
@@ -81,7 +82,7 @@ import Testing
         #expect(jitter.maximum == 0)
     }
 
-    @Test func anyTimesAreTaken() {
+    @Test func `any timestamps are accepted`() {
         var statistics = ReceptionStatistics()
         for timestamp in [0, .max, 0, .max, 1 << 63] as [UInt64] {
             statistics.add(byteCount: 1, timestamp: timestamp, sequence: timestamp, receivedAt: 7, transferTime: 0)
@@ -92,7 +93,7 @@ import Testing
         #expect(statistics.latency.count == 2)
     }
 
-    @Test func statisticsAddUp() {
+    @Test func `statistics add up`() {
         var statistics = ReceptionStatistics()
         #expect(statistics.loss.rate == 0)
         for (number, latency) in [(0, 10), (1, 20), (4, 30), (3, 40), (3, 0)] as [(UInt64, UInt64)] {
@@ -121,7 +122,7 @@ import Testing
         #expect(statistics.loss.rate == 0.2)
     }
 
-    @Test func aFrameThatIsSentAgainIsNeitherLostNorLate() {
+    @Test func `a frame that is sent again is neither lost nor late`() {
         var (statistics, once) = (ReceptionStatistics(), ReceptionStatistics())
         for (number, count) in [(0, 1), (1, 3), (2, 2)] as [(UInt64, UInt64)] {
             for round in 0..<count {

@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// The last frame of a burst is sent when its time comes, whatever the pacing left out before it.
@@ -20,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: pacings, [2, 6])
-    func `the last frame of a burst arrives, once and behind the others`(pacing: Pacing, count: Int) async throws {
+    func `the last frame of a burst arrives, once and after the others`(pacing: Pacing, count: Int) async throws {
         let receiver = try RawReceiver(.init(pacing: pacing))
         let visit = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })
@@ -32,7 +33,7 @@ import Testing
         #expect(timestamps == timestamps.sorted() && Set(timestamps).count == timestamps.count)
     }
 
-    @Test func `a newer frame takes the place of the one that waits for its time`() async throws {
+    @Test func `a newer frame replaces the one that waits for its time`() async throws {
         let receiver = try RawReceiver(.init(pacing: .framesPerSecond(4)))
         let visit = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })
@@ -55,14 +56,14 @@ import Testing
         #expect(timestamps.last == start + 5 * Self.step)
     }
 
-    @Test func `finishing waits for no receiver`() async throws {
+    @Test func `finishing does not wait for a receiver`() async throws {
         let directory = try TemporaryDirectory()
         let uploader = SampleUploader(connection: directory.connection())
         uploader.offer(1)
         try await uploader.settle()
     }
 
-    @Test func `a stream of frames has its last one sent, at the configured rate and no faster`() async throws {
+    @Test func `the last frame of a stream is sent, at the configured rate and no faster`() async throws {
         let receiver = try RawReceiver(.init(pacing: .framesPerSecond(15)))
         let visit = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })

@@ -1,10 +1,14 @@
 import FrameSocket
+import TestSupport
 import Testing
 
 @Suite struct TurningTests {
     /// Turning without loss is the same as decoding, turning, wherever the picture is of whole blocks.
     @Test(arguments: FrameOrientation.allCases, [ChromaSubsampling.yuv444, .yuv422, .yuv420, .yuv440, .gray])
-    func losslessTurnsEqualTurnedPixels(_ orientation: FrameOrientation, _ subsampling: ChromaSubsampling) throws {
+    func `lossless rotation equals rotation of the pixels`(
+        _ orientation: FrameOrientation,
+        _ subsampling: ChromaSubsampling
+    ) throws {
         let picture = try OutputPixelTests.gradient(.rgb, width: 96, height: 64)
         let jpeg: [UInt8] = try JPEGEncoder(quality: 90, subsampling: subsampling).encode(picture)
         let turned = try JPEGTransform(uprighting: orientation).apply(to: jpeg.span, edges: .perfect)
@@ -17,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: FrameOrientation.allCases)
-    func aFrameIsTurnedWithoutLoss(_ orientation: FrameOrientation) async throws {
+    func `a frame is rotated without loss`(_ orientation: FrameOrientation) async throws {
         let picture = try OutputPixelTests.gradient(.bgra, width: 96, height: 64)
         try await Wire.run { wire in
             wire.uploader.send(picture, orientation: orientation, timestamp: 77)
@@ -38,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func partialBlocksAreCutRefusedOrKept() async throws {
+    @Test func `partial blocks are cut, refused or kept`() async throws {
         let picture = try OutputPixelTests.gradient(.bgra, width: 100, height: 70)
         try await Wire.run { wire in
             wire.uploader.send(picture, orientation: .down)
@@ -50,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: FrameOrientation.allCases)
-    func theSenderTurnsPixels(_ orientation: FrameOrientation) async throws {
+    func `the sender rotates pixels`(_ orientation: FrameOrientation) async throws {
         let picture = try OutputPixelTests.gradient(.bgra, width: 90, height: 50)
         try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in
             wire.uploader.send(picture, orientation: orientation)
@@ -64,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [(96, 64), (100, 70)])
-    func theSenderTurnsJPEGs(width: Int, height: Int) async throws {
+    func `the sender rotates JPEGs`(width: Int, height: Int) async throws {
         let picture = try OutputPixelTests.gradient(.bgra, width: width, height: height)
         let jpeg: [UInt8] = try JPEGEncoder(quality: 95).encode(picture)
         try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in
@@ -83,7 +87,7 @@ import Testing
 
     /// A phone that is turned while it sends: every frame arrives, in its own size.
     @Test(arguments: [false, true])
-    func aChangeInMidStreamLosesNothing(appliesOrientation: Bool) async throws {
+    func `a change of orientation within a stream loses nothing`(appliesOrientation: Bool) async throws {
         let wide = try OutputPixelTests.gradient(.bgra, width: 128, height: 80)
         let high = try OutputPixelTests.gradient(.i420, width: 62, height: 130)
         let steps: [(PixelBuffer, FrameOrientation)] = [
@@ -108,7 +112,9 @@ import Testing
     }
 
     @Test(arguments: VideoFrame.Format.allCases, [false, true])
-    func videoFramesHavePlanesTimeAndRotation(_ format: VideoFrame.Format, isUpright: Bool) async throws {
+    func `video frames have planes, a timestamp and a rotation`(_ format: VideoFrame.Format, isUpright: Bool)
+        async throws
+    {
         let picture = try OutputPixelTests.gradient(format.pixelFormat, width: 75, height: 41)
         try await Wire.run(.init(quality: 100)) { wire in
             wire.uploader.send(picture, orientation: .right, timestamp: 123_456_789)

@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// Frames whose JPEG is wrong: each costs itself, and many in a row the connection that sends them, and nobody else's.
@@ -24,8 +25,8 @@ import Testing
         return (server, (innocent, innocentConnection), (other, otherConnection))
     }
 
-    @Test("each is an error of its own, the next one is decoded, and so are another's", arguments: HostileJPEG.all)
-    func costsItself(_ hostile: HostileJPEG) async throws {
+    @Test(arguments: HostileJPEG.all)
+    func `an undecodable frame is its own error, and the next one is decoded`(_ hostile: HostileJPEG) async throws {
         let directory = try TemporaryDirectory()
         let (server, innocent, other) = try await pair(in: directory)
         async let sending: Void = other.0.write(Self.frame(hostile.bytes) + Self.frame(HostileJPEG.good))
@@ -47,10 +48,11 @@ import Testing
     }
 
     @Test(
-        "J4: a size that is not the head's",
         arguments: [(75, 51, true), (74, 50, true), (76, 52, true), (73, 51, false), (75, 53, false)]
     )
-    func sizes(width: Int, height: Int, isDecoded: Bool) async throws {
+    func `J4: a size that differs from the header's is tolerated by one pixel`(width: Int, height: Int, isDecoded: Bool)
+        async throws
+    {
         let directory = try TemporaryDirectory()
         let (server, _, other) = try await pair(in: directory)
         try await other.0.write(message(HostileJPEG.good, width: width, height: height))
@@ -65,10 +67,9 @@ import Testing
     }
 
     @Test(
-        "so many in a row close the connection, one fewer do not",
         arguments: [(8, 8), (7, 8), (3, 3), (2, 3), (1, 1), (1, 0)]
     )
-    func manyInARow(count: Int, limit: Int) async throws {
+    func `undecodable frames in a row close the connection at the limit`(count: Int, limit: Int) async throws {
         let directory = try TemporaryDirectory()
         let (server, innocent, other) = try await pair(in: directory) { $0.limits.undecodableFrames = limit }
         let decoder = FrameDecoder()
@@ -82,7 +83,7 @@ import Testing
         if count >= limit {
             #expect(try await other.1.closed().error?.code == .undecodableFrames)
         } else {
-            // A good one begins the count anew.
+            // A good one restarts the count.
             try await other.0.write(Self.frame(HostileJPEG.good))
             let good = try #require(try await frames.next())
             _ = try decoder.decode(good)
@@ -102,7 +103,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `W6: a frame without bytes is one that cannot be decoded`() async throws {
+    @Test func `W6: a frame without bytes cannot be decoded`() async throws {
         let directory = try TemporaryDirectory()
         let (server, _, other) = try await pair(in: directory)
         try await other.0.write(Self.frame([]))

@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// What an uploader's methods promise to those who call them: order, cancellation, and that nobody waits for himself.
@@ -27,7 +28,7 @@ import Testing
 
     // MARK: Updates
 
-    @Test func `a change of the configuration may use the uploader`() throws {
+    @Test func `a configuration change may use the uploader`() throws {
         let uploader = SampleUploader(connection: directory.connection(), configuration: .init(quality: 40))
         let image = try testPicture(8, 8)
         var seen: [Int] = []
@@ -42,7 +43,7 @@ import Testing
         #expect(uploader.statistics.offered == 1)
     }
 
-    @Test func `of an update inside an update both count, and the outer one wins`() {
+    @Test func `nested updates both count, and the outer one wins`() {
         let uploader = SampleUploader(connection: directory.connection(), configuration: .init(quality: 40))
         uploader.update { configuration in
             configuration.quality = 50
@@ -56,7 +57,7 @@ import Testing
         #expect(uploader.configuration.scale == .half)
     }
 
-    @Test func `no update of several threads is lost`() async {
+    @Test func `no update from several threads is lost`() async {
         let uploader = SampleUploader(connection: directory.connection(), configuration: .init(quality: 0))
         await withTaskGroup { group in
             for _ in 0..<8 {
@@ -68,7 +69,7 @@ import Testing
         #expect(uploader.configuration.quality == 800)
     }
 
-    @Test func `an update of another uploader inside an update waits for its turn as any other`() async {
+    @Test func `an update of another uploader inside an update waits its turn`() async {
         let uploaders = [40, 50].map { quality in
             SampleUploader(connection: directory.connection(), configuration: .init(quality: quality))
         }
@@ -89,7 +90,7 @@ import Testing
 
     // MARK: Finishing
 
-    @Test func `waiting for the frames ends when the task is cancelled`() async throws {
+    @Test func `waiting for frames ends when the task is cancelled`() async throws {
         let (uploader, server, peer) = try await pair()
         uploader.send(jpeg: Self.large, bufferSize: Self.size)
         let waiting = (0..<3).map { _ in
@@ -125,7 +126,7 @@ import Testing
         _ = (server, peer)
     }
 
-    @Test func `frames that are offered meanwhile do not prolong the wait`() async throws {
+    @Test func `frames that are submitted meanwhile do not prolong the wait`() async throws {
         let (uploader, server, peer) = try await pair()
         let reading = Task { while try await !peer.readSome(upTo: 1 << 20).isEmpty {} }
         let jpeg = FrameBytes(body(1, count: 20_000))
@@ -165,7 +166,7 @@ import Testing
         _ = server
     }
 
-    @Test func `the last frame of a burst follows when its time comes`() async throws {
+    @Test func `the last frame of a burst is sent when it is due`() async throws {
         let server = try directory.server()
         let connection = directory.connection()
         try await connection.open(within: nil)
@@ -180,7 +181,7 @@ import Testing
 
     // MARK: Contents
 
-    @Test func `a frame is released where no lock is held`() async throws {
+    @Test func `a frame is released without a lock being held`() async throws {
         let connection = directory.connection()
         let uploader = SampleUploader(connection: connection)
         let released = Counter()

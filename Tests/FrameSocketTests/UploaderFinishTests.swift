@@ -1,11 +1,12 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// Finishing completes what was offered before it, and nothing else.
 @Suite(.timeLimit(.minutes(5))) struct UploaderFinishTests {
-    @Test func `finishing ends while frames keep coming`() async throws {
+    @Test func `finishing completes while frames keep arriving`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
         let uploader = receiver.uploader
@@ -34,7 +35,7 @@ import Testing
         #expect(taken >= 1)
     }
 
-    @Test func `finishing means that what was offered before is out`() async throws {
+    @Test func `finishing means that everything submitted before has been sent`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })
@@ -47,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `waiting for it can be cancelled, and changes nothing`(isCancelledFirst: Bool) async throws {
+    func `waiting for the finish can be cancelled, which changes nothing`(isCancelledFirst: Bool) async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })

@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// The uploader holds no lock while other code runs, or while it looks at every byte of a frame.
@@ -26,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `changes from within a change, and from several threads, all count`() async {
+    @Test func `nested changes and changes from several threads all count`() async {
         await #expect(processExitsWith: .success) {
             let directory = try TemporaryDirectory()
             let uploader = SampleUploader(connection: directory.connection(), configuration: .init(quality: 1))
@@ -42,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `a large frame that is being compared holds up neither changes nor the receiver's requests`()
+    @Test func `a large frame that is being compared delays neither changes nor the receiver's requests`()
         async throws
     {
         let receiver = try RawReceiver(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
@@ -76,7 +77,7 @@ import Testing
         #expect(rounds.sorted()[4] >= 5, "a change waits for a frame to be compared: \(rounds)")
     }
 
-    @Test func `the age of a queued frame is never more than the time that has passed`() async throws {
+    @Test func `the age of a queued frame is never more than the elapsed time`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })

@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -45,8 +46,8 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         ),
     ]
 
-    @Test("One frame is under way at a time, and the newest is next", arguments: turns)
-    func oneAtATime(_ example: UploaderCase) {
+    @Test(arguments: turns)
+    func `one frame is under way at a time, and the newest is next`(_ example: UploaderCase) {
         example.check()
     }
 
@@ -172,12 +173,12 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         ),
     ]
 
-    @Test("Whoever needs the latest frame gets it at once, and once", arguments: latest)
-    func latestFrame(_ example: UploaderCase) {
+    @Test(arguments: latest)
+    func `whoever needs the latest frame gets it at once, and once`(_ example: UploaderCase) {
         example.check()
     }
 
-    @Test func `a failed attempt is not tried again before the terms change or a while has passed`() {
+    @Test func `a failed attempt is not retried before the conditions change or some time has passed`() {
         var rig = UploaderRig()
         rig.run([
             .connect, .sending(false), .offer(1), .sendingFails(.notConnected), .sending(true), .offer(2), .wait(99),
@@ -195,7 +196,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(Set(rig.messages[1...3].map(\.timestamp)).count == 1)
     }
 
-    @Test func `what was never meant to be sent leaves no gap in the numbers`() {
+    @Test func `frames that were never meant to be sent leave no gap in the numbers`() {
         var rig = UploaderRig(.init(pacing: .every(2)))
         rig.run([
             .connect, .offer(1), .offer(2), .offer(3), .pause, .offer(4), .offer(5), .resume, .offer(6), .offer(7),
@@ -206,7 +207,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(rig.messages.last?.sequence == 4)
     }
 
-    @Test func `a frame that gives way to a newer one, or cannot be encoded, leaves a gap in the numbers`() {
+    @Test func `a frame that is superseded or cannot be encoded leaves a gap in the numbers`() {
         var rig = UploaderRig(.init(maximumMemory: 500))
         rig.run([.connect, .encodingFails, .offer(1), .offer(2, bytes: 501), .sending(false), .offer(3)])
         rig.run([.offer(4), .offer(5), .sending(true), .wait(0)])
@@ -271,12 +272,12 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         ),
     ]
 
-    @Test("Frames that show nothing new are left out", arguments: unchanged)
-    func unchangedFrames(_ example: UploaderCase) {
+    @Test(arguments: unchanged)
+    func `frames that show nothing new are left out`(_ example: UploaderCase) {
         example.check()
     }
 
-    @Test func `a live source keeps itself alive`() {
+    @Test func `a live source needs no keep-alive`() {
         var rig = UploaderRig(skipping)
         rig.run(.connect)
         for _ in 0..<300 { rig.run([.offer(1), .wait(10)]) }
@@ -284,7 +285,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(rig.machine.statistics.sent == 3)
     }
 
-    @Test func `a frame that was compared slowly gives way to a newer one that was faster`() {
+    @Test func `a frame that was compared slowly is superseded by a newer one that was faster`() {
         var rig = UploaderRig(skippingForGood)
         rig.run([.connect, .offer(1)])
         let jpeg = FrameBytes([9])
@@ -300,7 +301,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(rig.machine.statistics.underWay == 0)
     }
 
-    @Test func `without pacing and comparing there is neither a timer nor a hash`() {
+    @Test func `without pacing and comparison there is neither a timer nor a hash`() {
         var rig = UploaderRig()
         rig.run([.offer(1), .connect])
         for number in UInt8(0)..<100 { rig.run([.offer(number), .wait(5)]) }

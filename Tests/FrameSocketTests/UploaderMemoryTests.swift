@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -56,12 +57,12 @@ import Testing
         ),
     ]
 
-    @Test("The newest frame wins, and no more is held than allowed", arguments: cases)
-    func memory(_ example: UploaderCase) {
+    @Test(arguments: cases)
+    func `the newest frame wins, and no more is held than allowed`(_ example: UploaderCase) {
         example.check()
     }
 
-    @Test func `everything that is held is counted, and given back at the end`() {
+    @Test func `everything that is held is counted, and released at the end`() {
         var rig = UploaderRig(.init(pacing: .every(2)))
         rig.run([.connect, .sending(false), .offer(1, bytes: 1000), .offer(2, bytes: 2), .offer(3, bytes: 200)])
         // The first is under way, the third waits.
@@ -74,7 +75,7 @@ import Testing
         #expect(rig.machine.heldBytes == 0)
     }
 
-    @Test func `a preference for which there is no memory does not apply`() throws {
+    @Test func `a preference that does not fit into memory does not apply`() throws {
         let image = try testPicture(640, 400, as: .bgra)
         let own = SampleUploader.Configuration(quality: 10)
         let need = FrameEncoder().memoryNeed(.pixels(image), .up, own)
@@ -98,15 +99,14 @@ import Testing
     }
 
     @Test(
-        "A preference that no encoder can fulfil is taken for the nearest one",
         arguments: [(-5, 1), (0, 1), (101, 100), (.max, 100)]
     )
-    func preferredQuality(preferred: Int, quality: Int) {
+    func `a preference that no encoder can fulfill becomes the nearest one`(preferred: Int, quality: Int) {
         let configuration = SampleUploader.Configuration().preferring(ControlPreferences(quality: preferred))
         #expect(configuration.quality == quality)
     }
 
-    @Test func `another size applies to pixels, and a JPEG is repeated as it is`() throws {
+    @Test func `another size applies to pixels, and a JPEG is repeated unchanged`() throws {
         let image = try testPicture(64, 48, as: .bgra)
         var rig = UploaderRig()
         func offer(_ rig: inout UploaderRig) -> EncodingJob? {

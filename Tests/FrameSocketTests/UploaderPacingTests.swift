@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -112,8 +113,8 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
         ),
     ]
 
-    @Test("The last frame is sent when its time comes", arguments: trailing)
-    func lastFrame(_ example: UploaderCase) {
+    @Test(arguments: trailing)
+    func `the last frame is sent when its time comes`(_ example: UploaderCase) {
         example.check()
     }
 
@@ -182,8 +183,8 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
         UploaderCase("a repeat", [.connect, .offer(1), .sending(false), .refresh, .finish(1)], sends: [1, 1]),
     ]
 
-    @Test("Whoever waits for the frames offered so far is told", arguments: finishing)
-    func finish(_ example: UploaderCase) {
+    @Test(arguments: finishing)
+    func `whoever waits for the frames submitted so far is told`(_ example: UploaderCase) {
         example.check()
         var rig = UploaderRig(example.configuration)
         rig.run(example.steps)
@@ -191,7 +192,7 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
         #expect(rig.machine.waiterCount == 0)
     }
 
-    @Test func `newer frames do not prolong the wait, and nobody waits who was cancelled`() {
+    @Test func `newer frames do not prolong the wait, and a cancelled caller does not wait`() {
         var rig = UploaderRig()
         rig.run([.connect, .sending(false), .offer(1), .finish(1), .offer(2), .finish(2), .finish(3), .cancelFinish(3)])
         #expect(rig.finished.isEmpty && rig.machine.waiterCount == 2)
@@ -204,9 +205,9 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
 
     // MARK: Rates
 
-    @Test("No rate is exceeded, and the last frame always goes", arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
-    func rates(seed: UInt64) {
-        var random = SeededRandom(seed)
+    @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
+    func `no rate is exceeded, and the last frame is always sent`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
         for _ in 0..<50 {
             let rate = Double.random(in: 1...60, using: &random)
             var rig = UploaderRig(.init(pacing: .framesPerSecond(rate)))

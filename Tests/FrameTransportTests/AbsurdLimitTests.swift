@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// The limits that are counts and times, at values that nobody should set: no trap, and nothing that hangs.
@@ -36,12 +37,12 @@ import Testing
     ]
 
     @Test(arguments: counts, [Int.min, -1, 0, 1, .max])
-    func absurdCount(_ limit: Limit<Int>, _ value: Int) async throws {
+    func `an absurd count traps nothing and hangs nothing`(_ limit: Limit<Int>, _ value: Int) async throws {
         try await expectAnEnd { limit.set(&$0, value) }
     }
 
     @Test(arguments: times, [Duration.seconds(Int64.min), .seconds(-1), .zero, .nanoseconds(1), .seconds(Int64.max)])
-    func absurdTime(_ limit: Limit<Duration>, _ value: Duration) async throws {
+    func `an absurd time traps nothing and hangs nothing`(_ limit: Limit<Duration>, _ value: Duration) async throws {
         try await expectAnEnd { limit.set(&$0, value) }
     }
 

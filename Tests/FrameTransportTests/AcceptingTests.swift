@@ -2,13 +2,14 @@
     import Foundation
     import FrameSocketTesting
     import FrameWire
+    import TestSupport
     import Testing
 
     @testable import FrameTransport
 
     /// How a server takes those who connect, when there are too many of them or too few descriptors.
     @Suite(.timeLimit(.minutes(5))) struct AcceptingTests {
-        @Test func `pauses double up to the longest, and begin anew`() {
+        @Test func `pauses double up to the longest, and then start again`() {
             var pauses = Backoff(first: .milliseconds(100), longest: .seconds(1))
             let expected: [Duration] = [100, 200, 400, 800, 1000, 1000].map { .milliseconds($0) }
             for _ in 0..<2 {
@@ -18,17 +19,17 @@
         }
 
         @Test(arguments: [(Duration.zero, Duration.zero), (.seconds(-1), .seconds(-5)), (.milliseconds(1), .zero)])
-        func `no pause is none`(first: Duration, longest: Duration) {
+        func `a pause of zero is no pause`(first: Duration, longest: Duration) {
             var pauses = Backoff(first: first, longest: longest)
             for _ in 0..<3 { #expect(pauses.next() == .milliseconds(1)) }
         }
 
-        @Test func `the longest of pauses does not overflow`() {
+        @Test func `the longest pause does not overflow`() {
             var pauses = Backoff(first: .seconds(1), longest: .seconds(Int64.max))
             for _ in 0..<100 { #expect(pauses.next() > .zero) }
         }
 
-        @Test func `the limits' defaults`() {
+        @Test func `the limits have their documented defaults`() {
             let limits = TransportLimits()
             #expect(limits.connections == 64 && limits.backlog == 128)
             #expect(limits.firstAcceptPause == .milliseconds(100) && limits.longestAcceptPause == .seconds(1))
@@ -36,7 +37,7 @@
         }
 
         @Test(.besideBystander, arguments: [1, 2, 64])
-        func `S18: one idle connection more than the server takes is closed at once, and the others live`(
+        func `S18: one idle connection over the limit is closed at once, and the others live on`(
             limit: Int
         ) async throws {
             let directory = try TemporaryDirectory()
@@ -64,7 +65,7 @@
             _ = next
         }
 
-        @Test func `S19: without descriptors accepting pauses, whoever comes meanwhile`() async {
+        @Test func `S19: accepting pauses without descriptors, whoever connects meanwhile`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -88,7 +89,7 @@
             }
         }
 
-        @Test func `S19: accepting goes on when there are descriptors again, and nobody is lost`() async {
+        @Test func `S19: accepting continues when there are descriptors again, and nobody is lost`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -118,7 +119,7 @@
         }
 
         @Test(.besideBystander, arguments: [false, true])
-        func `S24: a sender in the queue of a server that goes has lost its connection`(reopens: Bool) async throws {
+        func `S24: a sender in the queue of a server that ends has lost its connection`(reopens: Bool) async throws {
             let directory = try TemporaryDirectory()
             let server = try PeerSocket.listening(at: directory.socket)
             let connection = directory.connection { $0.reopens = reopens }

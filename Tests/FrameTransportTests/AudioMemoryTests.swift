@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// Audio is received by those who asked for it alone, counts against the memory budget, and needs no frame to be consumed.
@@ -17,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [nil, ControlHello(wants: .pictures), ControlHello(wants: [])])
-    func `audio that nobody asked for is skipped by its length, and takes no memory`(hello: ControlHello?)
+    func `audio that nobody asked for is skipped by its length and takes no memory`(hello: ControlHello?)
         async throws
     {
         let pool = BytePool(maximumIdleBytes: 1 << 20)
@@ -79,7 +80,7 @@ import Testing
         #expect(held <= budget.bytes, "\(held) bytes of audio were held")
     }
 
-    @Test func `audio that there is no memory for is counted`() async throws {
+    @Test func `audio that exceeds the memory is counted`() async throws {
         // An eighth of a connection's allowance is less than a message needs.
         let server = try directory.server {
             $0.hello = ControlHello(wants: .audio)
@@ -99,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 10])
-    func `a host that takes audio alone is not held up by frames`(frames: Int) async throws {
+    func `a host that takes only audio is not held up by frames`(frames: Int) async throws {
         let server = try directory.server { $0.hello = ControlHello(wants: .audio) }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -121,7 +122,7 @@ import Testing
         try? await writing
     }
 
-    @Test func `a host that asked for audio alone is told of an end behind frames that nobody takes`() async throws {
+    @Test func `a host that asked only for audio is told of an end behind frames that nobody consumes`() async throws {
         let server = try directory.server { $0.hello = ControlHello(wants: .audio) }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))

@@ -4,7 +4,7 @@ import Testing
 
 /// How memory is shared out, without any connection.
 @Suite struct BudgetMachineTests {
-    @Test func `servers that share a budget never have more than its half between them`() {
+    @Test func `servers that share a budget never use more than half of it between them`() {
         var budget = BudgetMachine(bytes: 1000)
         let first = (0..<4).map { _ in budget.join(connections: 4) }
         let second = (0..<4).map { _ in budget.join(connections: 4) }
@@ -13,7 +13,7 @@ import Testing
         #expect(budget.join(connections: 2) == 125)
     }
 
-    @Test func `departed senders give way, oldest first, and only as far as needed`() {
+    @Test func `departed senders give way, oldest first, and no more than needed`() {
         var budget = BudgetMachine(bytes: 200)
         let ids = (0..<4).compactMap { _ in budget.depart(25).id }
         #expect(budget.free == 0 && ids.count == 4)
@@ -27,7 +27,7 @@ import Testing
         #expect(budget.free == 35)
     }
 
-    @Test func `nobody gives way where that would not be enough`() {
+    @Test func `nobody gives way if that would not be enough`() {
         var budget = BudgetMachine(bytes: 200)
         _ = budget.ask(80)
         let departed = budget.depart(20).id
@@ -40,7 +40,7 @@ import Testing
         #expect(back.granted.count == 1 && budget.free == 30 && budget.departedCount == 1)
     }
 
-    @Test func `a request that is withdrawn lets those behind it pass`() {
+    @Test func `a withdrawn request lets those behind it pass`() {
         var budget = BudgetMachine(bytes: 200)
         _ = budget.ask(60)
         guard case .waiting(let large) = budget.ask(90).answer, case .waiting(let small) = budget.ask(10).answer else {

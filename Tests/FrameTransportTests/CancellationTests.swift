@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// Whoever waits, and whose task is cancelled, waits no longer; what others wait for goes on.
@@ -55,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `sending can be cancelled, and leaves no part of a frame among whole ones`(isCancelledFirst: Bool)
+    func `sending can be cancelled, and leaves no partial frame among whole ones`(isCancelledFirst: Bool)
         async throws
     {
         let listener = try PeerSocket.listening(at: directory.socket)
@@ -99,7 +100,7 @@ import Testing
         host.close()
     }
 
-    @Test func `a cancelled consumer leaves what comes to the next one`() async throws {
+    @Test func `a cancelled consumer leaves the next element to the next consumer`() async throws {
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))

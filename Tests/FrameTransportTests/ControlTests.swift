@@ -3,6 +3,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a receiver asks of a sender, and what the sender answers.
@@ -38,7 +39,7 @@ import Testing
         return (server, sender, receiver)
     }
 
-    @Test func `a receiver that said hello is told how the sender stands`() async throws {
+    @Test func `a receiver that said hello is told the sender's state`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
         defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
@@ -66,7 +67,7 @@ import Testing
         #expect(sender.isPaused)
     }
 
-    @Test func `a sender of a later version is asked in version 1, and heard`() async throws {
+    @Test func `a sender of a later version is addressed in version 1, and understood`() async throws {
         let server = try directory.server { $0.hello = ControlHello(wants: .pictures) }
         defer { server.close() }
         let sender = try PeerSocket.connected(to: directory.socket)
@@ -80,8 +81,7 @@ import Testing
         #expect(try await sender.read(requests.count) == requests)
     }
 
-    @Test func `what is wanted is told from the beginning to the end, over one connection after another`() async throws
-    {
+    @Test func `the selection is reported from beginning to end, over one connection after another`() async throws {
         let server = try directory.server { $0.hello = ControlHello(wants: [.pictures, .audio]) }
         let sender = directory.connection()
         var demand = sender.demand.makeAsyncIterator()
@@ -107,7 +107,7 @@ import Testing
         #expect(await demand.next() == nil)
     }
 
-    @Test func `what is not wanted is refused, until it is`() async throws {
+    @Test func `messages that are not selected are refused until they are`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
         defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
@@ -128,7 +128,7 @@ import Testing
         #expect(sender.droppedAudio == 2)
     }
 
-    @Test func `a pause takes back what has not begun, before it is answered`() async throws {
+    @Test func `a pause withdraws what has not started before it is answered`() async throws {
         let host = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: .seconds(30))
@@ -150,7 +150,7 @@ import Testing
         #expect(!text[answer.upperBound...].contains("Audio-Kind") && !text.contains("Buffer-Width"))
     }
 
-    @Test func `whoever hears that sound is wanted may send it at once`() async throws {
+    @Test func `a program that learns that audio is selected may send it at once`() async throws {
         let server = try directory.server { $0.hello = ControlHello(wants: [.pictures, .audio]) }
         defer { server.close() }
         let sender = directory.connection()
@@ -170,7 +170,7 @@ import Testing
         #expect(await sounds.next()?.samples.array() == message.samples.array())
     }
 
-    @Test func `requests reach the sender's program in their order`() async throws {
+    @Test func `requests reach the sender's program in order`() async throws {
         let (server, sender, receiver) = try await pair()
         defer { server.close() }
         let sent: [ControlRequest] = [
@@ -189,7 +189,7 @@ import Testing
         for request in sent { #expect(await requests.next() == request) }
     }
 
-    @Test func `one that did not say hello is told nothing, and gets frames alone`() async throws {
+    @Test func `a receiver that did not say hello is told nothing, and gets only frames`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: .seconds(30))
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: FinishReason.allCases)
-    func `a stop is obeyed for good, and its reason is known on both sides`(reason: FinishReason) async throws {
+    func `a stop is final, and its reason is known on both sides`(reason: FinishReason) async throws {
         let (server, sender, receiver) = try await pair()
         defer { server.close() }
         receiver.close(reason)
@@ -240,7 +240,7 @@ import Testing
         #expect(sender.skippedRequests == 1)
     }
 
-    @Test func `what is no request, after a hello, ends the connection with its byte, and the sender comes back`()
+    @Test func `anything but a request after a hello ends the connection at that byte, and the sender reconnects`()
         async throws
     {
         let foreign = try PeerSocket.listening(at: directory.socket)
@@ -260,7 +260,7 @@ import Testing
         #expect(await events.next() == .didOpen)
     }
 
-    @Test func `sound arrives as it was sent, to a receiver that asked for it alone`() async throws {
+    @Test func `audio arrives as it was sent, at a receiver that asked only for audio`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
         defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func `sound waits for no more than the frame under way`() async throws {
+    @Test func `audio waits for at most the frame being sent`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: .seconds(30))
@@ -300,7 +300,7 @@ import Testing
         try await sending.value
     }
 
-    @Test func `of the answers that find no room the last one goes out when there is some`() async throws {
+    @Test func `of answers without room, the last one is sent once there is some`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: nil)
@@ -326,7 +326,8 @@ import Testing
         (44_100, 2, 2046 + 1),
         (44_100, 1, (256 << 10) + 2),
     ])
-    func `sound that no receiver takes is refused before it is sent`(rate: Int, channels: Int, count: Int) async throws
+    func `audio that no receiver accepts is refused before it is sent`(rate: Int, channels: Int, count: Int)
+        async throws
     {
         let (server, sender, _) = try await pair()
         defer { server.close() }

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// Costs that are the same on every machine: memory asked for, and system calls.
@@ -12,7 +13,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test(arguments: [true, false]) func `a thousand frames need no memory but that of the first ones`(isOnThread: Bool)
+    @Test(arguments: [true, false]) func `a thousand frames need only the memory of the first ones`(isOnThread: Bool)
         async throws
     {
         let pool = BytePool(maximumIdleBytes: 16 << 20)
@@ -41,7 +42,7 @@ import Testing
         #expect(pool.allocations <= 3 + FrameServer.Delivery.longestReadAhead)
     }
 
-    @Test func `R1: a claim of much memory gets what has arrived`() async throws {
+    @Test func `R1: a claim of much memory gets only what has arrived`() async throws {
         let pool = BytePool(maximumIdleBytes: 64 << 20)
         let server = try directory.server { $0.pool = pool }
         let head = String(decoding: message([]), as: UTF8.self)
@@ -71,7 +72,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `a frame that fits costs one write and two reads, and those in a row one read each`() async {
+        @Test func `a frame that fits costs one write and two reads, and consecutive frames one read each`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()

@@ -1,10 +1,10 @@
 import FrameTransport
+import TestSupport
 import Testing
 
 /// The order in which deadlines pass, and what is kept of them.
-@Suite("The heap of deadlines") struct DeadlineHeapTests {
-    @Test("A deadline that moves has one entry, whichever way it moves")
-    func oneEntry() {
+@Suite("Deadline heap") struct DeadlineHeapTests {
+    @Test func `a deadline that moves has one entry, whichever way it moves`() {
         var heap = DeadlineHeap()
         for round: UInt64 in 0..<10_000 {
             heap.set(round * 7919 % 1000, token: round % 3)
@@ -17,9 +17,9 @@ import Testing
         #expect(heap.popFirst(upTo: .max) == nil)
     }
 
-    @Test("Any changes leave what a dictionary would have", arguments: [UInt64(1), 2, 3, 4])
-    func model(seed: UInt64) {
-        var random = SplitMix(state: seed)
+    @Test(arguments: [UInt64(1), 2, 3, 4])
+    func `any changes leave what a dictionary would have`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
         var heap = DeadlineHeap()
         var model: [UInt64: UInt64] = [:]
         for _ in 0..<5000 {

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 @testable import FrameTransport
@@ -14,7 +15,7 @@ import Testing
 
     private static let never = Duration.seconds(1 << 20)
 
-    /// A server that waits as good as for ever but for what `change` says, one sender, and its connection.
+    /// A server that waits practically forever except for what `change` sets, one sender, and its connection.
     private func pair(
         _ change: (inout TransportLimits) -> Void
     ) async throws -> (FrameServer, client: PeerSocket, FrameConnection) {
@@ -42,42 +43,42 @@ import Testing
         #expect(try await connection.closed() == .failed(try #require(error)))
     }
 
-    @Test func `the first frame`() async throws {
+    @Test func `the first frame has a deadline`() async throws {
         let (server, client, connection) = try await pair { $0.firstFrame = .milliseconds(20) }
         try await expectTimeout(over: "first message", of: connection)
         #expect(try await client.read(1).isEmpty)
         _ = server
     }
 
-    @Test func `S17: a head, from its first byte`() async throws {
+    @Test func `S17: a header has a deadline from its first byte`() async throws {
         let (server, client, connection) = try await pair { $0.head = .milliseconds(20) }
         try await client.write(Array("HTTP/1.1 200 OK\r\n".utf8))
         try await expectTimeout(over: "head", of: connection)
         _ = server
     }
 
-    @Test func `S17: the head of a later frame`() async throws {
+    @Test func `S17: the header of a later frame has a deadline`() async throws {
         let (server, client, connection) = try await pair { $0.head = .milliseconds(20) }
         try await client.write(message([1, 2, 3]) + [UInt8(ascii: "H")])
         try await expectTimeout(over: "head", of: connection, after: 1)
         _ = server
     }
 
-    @Test func `S17: a body`() async throws {
+    @Test func `S17: a body has a deadline`() async throws {
         let (server, client, connection) = try await pair { $0.body = .milliseconds(20) }
         try await client.write(message(body(1, count: 1000)).dropLast())
         try await expectTimeout(over: "body", of: connection)
         _ = server
     }
 
-    @Test func `silence between two frames, where that is limited`() async throws {
+    @Test func `silence between two frames has a deadline if limited`() async throws {
         let (server, client, connection) = try await pair { $0.idle = .milliseconds(20) }
         try await client.write(message([1]))
         try await expectTimeout(over: "next message", of: connection, after: 1)
         _ = server
     }
 
-    @Test(arguments: [false, true]) func `a byte now and then does not extend them`(isInBody: Bool) async throws {
+    @Test(arguments: [false, true]) func `an occasional byte does not extend a deadline`(isInBody: Bool) async throws {
         let (server, client, connection) = try await pair { limits in
             if isInBody { limits.body = .milliseconds(30) } else { limits.head = .milliseconds(30) }
             limits.bodyBytesPerSecond = 1 << 30
@@ -97,7 +98,7 @@ import Testing
         _ = server
     }
 
-    @Test func `a long body is given time for its length`() throws {
+    @Test func `a long body gets time for its length`() throws {
         var limits = TransportLimits()
         limits.body = .seconds(1)
         limits.bodyBytesPerSecond = 1000
@@ -107,7 +108,7 @@ import Testing
         #expect(limits.bodyDuration(length: 10) == .seconds(11))
     }
 
-    @Test func `S22: none runs while the consumer does not consume`() async throws {
+    @Test func `S22: no deadline runs while the consumer does not consume`() async throws {
         let (server, client, connection) = try await pair { limits in
             limits.head = .milliseconds(20)
             limits.body = .milliseconds(20)

@@ -3,6 +3,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// Senders that have left leave nothing behind but the frames that can still be taken.
@@ -57,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 3])
-    func `a sender that leaves is noticed although nobody consumes its frames`(frames: Int) async throws {
+    func `a sender that leaves is noticed even if nobody consumes its frames`(frames: Int) async throws {
         let server = try directory.server()
         let visitor = try PeerSocket.connected(to: directory.socket)
         for index in 0..<frames { try await visitor.write(message(body(index, count: 500))) }
@@ -107,7 +108,7 @@ import Testing
         #expect(await becomesTrue { budget.free == 256 << 10 }, "\(budget.free) bytes are free")
     }
 
-    @Test func `visitors that left with large frames keep no large frame from the server`() async throws {
+    @Test func `visitors that left large frames behind keep no large frame from the server`() async throws {
         let ends = Ends()
         let server = try directory.server {
             $0.memory = Self.smallBudget()
@@ -119,7 +120,7 @@ import Testing
         try await expectService(by: server, size: size)
     }
 
-    @Test func `visitors that left before they were taken are bounded in number`() async throws {
+    @Test func `the number of visitors that left before they were accepted is bounded`() async throws {
         let ends = Ends()
         let server = try directory.server { $0.tap = ends }
         for _ in 0..<10_000 { _ = try await PeerSocket.connectedWhenListening(at: directory.socket) }
@@ -132,7 +133,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `10,000 connects as fast as possible leave descriptors and memory as they were`() async {
+        @Test func `10,000 rapid connects leave descriptors and memory as they were`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()

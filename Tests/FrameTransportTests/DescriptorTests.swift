@@ -3,11 +3,12 @@
     import FrameSocketTesting
     import FrameTransport
     import FrameWire
+    import TestSupport
     import Testing
 
     /// That every descriptor and file goes when what it was for has gone, whoever ends it and how.
     @Suite(.timeLimit(.minutes(5))) struct DescriptorTests {
-        @Test func `each of many attempts to connect gives its descriptor back`() async {
+        @Test func `every one of many connection attempts releases its descriptor`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 _ = try PeerSocket.listening(at: directory.socket)
@@ -67,7 +68,7 @@
             }
         }
 
-        @Test func `letting go is enough`() async {
+        @Test func `releasing a connection is enough to close it`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 await IOThread.shared.settle()
@@ -87,7 +88,7 @@
             }
         }
 
-        @Test func `letting go of a thread's last user ends the thread`() async {
+        @Test func `releasing the last user of a thread ends the thread`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 await IOThread.shared.settle()
@@ -115,7 +116,7 @@
         }
 
         @Test(arguments: [false, true])
-        func `S21: no descriptor is passed on to a program that this one starts`(isLong: Bool) async {
+        func `S21: no descriptor is inherited by a program that this one starts`(isLong: Bool) async {
             await #expect(processExitsWith: .success) { [isLong] in
                 let directory = try TemporaryDirectory()
                 let inner = directory.path + (isLong ? "/" + String(repeating: "x", count: 200) : "/x")
@@ -176,7 +177,7 @@
             }
         }
 
-        @Test func `descriptors that a sender passes along are not taken, and its frames arrive`() async {
+        @Test func `descriptors passed by a sender are not accepted, and its frames arrive`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()

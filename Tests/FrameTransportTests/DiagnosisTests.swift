@@ -3,6 +3,7 @@
     import FrameSocketTesting
     import FrameTransport
     import FrameWire
+    import TestSupport
     import Testing
 
     /// What a diagnosis says of a path, finding by finding, and that it leaves everything as it was.
@@ -123,7 +124,9 @@
             )
         }
 
-        @Test(arguments: Place.allCases) func `each thing is found, and left as it was`(place: Place) async throws {
+        @Test(arguments: Place.allCases) func `every problem is found, and nothing is changed`(place: Place)
+            async throws
+        {
             guard !place.needsRoot || geteuid() == 0 else { return }
             let (path, holders) = try make(place)
             let before = try state
@@ -139,8 +142,8 @@
             #expect(diagnosis.severity == place.expected.severity)
             if finding.severity > .note {
                 #expect(diagnosis.worst == finding)
-                let mend = try #require(finding.mend)
-                #expect(!mend.isEmpty && !mend.contains("\n") && finding.description.contains(mend))
+                let remedy = try #require(finding.remedy)
+                #expect(!remedy.isEmpty && !remedy.contains("\n") && finding.description.contains(remedy))
             }
             // What is said once is not said again in other words.
             #expect(diagnosis.findings.filter { $0.severity > .note }.count == (finding.severity > .note ? 1 : 0))
@@ -153,7 +156,7 @@
             (.openDirectory, ["mode", "uid"]), (.server, ["pid", "uid"]), (.silence, ["pid", "uid"]), (.queue, []),
             (.foreignPeer, ["pid", "uid"]),
         ])
-        func `the numbers are there for programs`(place: Place, names: [String]) async throws {
+        func `the values are available to programs`(place: Place, names: [String]) async throws {
             let (path, holders) = try make(place)
             let finding = try #require(
                 await diagnosis(of: path, place).findings.first { $0.code == place.expected.code }
@@ -167,26 +170,21 @@
             withExtendedLifetime(holders) {}
         }
 
-        /// The mends that are commands, tried on what they are for.
+        /// The remedies that are commands, tried on what they are for.
         @Test(arguments: [
             Place.missingDirectory, .openDirectory, .link, .file, .folder, .pipe, .linkAsLock, .deadSocket,
         ])
-        func `a mend mends`(place: Place) async throws {
+        func `a remedy fixes the problem`(place: Place) async throws {
             let (path, holders) = try make(place)
-            let mend = try #require(await diagnosis(of: path, place).worst?.mend)
-            let command = try #require(mend.split(separator: ": ").last)
-            let shell = Process()
-            shell.executableURL = URL(filePath: "/bin/sh")
-            shell.arguments = ["-c", String(command)]
-            try shell.run()
-            shell.waitUntilExit()
-            #expect(shell.terminationStatus == 0, "\(command)")
+            let remedy = try #require(await diagnosis(of: path, place).worst?.remedy)
+            let command = try #require(remedy.split(separator: ": ").last)
+            #expect(try ChildProcess("sh", ["-c", String(command)]).status == 0, "\(command)")
             let after = await diagnosis(of: path, place)
             #expect(after.severity == .note, "\(after.findings)")
             withExtendedLifetime(holders) {}
         }
 
-        @Test func `a server sees a sender that comes and goes, and nothing of it stays`() async throws {
+        @Test func `a server sees a sender that connects and leaves, and nothing of it stays`() async throws {
             let server = try directory.server()
             let diagnosis = await PathDiagnosis(of: directory.socket, within: .seconds(60))
             #expect(diagnosis.severity == .note)
@@ -196,21 +194,21 @@
             #expect(try await connection.closed().error == nil)
         }
 
-        @Test func `a server that wants tokens answers as any other`() async throws {
+        @Test func `a server that expects tokens is examined like any other`() async throws {
             let server = try directory.server { $0.tokens = HandshakeTokens(own: [1], expected: [2]) }
             let diagnosis = await PathDiagnosis(of: directory.socket, within: .seconds(60))
             #expect(diagnosis.findings.contains { $0.code == .liveServer })
             withExtendedLifetime(server) {}
         }
 
-        @Test func `a server that has something to say is heard out`() async throws {
+        @Test func `a server that has something to say is read to its end`() async throws {
             let server = try directory.server { $0.hello = ControlHello() }
             let diagnosis = await PathDiagnosis(of: directory.socket, within: .seconds(60))
             #expect(diagnosis.findings.contains { $0.code == .liveServer })
             withExtendedLifetime(server) {}
         }
 
-        @Test func `descriptors that run out are told of before they have`() async {
+        @Test func `running out of descriptors is reported before it happens`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 for limit in [1024, 60] as [UInt] {
@@ -229,7 +227,7 @@
             }
         }
 
-        @Test func `what this user may not do is told with the system's words`() async {
+        @Test func `what this user may not do is reported with the system's error message`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let inner = directory.path + "/inner"
@@ -258,7 +256,7 @@
             }
         }
 
-        @Test func `a directory that only its server's manager may write to is nothing to complain of`() async {
+        @Test func `a directory that only the service manager may write to is not a problem`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()

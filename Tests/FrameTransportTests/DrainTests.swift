@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// An end that loses nothing which has arrived.
@@ -23,7 +24,9 @@ import Testing
         return frames
     }
 
-    @Test(arguments: [0, 1, 20, 100]) func `what has arrived is delivered, to the last whole frame`(cut: Int)
+    @Test(arguments: [0, 1, 20, 100]) func `everything that has arrived is delivered, up to the last complete frame`(
+        cut: Int
+    )
         async throws
     {
         let server = try directory.server()
@@ -60,7 +63,7 @@ import Testing
         try await server.closed()
     }
 
-    @Test func `a slow consumer has the time it takes`() async throws {
+    @Test func `a slow consumer gets the time it needs`() async throws {
         let server = try directory.server { $0.limits.linger = .zero }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -72,7 +75,7 @@ import Testing
         try await server.closed()
     }
 
-    @Test func `who has connected and was not accepted yet is heard`() async throws {
+    @Test func `a sender that has connected but was not accepted yet is heard`() async throws {
         let server = try directory.server()
         let sender = try await IOThread.shared.whileHeld {
             let sender = try PeerSocket.connected(to: directory.socket)
@@ -87,7 +90,7 @@ import Testing
         _ = sender
     }
 
-    @Test func `a stream that is no stream of frames is a failure still`() async throws {
+    @Test func `an invalid stream is still a failure`() async throws {
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -112,7 +115,7 @@ import Testing
         try await server.closed()
     }
 
-    @Test func `closing ends a drain for which nobody cares`() async throws {
+    @Test func `closing ends a drain that nobody waits for`() async throws {
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -126,7 +129,7 @@ import Testing
         _ = connection
     }
 
-    @Test func `a sender that has not shown its token has nothing to deliver`() async throws {
+    @Test func `a sender that has not sent its token has nothing to deliver`() async throws {
         let server = try directory.server { $0.tokens = HandshakeTokens(own: [1], expected: [2]) }
         let sender = try PeerSocket.connected(to: directory.socket)
         await IOThread.shared.settle()

@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocketTesting
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameTransport
@@ -14,7 +15,7 @@ import Testing
     }
 
     /// The caller's thread may be late with the news of a failed write, and a new socket be open by then.
-    @Test func `news of a write that failed on an earlier socket leaves the next one alone`() async throws {
+    @Test func `a failed write on an earlier socket does not affect the next one`() async throws {
         let server = try directory.server()
         let driver = ConnectingDriver(.path(directory.socket), configuration: .init())
         let opening = Opening(limit: nil)
@@ -29,7 +30,7 @@ import Testing
     }
 
     /// A turn that was asked for before the close must not take back the time that the close is given.
-    @Test func `an orderly close ends in its time, whatever was still to be done`() async throws {
+    @Test func `an orderly close ends in time, whatever was left to do`() async throws {
         let thread = IOThread()
         let gate = Gate()
         let elsewhere = try TemporaryDirectory()

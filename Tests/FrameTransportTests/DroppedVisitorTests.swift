@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// What departed senders left is bounded: beyond that the oldest is dropped and counted, and whoever asks for it is told.
@@ -20,7 +21,7 @@ import Testing
         visitor.close()
     }
 
-    @Test func `of those whom nobody takes the latest are kept, and the others are counted`() async throws {
+    @Test func `of visitors that nobody accepts the latest are kept, and the others are counted`() async throws {
         let server = try directory.server { $0.limits.connections = 4 }
         for number in 0..<10 {
             try await visit(number)
@@ -40,7 +41,7 @@ import Testing
         #expect(numbers == [6, 7, 8, 9])
     }
 
-    @Test func `a visitor's frames that gave way to others are told of by an error, and its end stays orderly`()
+    @Test func `a visitor's frames that gave way to others are reported by an error, and its end stays orderly`()
         async throws
     {
         // 256 KiB for what departed senders leave, and for large frames.
@@ -72,7 +73,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `a visitor's frames that were taken in time are no drop`() async throws {
+    @Test func `a visitor's frames that were accepted in time do not count as dropped`() async throws {
         let server = try directory.server { $0.limits.connections = 2 }
         for number in 0..<20 {
             try await visit(number)

@@ -3,6 +3,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// Whatever one peer sends, and however fast, every other connection of the thread has its turns.

@@ -5,7 +5,7 @@ import Testing
 
 /// Which reader of a fan-out receives what.
 @Suite struct FanOutMachineTests {
-    @Test func `a late reader begins with the last frame, and nobody with one behind the end`() {
+    @Test func `a late reader starts with the last frame, and no reader with one after the end`() {
         var machine = FanOutMachine<Int>()
         let early = machine.join()
         #expect(early.first == nil && machine.publish(1) == [early.reader])

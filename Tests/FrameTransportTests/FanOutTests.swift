@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// One sender's frames for several readers.
@@ -94,7 +95,7 @@ import Testing
         #expect(lateError == error)
     }
 
-    @Test func `a reader that is let go of leaves`() async throws {
+    @Test func `releasing a reader removes it`() async throws {
         let fanOut = FrameFanOut(of: connection)
         var reader: FrameFanOut.Reader? = fanOut.reader()
         #expect(fanOut.readerCount == 1)

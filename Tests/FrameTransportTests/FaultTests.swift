@@ -3,6 +3,7 @@
     import FrameTransport
     import FrameWire
     import Synchronization
+    import TestSupport
     import Testing
 
     private let environment = ProcessInfo.processInfo.environment
@@ -27,7 +28,9 @@
         }
 
         @Test(arguments: [nil, HandshakeTokens(shared: Array("a token".utf8))])
-        func `S20: frames or one typed error, none torn and none twice, and nothing left open`(tokens: HandshakeTokens?)
+        func `S20: a fault leads to frames or one typed error, none torn, none twice, and nothing left open`(
+            tokens: HandshakeTokens?
+        )
             async throws
         {
             // The first round makes what stays: the thread, the pools, what Dispatch has.

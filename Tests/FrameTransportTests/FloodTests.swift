@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import Synchronization
+import TestSupport
 import Testing
 
 /// A peer that never stops must not keep the I/O thread from the others.
@@ -45,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a sender that goes on after the server has closed`() async throws {
+    @Test func `a sender that continues after the server has closed does not delay others`() async throws {
         let server = try directory.server { $0.limits.linger = .seconds(600) }
         let flooder = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -60,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a server that never stops to talk`() async throws {
+    @Test func `a server that never stops talking does not delay others`() async throws {
         let talker = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection()
         try await connection.open(within: nil)
@@ -78,7 +79,7 @@ import Testing
         #expect(connection.isOpen)
     }
 
-    @Test func `clients that connect without end`() async throws {
+    @Test func `endless clients do not delay others`() async throws {
         let server = try directory.server { $0.limits.connections = 1 }
         let held = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -94,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a sender of frames without end`() async throws {
+    @Test func `endless frames do not delay others`() async throws {
         let server = try directory.server { $0.delivery = .newest }
         let flooder = try PeerSocket.connected(to: directory.socket)
         let first = try #require(try await firstConnection(of: server))
@@ -112,7 +113,7 @@ import Testing
         #expect(first.closeReason == nil)
     }
 
-    @Test func `a consumer that never leaves the connections' thread`() async throws {
+    @Test func `a consumer that never leaves the connections' thread does not delay others`() async throws {
         let server = try directory.server()
         let flooder = try PeerSocket.connected(to: directory.socket)
         let first = try #require(try await firstConnection(of: server))

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// Everything may come behind a token at once, and either side may leave at each step of a handshake.
@@ -107,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: Step.allCases)
-    func `a sender comes back after a host that leaves early`(step: Step) async throws {
+    func `a sender reconnects after a host that leaves early`(step: Step) async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection { $0.tokens = tokens }
         sender.open()
@@ -134,7 +135,7 @@ import Testing
         #expect(got == expected)
     }
 
-    @Test func `a sender that waits for a host is told that all have left in place of their token`() async throws {
+    @Test func `a sender that waits for a host learns that all have left without sending their token`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection { $0.tokens = tokens }
         let hosts = Task { while true { try await leave(at: .readsToken, listener) } }
@@ -143,7 +144,7 @@ import Testing
         #expect(error?.code == .tokenRejected && error?.path == directory.socket)
     }
 
-    @Test func `a host that shows its token and leaves has ended the connection in order`() async throws {
+    @Test func `a host that sends its token and leaves has ended the connection in an orderly way`() async throws {
         let (sender, listener, host) = try await handshaking { $0.reopens = false }
         try await host.write(tokens.expected)
         host.close()

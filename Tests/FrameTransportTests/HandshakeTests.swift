@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// Tokens, both ways, before any frame.
@@ -25,7 +26,7 @@ import Testing
         FrameMessage(jpeg: FrameBytes(body(seed, count: 20_000)), bufferSize: BufferSize(width: 562, height: 1218))
     }
 
-    @Test func `both tokens right: frames go, and the states tell the way there`() async throws {
+    @Test func `with matching tokens frames are sent, and the states lead there`() async throws {
         let server = try makeServer()
         let connection = directory.connection { $0.tokens = tokens }
         try await connection.open(within: .seconds(30))
@@ -56,7 +57,7 @@ import Testing
         #expect(try await firstConnection(of: server)?.id == 2)
     }
 
-    @Test func `a server with a wrong token is not sent to`() async throws {
+    @Test func `nothing is sent to a server with a wrong token`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.tokens = tokens }
         let opening = Task { try await connection.open(within: .seconds(30)) }
@@ -74,7 +75,7 @@ import Testing
         #expect(try await accepted.read(1).isEmpty)
     }
 
-    @Test func `frames offered before both agree are dropped`() async throws {
+    @Test func `frames submitted before both sides agree are dropped`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.tokens = tokens }
         connection.open()
@@ -91,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [1, 5, .max])
-    func `a token and the first frame may come in any pieces`(chunk: Int) async throws {
+    func `a token and the first frame may arrive in any pieces`(chunk: Int) async throws {
         let server = try makeServer()
         let sender = try PeerSocket.connected(to: server.path)
         try await sender.write(tokens.own + message(body(3, count: 300)), chunk: chunk)
@@ -102,7 +103,7 @@ import Testing
     }
 
     /// More idle visitors than the server has places; then a sender that has the token, and another while they stay.
-    @Test func `connections that show no token keep nobody out who has one`() async throws {
+    @Test func `connections without a token keep out nobody who has one`() async throws {
         let server = try makeServer {
             $0.limits.connections = 4
             $0.limits.handshakes = 2
@@ -123,7 +124,7 @@ import Testing
         #expect(await eventually { server.refusedConnections == 12 })
     }
 
-    @Test func `whoever shows nothing is sent away at the deadline`() async throws {
+    @Test func `a sender that sends no token is turned away at the deadline`() async throws {
         let server = try makeServer { $0.limits.handshake = .milliseconds(20) }
         let silent = try PeerSocket.connected(to: server.path)
         // The deadline may be over before this is written, and what was written is unread when the server closes.
@@ -132,7 +133,7 @@ import Testing
         #expect(await eventually { server.refusedConnections == 1 })
     }
 
-    @Test func `a port of the loopback address wants tokens at both ends`() async throws {
+    @Test func `a port of the loopback address requires tokens at both ends`() async throws {
         let error = #expect(throws: TransportError.self) { try FrameServer(at: .loopback(port: 0)) }
         #expect(error?.code == .tokenRequired)
         var configuration = FrameServer.Configuration()
@@ -157,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1025])
-    func `a token of no or too many bytes is refused`(count: Int) async throws {
+    func `a token that is empty or too long is rejected`(count: Int) async throws {
         let bad = HandshakeTokens(shared: [UInt8](repeating: 1, count: count))
         let error = #expect(throws: TransportError.self) { try directory.server { $0.tokens = bad } }
         #expect(error?.code == .invalidToken)

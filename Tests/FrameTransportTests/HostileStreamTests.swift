@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// What a sender may write to bring a server down, sent to one: the numbers are those of docs/security.md.
@@ -124,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: cases, Way.allCases)
-    func endsItsOwnConnectionWithOneError(_ hostile: Case, _ way: Way) async throws {
+    func `a hostile stream ends its own connection with one error`(_ hostile: Case, _ way: Way) async throws {
         let directory = try TemporaryDirectory()
         let server = try directory.server()
         var connections = server.connections.makeAsyncIterator()
@@ -160,7 +161,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `W18, W19, W20, W29: what is unusual and right is delivered, however it is cut`() async throws {
+    @Test func `W18, W19, W20, W29: unusual but valid streams are delivered, however they are cut`() async throws {
         let directory = try TemporaryDirectory()
         let server = try directory.server()
         let inner = message(body(1, count: 40))
@@ -183,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `W6: a body without bytes is a frame, and the connection goes on`() async throws {
+    @Test func `W6: a body without bytes is a frame, and the connection continues`() async throws {
         let directory = try TemporaryDirectory()
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)

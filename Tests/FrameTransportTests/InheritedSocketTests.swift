@@ -2,6 +2,7 @@
     import Foundation
     import FrameSocketTesting
     import FrameTransport
+    import TestSupport
     import Testing
 
     /// Listening sockets that somebody else has made, and keeps.
@@ -26,7 +27,7 @@
             }
         }
 
-        @Test func `frames come through it, and its file stays for the next server`() async throws {
+        @Test func `frames arrive through an inherited socket, and its file stays for the next server`() async throws {
             let manager = try PeerSocket.listening(at: directory.socket)
             for round in 0..<3 {
                 let server = try FrameServer(inheriting: passed(manager))
@@ -51,7 +52,7 @@
             }
         }
 
-        @Test func `who is not to be dealt with is turned away there too`() async throws {
+        @Test func `users that are not admitted are turned away there too`() async throws {
             let manager = try PeerSocket.listening(at: directory.socket)
             var configuration = FrameServer.Configuration()
             configuration.peers = .users([65_534])
@@ -61,7 +62,7 @@
             _ = stranger
         }
 
-        @Test func `a port of the loopback address needs tokens, as one of its own does`() async throws {
+        @Test func `an inherited port of the loopback address requires tokens, like one of its own`() async throws {
             let manager = try PeerSocket.listeningOnLoopback(backlog: 16)
             #expect(failure(of: passed(manager))?.code == .tokenRequired)
             var configuration = FrameServer.Configuration()
@@ -75,7 +76,7 @@
             #expect(try await firstConnection(of: server) != nil)
         }
 
-        @Test func `an abstract name is told with an @`() throws {
+        @Test func `an abstract name is shown with an @`() throws {
             let name = "fs-\(UUID().uuidString)"
             let manager = try PeerSocket.unconnected()
             var address = sockaddr_un()
@@ -95,7 +96,7 @@
             case closed, file, idle, connection, datagrams, packets
         }
 
-        @Test(arguments: Unfit.allCases) func `what no server can use is refused, with the reason`(kind: Unfit)
+        @Test(arguments: Unfit.allCases) func `an unusable descriptor is refused with the reason`(kind: Unfit)
             async throws
         {
             let manager = try kind == .idle ? PeerSocket.bound(to: directory.socket) : .listening(at: directory.socket)
@@ -107,8 +108,8 @@
             }
             let (descriptor, reason): (Int32, String) =
                 switch kind {
-                case .closed: (1 << 20, "is no socket")
-                case .file: (unsafe open("/dev/null", O_RDONLY | O_CLOEXEC), "is no socket")
+                case .closed: (1 << 20, "is not a socket")
+                case .file: (unsafe open("/dev/null", O_RDONLY | O_CLOEXEC), "is not a socket")
                 case .idle: (dup(manager.descriptor), "does not listen")
                 case .connection: (dup(client.descriptor), "Accept=yes")
                 case .datagrams: (socket(SOCK_DGRAM), "frames need a stream")
@@ -132,13 +133,15 @@
         }
 
         /// An environment, and what comes of it.
-        struct Environment: Sendable, Codable {
+        struct Environment: Sendable, Codable, CustomTestStringConvertible {
             /// LISTEN_PID: "own" for this process.
             let process: String?
             let count: String?
             let names: String?
-            /// What the sockets are called; nil where they are refused.
+            /// The names of the sockets; nil if they are refused.
             let expected: [String?]?
+
+            var testDescription: String { "\(process ?? "none") \(count ?? "none") \(names ?? "none")" }
 
             init(_ process: String?, _ count: String?, _ names: String?, _ expected: [String?]?) {
                 (self.process, self.count, self.names, self.expected) = (process, count, names, expected)
@@ -164,7 +167,7 @@
         ]
 
         @Test(arguments: environments)
-        func `what systemd passes is read as it lays it down`(environment: Environment) throws {
+        func `systemd's variables are read as documented`(environment: Environment) throws {
             // Low ones come and go in a process of many threads.
             let first: Int32 = 700
             var made: Int32 = -1

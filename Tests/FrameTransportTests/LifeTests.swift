@@ -3,6 +3,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// What may happen to connections over their life, in every order; the numbers are those of docs/security.md.
@@ -14,10 +15,11 @@ import Testing
     }
 
     @Test(
-        "S15: a reset within a frame is a broken connection, and between two an orderly end",
         arguments: [true, false]
     )
-    func reset(isWithinFrame: Bool) async throws {
+    func `S15: a reset within a frame is a broken connection, and between two an orderly end`(isWithinFrame: Bool)
+        async throws
+    {
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -42,7 +44,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `L1: a close while a message is sent, received and decoded loses nothing that was whole`() async throws {
+    @Test func `L1: closing while a message is sent, received and decoded loses no complete message`() async throws {
         for round in 0..<30 {
             let directory = try TemporaryDirectory()
             let server = try directory.server()
@@ -83,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `L2: a cancelled accept, connect and send end`() async throws {
+    @Test func `L2: a cancelled accept, connect and send return`() async throws {
         let server = try directory.server()
         let accepting = Task { try await firstConnection(of: server) }
         accepting.cancel()
@@ -108,7 +110,7 @@ import Testing
         try await server.closed()
     }
 
-    @Test func `L3: many closes at once are one`() async throws {
+    @Test func `L3: many closes at once count as one`() async throws {
         for _ in 0..<50 {
             let directory = try TemporaryDirectory()
             let server = try directory.server()
@@ -136,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `L4: what has been closed says so, and does nothing`() async throws {
+    @Test func `L4: a closed object says so and does nothing`() async throws {
         let server = try directory.server()
         let connection = directory.connection()
         try await connection.open(within: nil)
@@ -159,7 +161,7 @@ import Testing
         #expect(try await connections.next() == nil)
     }
 
-    @Test func `L9: a delegate that closes everything from within its calls`() async throws {
+    @Test func `L9: a delegate may close everything from within its callbacks`() async throws {
         for moment in 0..<3 {
             let directory = try TemporaryDirectory()
             let closer = Closer(moment)
@@ -196,7 +198,7 @@ import Testing
     }
 
     /// Deadlines that follow the wall clock pass, or never do, when somebody sets it.
-    @Test func `L8: nothing asks the wall clock`() throws {
+    @Test func `L8: nothing depends on the wall clock`() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../Sources"
         )
@@ -252,7 +254,7 @@ import Testing
             }
         }
 
-        @Test func `R4: a million tiny frames of one connection leave nothing behind`() async {
+        @Test func `R4: a million tiny frames over one connection leave nothing behind`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let pool = BytePool(maximumIdleBytes: 1 << 20)
@@ -283,7 +285,7 @@ import Testing
         }
     #endif
 
-    @Test func `R5: hostile peers do not hold up a fast one`() async throws {
+    @Test func `R5: hostile peers do not delay a fast one`() async throws {
         let server = try directory.server()
         let client = directory.connection()
         try await client.open(within: nil)
@@ -292,7 +294,7 @@ import Testing
         let path = directory.socket
         let attacks = (0..<3).map { number in
             Task {
-                var random = SplitMix(state: UInt64(number))
+                var random = SplitMix(seed: UInt64(number))
                 var count = 0
                 while !isOver.isSet {
                     let attacker = try await PeerSocket.connectedWhenListening(at: path)

@@ -23,7 +23,7 @@ import Testing
         return commands
     }
 
-    @Test func `a turn accepts so many, and then others have theirs`() {
+    @Test func `a turn accepts a limited number, and then others have theirs`() {
         var machine = machine(places: 1000)
         machine.becameReady()
         let first = commands(&machine) { $0.accepted(isAdmitted: true) }
@@ -32,7 +32,7 @@ import Testing
         #expect(commands(&machine).contains(.accept))
     }
 
-    @Test func `one over the limit is turned away, and a place that becomes free is given out again`() {
+    @Test func `one connection over the limit is turned away, and a freed place is used again`() {
         var machine = machine(places: 1)
         machine.becameReady()
         machine.accepted(isAdmitted: true)
@@ -63,7 +63,7 @@ import Testing
         #expect(commands(&machine) == [.turnAway] && machine.refused == 2)
     }
 
-    @Test func `short visits that nobody took free their places, and the oldest are forgotten`() {
+    @Test func `short visits that nobody accepted free their places, and the oldest are forgotten`() {
         var machine = machine(places: 4)
         for id in 1...100 {
             machine.accepted(isAdmitted: true)
@@ -83,7 +83,7 @@ import Testing
         #expect(machine.queuedCount == 4)
     }
 
-    @Test func `a shortage pauses accepting, for longer each time, whoever comes meanwhile`() {
+    @Test func `a shortage pauses accepting, longer each time, whoever connects meanwhile`() {
         var machine = machine(places: 4)
         machine.becameReady()
         var deadlines: [UInt64] = []
@@ -98,7 +98,7 @@ import Testing
         #expect(deadlines == [100, 200, 400, 800, 1000])
     }
 
-    @Test func `a sender that was still showing its token when the server ended was not refused`() {
+    @Test func `a sender that was still sending its token when the server ended was not rejected`() {
         var machine = machine(places: 4)
         machine.accepted(isAdmitted: true)
         machine.close()

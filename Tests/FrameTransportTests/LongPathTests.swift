@@ -2,6 +2,7 @@
     import Foundation
     import FrameSocketTesting
     import FrameTransport
+    import TestSupport
     import Testing
 
     /// Paths that no socket's address holds, which a directory's descriptor makes short.
@@ -69,7 +70,7 @@
             #expect(names.isEmpty)
         }
 
-        @Test func `a directory whose name is not UTF-8 is reached by its descriptor`() async throws {
+        @Test func `a directory whose name is not UTF-8 is reached through its descriptor`() async throws {
             let bytes = Array(directory.path.utf8CString.dropLast()) + [0x2F, 0x63, -1, 0]
             try #require(unsafe mkdir(bytes, 0o700) == 0)
             let descriptor = unsafe open(bytes, O_RDONLY | O_DIRECTORY)
@@ -90,7 +91,7 @@
             #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(descriptor)/").isEmpty)
         }
 
-        @Test func `S3: a dead socket there is replaced, and what is none is left alone`() async throws {
+        @Test func `S3: a dead socket at a long path is replaced, and anything else is left alone`() async throws {
             _ = try PeerSocket.listening(at: directory.socket)
             let path = inner + "/s"
             try FileManager.default.moveItem(atPath: directory.socket, toPath: path)
@@ -106,11 +107,12 @@
             #expect(names == ["s"])
         }
 
-        @Test func `S1: a last part that leaves no room for its directory is refused, with both limits`() {
+        @Test func `S1: a last component that leaves no room for its directory is refused, with both limits`() {
             let error = failure(at: inner + "/" + String(repeating: "s", count: 83))
             #expect(error?.code == .pathTooLong)
             #expect(
-                error?.description.contains("has \(inner.utf8.count + 84) bytes and a socket's may have 107") == true
+                error?.description.contains("has \(inner.utf8.count + 84) bytes; a socket's path may have at most 107")
+                    == true
             )
             #expect(error?.description.contains("at most 82 and not 83") == true)
         }
@@ -126,7 +128,7 @@
             #expect(error?.code == .pathTooLong)
         }
 
-        @Test func `S1: a long directory that is missing is named, and waited for by a sender`() async throws {
+        @Test func `S1: a missing long directory is named, and a sender waits for it`() async throws {
             let path = inner + "/none/s"
             #expect(failure(at: path)?.code == .cannotCreate)
             let connection = connection(to: path)
@@ -138,7 +140,7 @@
             _ = server
         }
 
-        @Test func `S6: a long directory is looked at as any other`() throws {
+        @Test func `S6: a long directory is checked like any other`() throws {
             #expect(unsafe chmod(inner, 0o777) == 0)
             #expect(failure(at: inner + "/s")?.code == .unsafePath)
         }

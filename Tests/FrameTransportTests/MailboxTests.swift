@@ -5,7 +5,7 @@ import Testing
 
 /// The queue between the thread that reads and the tasks that consume.
 @Suite(.timeLimit(.minutes(5))) struct MailboxTests {
-    @Test func `elements come out in their order, those put in before the end included`() async throws {
+    @Test func `elements are returned in order, including those added before the end`() async throws {
         let mailbox = Mailbox<Int>(capacity: .max, overflow: .refused)
         for number in 0..<3 { mailbox.put(number) }
         mailbox.end()
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `the newest take the places of the oldest, which are counted`() async throws {
+    @Test func `the newest elements replace the oldest, which are counted`() async throws {
         let mailbox = Mailbox<Int>(capacity: 2, overflow: .replacesOldest)
         for number in 0..<5 { #expect(mailbox.reserve().room > 0 && mailbox.put(number)) }
         #expect(mailbox.replaced == 3)
@@ -36,7 +36,7 @@ import Testing
         #expect(mailbox.take() == nil)
     }
 
-    @Test func `an end reaches every consumer that waits`() async throws {
+    @Test func `an end reaches every waiting consumer`() async throws {
         let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused)
         await withTaskGroup(of: Int?.self) { group in
             for _ in 0..<8 { group.addTask { try? await mailbox.next() } }
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled consumer gets the end, and the element after it is for the next one`() async throws {
+    @Test func `a cancelled consumer gets the end, and the element after it goes to the next one`() async throws {
         let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused)
         for round in 0..<200 {
             let consumer = Task { try await mailbox.next() }
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// A consumer that finds the mailbox empty, and an element there when it begins to wait, must call the producer too.
-    @Test func `a producer that was refused is called whichever way the element is taken`() async throws {
+    @Test func `a rejected producer is called however the element is taken`() async throws {
         let count = 30_000
         let room = DispatchSemaphore(value: 0)
         let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused) { room.signal() }
@@ -97,7 +97,7 @@ import Testing
         _ = mailbox.takeDelivery(for: waiter)
     }
 
-    @Test func `one element is read ahead, and more only for a consumer that came back and found nothing`() {
+    @Test func `one element is read ahead, and more only for a consumer that returned and found nothing`() {
         var mailbox = mailbox
         var windows: [Int] = []
         for _ in 0..<6 {
@@ -109,7 +109,7 @@ import Testing
         #expect(windows == [1, 2, 4, 8, 8, 8])
     }
 
-    @Test func `a consumer that always finds something has one element read ahead`() {
+    @Test func `for a consumer that always finds something, one element is read ahead`() {
         var mailbox = mailbox
         for _ in 0..<3 {
             for element in 0..<mailbox.reserve().room { _ = mailbox.put(element) }
@@ -126,7 +126,7 @@ import Testing
         #expect(windows == [8, 1, 1])
     }
 
-    @Test func `a long window is filled up when half of it has been taken, and not for a slow consumer`() {
+    @Test func `a long window is refilled when half of it has been taken, and not for a slow consumer`() {
         var mailbox = mailbox
         for _ in 0..<3 {
             for element in 0..<mailbox.reserve().room { _ = mailbox.put(element, weight: 10) }
@@ -197,7 +197,7 @@ import Testing
         #expect(mailbox.take()?.mustCallProducer == true)
     }
 
-    @Test func `an element that nothing follows is delivered at once, but never before one that was held back`() {
+    @Test func `a lone element is delivered at once, but never before one that was held back`() {
         var mailbox = mailbox
         let waiters = [mailbox.makeWaiter(), mailbox.makeWaiter()]
         for waiter in waiters { _ = mailbox.wait(waiter) }
@@ -216,7 +216,7 @@ import Testing
         #expect(mailbox.take()?.element == 3)
     }
 
-    @Test func `a waiting consumer gets what is there before the end`() {
+    @Test func `a waiting consumer gets what exists before the end`() {
         var mailbox = mailbox
         let waiters = [mailbox.makeWaiter(), mailbox.makeWaiter()]
         for waiter in waiters { _ = mailbox.wait(waiter) }

@@ -1,11 +1,12 @@
 import Foundation
 import FrameSocketTesting
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameTransport
 
-/// Memory for bodies that are being received: it is bounded over all connections, and nobody waits for ever.
+/// Memory for bodies that are being received: it is bounded over all connections, and nobody waits forever.
 @Suite(.timeLimit(.minutes(5))) struct MemoryBudgetTests {
     let directory: TemporaryDirectory
 
@@ -13,23 +14,23 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func `the default is 512 MiB, a share of it 2 MiB and the largest body a half`() {
+    @Test func `the default is 512 MiB, a share of it 2 MiB, and the largest body half of it`() {
         #expect(FrameServer.Configuration().memory === MemoryBudget.shared)
         #expect(MemoryBudget.shared.bytes == 512 << 20)
         #expect(MemoryBudget.shared.allowance(ofConnections: TransportLimits().connections) == 2 * (2 << 20))
         #expect(MemoryBudget.shared.largestGrant > WireLimits().maximumContentLength)
     }
 
-    @Test(arguments: [Int.min, -1, 0, 1, 7, .max]) func `any number of connections has a share`(connections: Int) {
+    @Test(arguments: [Int.min, -1, 0, 1, 7, .max]) func `any number of connections gets a share`(connections: Int) {
         let budget = MemoryBudget(bytes: 1000)
         #expect(0...500 ~= budget.allowance(ofConnections: connections))
         #expect(MemoryBudget(bytes: -5).allowance(ofConnections: connections) == 0)
         #expect(MemoryBudget(bytes: .max).allowance(ofConnections: connections) >= 0)
     }
 
-    @Test func `grants are given in the order of asking, and come back when they are let go of`() throws {
+    @Test func `grants are given in the order of requests, and return when released`() throws {
         let budget = MemoryBudget(bytes: 200)
-        let granted = Counter()
+        let granted = TestSupport.Counter()
         do {
             guard case .granted(let first) = budget.ask(60, onGrant: { _ in granted.increment() }),
                 case .waiting(let second) = budget.ask(50, onGrant: { _ in granted.increment() }),
@@ -59,7 +60,7 @@ import Testing
         return (server, budget)
     }
 
-    @Test func `R2: a large frame waits for another, is not timed out for it, and comes when that is taken`()
+    @Test func `R2: a large frame waits for another without timing out, and arrives once that is consumed`()
         async throws
     {
         let (server, budget) = try server()
@@ -87,7 +88,9 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `R1: who claims all large memory and sends nothing holds up no frame of a usual size`() async throws {
+    @Test func `R1: a sender that claims all large memory and sends nothing delays no frame of a usual size`()
+        async throws
+    {
         let (server, budget) = try server()
         var connections = server.connections.makeAsyncIterator()
         let claimer = try PeerSocket.connected(to: directory.socket)
@@ -109,7 +112,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `a connection that ends while it waits leaves nothing behind`() async throws {
+    @Test func `a connection that ends while waiting leaves nothing behind`() async throws {
         let (server, budget) = try server()
         var connections = server.connections.makeAsyncIterator()
         let first = try PeerSocket.connected(to: directory.socket)
@@ -131,7 +134,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `a body over what any may have is a typed error`() async throws {
+    @Test func `a body over the limit is a typed error`() async throws {
         let (server, budget) = try server()
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -144,7 +147,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test(arguments: [Int.max, Int.max - 1, 1 << 50, 1 << 41]) func `memory that no system has is no trap`(
+    @Test(arguments: [Int.max, Int.max - 1, 1 << 50, 1 << 41]) func `an impossible amount of memory does not trap`(
         capacity: Int
     ) {
         let pool = BytePool(maximumIdleBytes: 0)

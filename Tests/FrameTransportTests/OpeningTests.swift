@@ -2,6 +2,8 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestDescriptions
+import TestSupport
 import Testing
 
 /// How a connection opens, gives up, and opens again.
@@ -14,7 +16,7 @@ import Testing
 
     private static let never = Duration.seconds(1 << 20)
 
-    @Test func `a server that comes later is found`() async throws {
+    @Test func `a server that starts later is found`() async throws {
         let connection = directory.connection()
         connection.open()
         async let opened: Void = connection.open(within: nil)
@@ -27,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [Duration.zero, .milliseconds(20)])
-    func `the wait ends at its deadline, with what the system said last`(limit: Duration) async throws {
+    func `the wait ends at its deadline, with the system's last error`(limit: Duration) async throws {
         let connection = directory.connection()
         let missing = await #expect(throws: TransportError.self) { try await connection.open(within: limit) }
         #expect(missing?.code == .openTimedOut)
@@ -40,7 +42,7 @@ import Testing
         #expect(dead?.systemError?.rawValue == ECONNREFUSED)
     }
 
-    @Test func `S23: a server with more waiting than it takes is tried again, to the deadline`() async throws {
+    @Test func `S23: a server with a full queue is retried until the deadline`() async throws {
         let server = try PeerSocket.listening(at: directory.socket, backlog: 0)
         let first = try PeerSocket.connected(to: directory.socket)
         let connection = directory.connection()
@@ -53,7 +55,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `S23: a connection that the system does not make in time is given up, and tried again`() async {
+        @Test func `S23: a connection that the system does not establish in time is given up and retried`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 // Over a path the system answers at once; a port whose backlog is full it leaves without an answer.
@@ -84,7 +86,7 @@ import Testing
         #expect(error?.code == .openTimedOut)
     }
 
-    @Test func `one who gives up leaves those who wait longer alone`() async throws {
+    @Test func `a caller that gives up does not affect those who wait longer`() async throws {
         let connection = directory.connection()
         async let patient: Void = connection.open(within: nil)
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(5)) }
@@ -108,7 +110,7 @@ import Testing
         _ = server
     }
 
-    @Test func `a wait that is cancelled before it begins ends at once`() async throws {
+    @Test func `a wait that is cancelled before it starts ends at once`() async throws {
         let connection = directory.connection()
         let opening = Task {
             unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
@@ -118,7 +120,7 @@ import Testing
         #expect(error?.code == .cancelled)
     }
 
-    @Test func `attempts that timed out have ended, and may be started anew`() async throws {
+    @Test func `attempts that timed out have ended, and may be started again`() async throws {
         let connection = directory.connection { $0.retryInterval = Self.never }
         await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
         let server = try directory.server()
@@ -127,25 +129,27 @@ import Testing
         _ = server
     }
 
-    @Test(arguments: [
-        (String(repeating: "x", count: 108), TransportError.Code.pathTooLong),
-        (String(repeating: "ü", count: 54), .pathTooLong), ("", .invalidPath), ("a\0b", .invalidPath),
-        ("\0abstract", .invalidPath), ("/tmp/", .invalidPath),
-    ])
+    @Test(
+        arguments: [
+            (String(repeating: "x", count: 108), TransportError.Code.pathTooLong),
+            (String(repeating: "ü", count: 54), .pathTooLong), ("", .invalidPath), ("a\0b", .invalidPath),
+            ("\0abstract", .invalidPath), ("/tmp/", .invalidPath),
+        ].map { (Short($0), $1) }
+    )
     func `S1, S13: a path that no socket can have is reported, and nothing is tried`(
-        path: String,
+        path: Short,
         code: TransportError.Code
     )
         async throws
     {
-        let connection = SocketConnection(path: path)
+        let connection = SocketConnection(path: path.text)
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         #expect(error?.code == code)
         var events = connection.events.makeAsyncIterator()
         #expect(await events.next() == .didClose(.failed(try #require(error))))
     }
 
-    @Test func `a server's orderly close is no error, and the connection opens again`() async throws {
+    @Test func `a server's orderly close is not an error, and the connection opens again`() async throws {
         let connection = directory.connection()
         var events = connection.events.makeAsyncIterator()
         connection.open()
@@ -166,7 +170,7 @@ import Testing
         #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
     }
 
-    @Test func `a broken connection is told with its error`() async throws {
+    @Test func `a broken connection is reported with its error`() async throws {
         let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.reopens = false }
         var events = connection.events.makeAsyncIterator()
@@ -184,7 +188,7 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func `nothing opens what has been closed`() async throws {
+    @Test func `a closed connection cannot be opened again`() async throws {
         let server = try directory.server()
         let connection = directory.connection()
         connection.close()

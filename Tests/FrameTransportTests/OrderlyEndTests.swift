@@ -2,6 +2,8 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
+import TestDescriptions
+import TestSupport
 import Testing
 
 /// An orderly end stays one, whatever else happens at the same moment, and says why.
@@ -17,7 +19,7 @@ import Testing
     // MARK: A stop
 
     @Test(arguments: [false, true])
-    func `a stop is obeyed although the host has gone before it is answered`(leavesFrameUnread: Bool) async throws {
+    func `a stop is obeyed even if the host has left before it is answered`(leavesFrameUnread: Bool) async throws {
         for _ in 0..<10 {
             let directory = try TemporaryDirectory()
             let listener = try PeerSocket.listening(at: directory.socket)
@@ -42,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a stop is obeyed although a frame could not be written before it was read`() async throws {
+    @Test func `a stop is obeyed even if a frame could not be written before it was read`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: nil)
@@ -94,7 +96,7 @@ import Testing
         #expect(try await soon { try await connection.closed() } == .closedLocally(.stoppedByUser))
     }
 
-    @Test func `a sender finishes its frame for a plain receiver that has said that it will write nothing more`()
+    @Test func `a sender finishes its frame for a plain receiver that has announced that it will write no more`()
         async throws
     {
         let listener = try PeerSocket.listening(at: directory.socket)
@@ -119,7 +121,8 @@ import Testing
     // MARK: What the sender left unread
 
     @Test(arguments: [0, 1, 3])
-    func `a sender that never reads ends in order, whatever the receiver has told it`(frames: Int) async throws {
+    func `a sender that never reads ends in an orderly way, whatever the receiver has told it`(frames: Int) async throws
+    {
         let server = try directory.server { $0.hello = ControlHello(wants: .pictures) }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -136,7 +139,7 @@ import Testing
         #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
     }
 
-    @Test func `a sender that leaves within a frame, the hello unread, has broken the connection`() async throws {
+    @Test func `a sender that leaves within a frame with the hello unread has broken the connection`() async throws {
         let server = try directory.server { $0.hello = ControlHello(wants: .pictures) }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -149,7 +152,7 @@ import Testing
 
     // MARK: The last status
 
-    @Test func `nothing follows the status that says that the sender has stopped`() async throws {
+    @Test func `nothing follows the status that announces that the sender has stopped`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
         try await sender.open(within: nil)
@@ -176,9 +179,9 @@ import Testing
 
     // MARK: A path that cannot be used
 
-    @Test(arguments: [String(repeating: "x", count: 200), "", "/tmp/"])
-    func `a connection to a path that no socket can have has ended, and says so`(path: String) async throws {
-        let connection = SocketConnection(path: path)
+    @Test(arguments: [String(repeating: "x", count: 200), "", "/tmp/"].map { Short($0) })
+    func `a connection to a path that no socket can have has ended, and says so`(path: Short) async throws {
+        let connection = SocketConnection(path: path.text)
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         let failure = try #require(error)
         #expect(connection.state == .failed(failure))

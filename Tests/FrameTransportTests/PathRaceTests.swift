@@ -2,6 +2,7 @@
     import Foundation
     import FrameSocketTesting
     import FrameTransport
+    import TestSupport
     import Testing
 
     /// What others do to a server's path between two of its calls.
@@ -11,7 +12,7 @@
         }
 
         @Test(arguments: Replacement.allCases, [0, 0o777])
-        func `S10: what takes the socket's place as it is made is not followed and not removed`(
+        func `S10: whatever replaces the socket during its creation is neither followed nor removed`(
             replacement: Replacement,
             mask: UInt32
         ) async {
@@ -22,7 +23,7 @@
                 let target = directory.path + "/target"
                 try Data("mine".utf8).write(to: URL(filePath: target))
                 #expect(unsafe chmod(target, 0o644) == 0)
-                // Under the second mask the mode has to be set anew, and that is the moment.
+                // Under the second mask the mode has to be set again, and that is the moment.
                 umask(mode_t(mask))
                 SyscallHooks.once(mask == 0 ? .afterBind : .beforeChangeOfMode) {
                     unsafe unlink(path)
@@ -47,7 +48,7 @@
             }
         }
 
-        @Test func `S10: a socket that comes to stand where a dead one did is left alone`() async {
+        @Test func `S10: a socket that replaces a dead one is left alone`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -69,7 +70,7 @@
             }
         }
 
-        @Test func `S10: a dead socket that goes by itself is no error`() async {
+        @Test func `S10: a dead socket that disappears is not an error`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let path = directory.socket
@@ -82,7 +83,7 @@
             }
         }
 
-        @Test func `S10: another directory in the place of the one that was looked at is noticed`() async {
+        @Test func `S10: another directory in place of the checked one is noticed`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -100,7 +101,7 @@
         }
 
         @Test(arguments: [false, true])
-        func `S9: what was made is removed where it was made, wherever that is by then`(isRelative: Bool) async {
+        func `S9: what was created is removed where it was created, wherever that is by then`(isRelative: Bool) async {
             await #expect(processExitsWith: .success) { [isRelative] in
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()

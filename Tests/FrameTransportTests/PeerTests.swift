@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocketTesting
 import FrameTransport
+import TestSupport
 import Testing
 
 /// That each end deals only with the users that it should, before a byte goes either way.
@@ -14,7 +15,7 @@ import Testing
     private static let somebodyElse = PeerPolicy.users([geteuid() &+ 1])
     private static let thisUser = PeerPolicy.users([geteuid()])
 
-    @Test func `S12: a server refuses users whom it is not told to let in`() async throws {
+    @Test func `S12: a server refuses users that it was not told to admit`() async throws {
         let server = try directory.server { $0.peers = Self.somebodyElse }
         for round in 1...10 {
             let client = try PeerSocket.connected(to: directory.socket)
@@ -23,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `S12: a sender says nothing to a server of a user whom it is not told to trust`() async throws {
+    @Test func `S12: a sender says nothing to the server of a user that it was not told to trust`() async throws {
         let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection {
             $0.peers = Self.somebodyElse
@@ -39,7 +40,7 @@ import Testing
         #expect(later == error)
     }
 
-    @Test func `users may be named`() async throws {
+    @Test func `admitted users can be listed`() async throws {
         let server = try directory.server { $0.peers = Self.thisUser }
         let connection = directory.connection { $0.peers = Self.thisUser }
         try await connection.open(within: nil)
@@ -48,7 +49,7 @@ import Testing
 
     #if os(Linux)
         @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
-        func `S12: another user who connects is closed before a byte is read`() async {
+        func `S12: another user who connects is turned away before a byte is read`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The table in docs/promises.md: its numbers, the tests that it names, and what the simulator checks of it.
-@Suite("The table of promises") struct PromiseTableTests {
+@Suite("Promise table") struct PromiseTableTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
@@ -13,15 +14,13 @@ import Testing
         return PromiseTable(try String(contentsOf: file, encoding: .utf8))
     }
 
-    @Test("Numbers are unique and ascend, and every row has its four columns")
-    func numbers() throws {
+    @Test func `numbers are unique and ascend, and every row has its four columns`() throws {
         let table = try Self.table()
         #expect(table.rows.count > 100)
         #expect(table.faults == [])
     }
 
-    @Test("Every test that the table names exists")
-    func tests() throws {
+    @Test func `every test that the table names exists`() throws {
         let sources = try Self.sources(under: Self.root.appendingPathComponent("Tests"))
         #expect(sources.count > 100)
         var known: Set<String> = []
@@ -34,10 +33,9 @@ import Testing
     }
 
     @Test(
-        "The simulator checks every promise that it should, and no other",
         .enabled(if: FileManager.default.fileExists(atPath: simulator.path), "there is no simulator yet")
     )
-    func simulation() throws {
+    func `the simulator checks every promise that it should, and no other`() throws {
         let checked = PromiseTable.checkedNumbers(in: try Self.sources(under: Self.simulator).map(\.text))
         let table = try Self.table()
         #expect(table.uncheckedNumbers(of: checked) == [])
@@ -56,7 +54,6 @@ import Testing
     private static let row = "| P7 | A promise. | file.md | simulation, `SomeTests/a name, with a comma` |"
 
     @Test(
-        "A faulty table is found",
         arguments: [
             ("", 0), (row, 0), (row + "\n" + row, 1), (row + "\n| P6 | A. | f.md | none yet |", 1),
             ("| P1 | A. | f.md |", 1), ("| P1 | A. | | none yet |", 1), ("| P1x | A. | f.md | none yet |", 1),
@@ -66,13 +63,12 @@ import Testing
             ("| number | promise | stated in | shown by |\n|---|---|---|---|", 0),
         ]
     )
-    func faults(text: String, count: Int) {
+    func `a faulty table is found`(text: String, count: Int) {
         let table = PromiseTable(text)
         #expect(table.faults.count == count, "\(table.faults)")
     }
 
-    @Test("A test that is missing and a number that nobody checks are found")
-    func missing() {
+    @Test func `a test that is missing and a number that nobody checks are found`() {
         let table = PromiseTable(Self.row)
         #expect(table.missingTests(of: ["SomeTests/another name"]) == ["SomeTests/a name, with a comma"])
         #expect(table.missingTests(of: ["SomeTests/a name, with a comma"]) == [])
@@ -80,8 +76,7 @@ import Testing
         #expect(table.uncheckedNumbers(of: [7]) == [])
     }
 
-    @Test("Only tests are names of tests, and only checks are numbers of the simulator")
-    func scanning() {
+    @Test func `only tests are names of tests, and only checks are numbers of the simulator`() {
         let text = """
             func helper() {}
             @Test func plain() { helper() }
@@ -96,8 +91,7 @@ import Testing
         #expect(PromiseTable.testNames(in: text) == names)
     }
 
-    @Test("A number of the simulator counts if the check that carries it is made somewhere")
-    func checks() {
+    @Test func `a number of the simulator counts if the check that carries it is made somewhere`() {
         let definitions = """
             /// P99 is not a promise that a check carries.
             enum Promise {

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// A wait for an opening ends when it should, whatever the attempt is doing, and takes the attempt with it.
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: End.allCases)
-    func `giving up while a host keeps its token back ends the attempt`(end: End) async throws {
+    func `giving up while a host withholds its token ends the attempt`(end: End) async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.tokens = tokens }
         let code = try await giveUp(connection, by: end)
@@ -51,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: End.allCases)
-    func `an opening that was given up opens nothing later`(end: End) async throws {
+    func `an abandoned opening opens nothing later`(end: End) async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection {
             $0.tokens = tokens
@@ -74,7 +75,7 @@ import Testing
         _ = await next.value
     }
 
-    @Test func `one who waits longer keeps the attempt of one who gave up`() async throws {
+    @Test func `a caller that waits longer keeps the attempt of one that gave up`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.tokens = tokens }
         let patient = Task { try await connection.open(within: nil) }

@@ -1,17 +1,18 @@
 import FrameSocketTesting
 import FrameTransport
+import TestSupport
 import Testing
 
 /// Connections that are read by other threads than the one that accepts them.
-@Suite("Servers with several readers", .timeLimit(.minutes(5))) struct ReaderThreadTests {
+@Suite("Servers with several reader threads", .timeLimit(.minutes(5))) struct ReaderThreadTests {
     let directory: TemporaryDirectory
 
     init() throws {
         directory = try TemporaryDirectory()
     }
 
-    @Test("Each connection is read by one of the threads, in order, and every thread has its share")
-    func sharing() async throws {
+    @Test
+    func `each connection is read by one of the threads, in order, and every thread has its share`() async throws {
         let readers = [IOThread(), IOThread()]
         let server = try directory.server { $0.readers = readers }
         typealias Reception = (thread: Int, bodies: [[UInt8]])

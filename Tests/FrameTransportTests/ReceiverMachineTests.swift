@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameTransport
@@ -16,7 +17,6 @@ import Testing
     // MARK: Turns
 
     @Test(
-        "A turn handles at most so many messages, of whatever kind",
         arguments: [
             ("Message-Type: later\r\n", 0), ("Message-Type: later\r\n", 1),
             ("Message-Type: status\r\nSender-State: live\r\nControl-Version: 1\r\n", 0),
@@ -24,7 +24,7 @@ import Testing
             ("Buffer-Width: 1\r\nBuffer-Height: 1\r\nBuffer-Orientation: 1\r\n", 0),
             ("Buffer-Width: 1\r\nBuffer-Height: 1\r\nBuffer-Orientation: 1\r\n", 1),
         ]
-    ) func turnOfMessages(_ fields: String, body: Int) {
+    ) func `a turn handles at most so many messages, of whatever kind`(_ fields: String, body: Int) {
         var rig = ReceiverRig()
         let flood = (0..<100).flatMap { _ in otherMessage(fields, body: body) }
         rig.arrive(flood)
@@ -40,7 +40,7 @@ import Testing
         #expect(all == 100)
     }
 
-    @Test func `a turn reads at most so many bytes, and so many times`() {
+    @Test func `a turn reads a limited number of bytes, a limited number of times`() {
         var bytes = ReceiverRig()
         bytes.arrive(message(body(1, count: 2_000_000)))
         let read = bytes.bytesRead
@@ -68,7 +68,7 @@ import Testing
         #expect(held == 0)
     }
 
-    @Test func `audio that was asked for and is longer than its memory is counted`() {
+    @Test func `audio that was asked for and exceeds its memory is counted`() {
         var rig = ReceiverRig {
             $0.hello = ControlHello(wants: [.pictures, .audio])
             $0.allowance = 8000
@@ -77,7 +77,7 @@ import Testing
         #expect(rig.audio.count == 1 && rig.droppedAudio == 1)
     }
 
-    @Test func `a host that wants audio alone is not held up by a frame`() {
+    @Test func `a host that wants only audio is not held up by a frame`() {
         var rig = ReceiverRig { $0.hello = ControlHello(wants: .audio) }
         rig.room = 0
         rig.arrive(message(body(1, count: 10)) + otherMessage(audioFields, body: 64) + message(body(2, count: 10)))
@@ -99,7 +99,7 @@ import Testing
         #expect(rig.frames.count == 1)
     }
 
-    @Test func `a sender that has gone is read to its end, consumed or not`() {
+    @Test func `a departed sender is read to its end, consumed or not`() {
         var rig = ReceiverRig()
         rig.room = 0
         let stream = (0..<40).flatMap { message(body($0, count: 10)) }
@@ -109,7 +109,7 @@ import Testing
         #expect(rig.reason == .closedByPeer(.stoppedByUser))
     }
 
-    @Test func `a sender that has gone waits for no memory`() {
+    @Test func `a departed sender does not wait for memory`() {
         var rig = ReceiverRig {
             $0.allowance = 2000
             $0.largestGrant = 100_000
@@ -122,7 +122,7 @@ import Testing
         #expect(rig.reason == .closedByPeer(.stoppedByUser))
     }
 
-    @Test func `memory that comes too late is not taken`() {
+    @Test func `memory that is granted too late is not used`() {
         var rig = ReceiverRig { $0.allowance = 2000 }
         rig.arrive(message(body(1, count: 5000)).dropLast(4000))
         rig.machine.close(nil, at: 2)
@@ -131,7 +131,7 @@ import Testing
         #expect(!isTaken && rig.withdrawals == 1)
     }
 
-    @Test func `what is read ahead has no more than a share`() {
+    @Test func `what is read ahead uses no more than a share`() {
         var rig = ReceiverRig { $0.allowance = 2000 }
         rig.room = 8
         rig.arrive((0..<4).flatMap { message(body($0, count: 400)) })
@@ -142,7 +142,7 @@ import Testing
         #expect(rig.frames.count == 4)
     }
 
-    @Test func `frames that wait count against the share of what is read ahead`() {
+    @Test func `waiting frames count against the share for reading ahead`() {
         var rig = ReceiverRig { $0.allowance = 2000 }
         (rig.room, rig.waiting) = (8, 700)
         rig.arrive(message(body(1, count: 300)) + message(body(2, count: 300)))
@@ -169,7 +169,7 @@ import Testing
 
     // MARK: Tokens
 
-    @Test func `bytes behind the token are read without a further report`() {
+    @Test func `bytes after the token are read without another readiness event`() {
         var rig = ReceiverRig { $0.expectedToken = [1, 2, 3] }
         rig.arrive([1, 2, 3] + message(body(1, count: 10)))
         #expect(rig.isPresented && rig.frames.count == 1)
@@ -195,7 +195,7 @@ import Testing
         #expect(rig.reason?.error?.code == .tokenRejected)
     }
 
-    @Test func `a sender that knows of no token is told why the session ends`() {
+    @Test func `a sender without a token is told why the session ends`() {
         var rig = ReceiverRig { $0.expectedToken = Array("a secret".utf8) }
         rig.arrive(message(body(1, count: 10)))
         let said = ControlRequest.hello(ControlHello()).encoded() + ControlRequest.stop(.tokenRejected).encoded()
@@ -248,7 +248,7 @@ import Testing
 
     // MARK: Deadlines
 
-    @Test func `a sender that was asked to be silent may be`() {
+    @Test func `a sender that was asked to be silent may stay silent`() {
         var rig = ReceiverRig { $0.limits.idle = .seconds(1) }
         #expect(rig.deadline != nil)
         rig.machine.send(.pause)

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FrameTransport
@@ -24,7 +25,7 @@ import Testing
         #expect(try await soon { try await sender.read(1) } == [], "the sender is still connected")
     }
 
-    @Test func `a fan-out's last reader keeps its connection, and ends it when it goes`() async throws {
+    @Test func `a fan-out's last reader keeps its connection, and ends it when released`() async throws {
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)
         try await {
@@ -101,7 +102,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `a deadline that moves to and fro leaves nothing behind`() async {
+        @Test func `a deadline that moves back and forth leaves nothing behind`() async {
             await #expect(processExitsWith: .success) {
                 let mover = Mover()
                 func move(_ count: Int) async {

@@ -2,6 +2,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// When a server has been closed, its path or port can be listened on again at once.
@@ -39,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a server comes back at the path that one has just given up`(hasSenders: Bool) async throws {
+    func `a server can start at a path that another has just released`(hasSenders: Bool) async throws {
         let directory = try TemporaryDirectory()
         for round in 0..<50 {
             var senders: [PeerSocket] = []
@@ -62,7 +63,7 @@ import Testing
         #expect(directory.names.isEmpty)
     }
 
-    @Test func `a server comes back at the port that one has just given up, its connections still open`()
+    @Test func `a server can start at a port that another has just released with open connections`()
         async throws
     {
         let first = try server(at: 0)
@@ -80,7 +81,7 @@ import Testing
         withExtendedLifetime((sender, receiver)) {}
     }
 
-    @Test func `a server comes back at the port whose connections it has ended itself`() async throws {
+    @Test func `a server can start at a port whose connections it has ended itself`() async throws {
         let first = try server(at: 0)
         let port = try port(of: first)
         let (sender, receiver) = try await visit(first)
@@ -94,7 +95,7 @@ import Testing
         second.close()
     }
 
-    @Test func `a server comes back at the path of one that drains, whose frames are delivered all the same`()
+    @Test func `a server can start at the path of one that drains, whose frames are still delivered`()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -147,7 +148,7 @@ import Testing
         last.close()
     }
 
-    @Test func `two servers at one port are refused all the same`() async throws {
+    @Test func `a second server at one port is still refused`() async throws {
         let first = try server(at: 0)
         let port = try port(of: first)
         let error = #expect(throws: TransportError.self) { try server(at: port) }
@@ -155,7 +156,7 @@ import Testing
         first.close()
     }
 
-    @Test func `a delegate may close its server, and start the next one at the same path`() async throws {
+    @Test func `a delegate may close its server and start the next one at the same path`() async throws {
         let directory = try TemporaryDirectory()
         let successor = Successor(directory)
         successor.server.withLock { $0 = try? directory.server(delegate: successor) }

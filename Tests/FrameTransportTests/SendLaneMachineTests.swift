@@ -1,5 +1,6 @@
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// What a connection writes, in which order, and what is told to whom; without any socket.
@@ -114,7 +115,7 @@ import Testing
             ([.frame(1), .take(1), .cancel(1), .drain, .frame(2)], ["f1", "f2"]),
         ] as [([Step], [String])]
     )
-    func `messages go out in their order, and the last one is the last`(steps: [Step], expected: [String]) {
+    func `messages are sent in order, and the final one is the last`(steps: [Step], expected: [String]) {
         var lane = Lane()
         for step in steps { lane.take(step) }
         lane.take(.drain)
@@ -129,7 +130,7 @@ import Testing
         ([pong(7), SenderStatus(state: .paused)], ["paused.7"]),
         ([SenderStatus(state: .paused), live, pong(1)], ["live.1"]),
     ])
-    func `an answer that has not begun gives way to a later one, which keeps the number of the latest ping`(
+    func `an answer that has not started gives way to a later one, which keeps the number of the latest ping`(
         statuses: [SenderStatus],
         expected: [String]
     ) {
@@ -180,7 +181,7 @@ import Testing
             ([.audio(1), .take(1), .frame(1), .end(withdraws: false), .drain], [nil]),
         ] as [([Step], [TransportError.Code?])]
     )
-    func `a frame's sender is told once what became of it`(steps: [Step], expected: [TransportError.Code?]) {
+    func `a frame's sender learns the outcome exactly once`(steps: [Step], expected: [TransportError.Code?]) {
         var lane = Lane()
         for step in steps { lane.take(step) }
         let codes = lane.settlements.map { $0.error?.code }
@@ -213,7 +214,7 @@ import Testing
         #expect(refusals == [code])
     }
 
-    @Test func `audio that waits is bounded, and the oldest gives way`() {
+    @Test func `waiting audio is bounded, and the oldest gives way`() {
         var lane = Lane()
         lane.take(.audio(0))
         lane.take(.take(1))
@@ -225,7 +226,7 @@ import Testing
         #expect(messages == ["a0"] + (37...100).map { "a\($0)" })
     }
 
-    @Test func `a lane that is closed holds nothing, and begins the next connection without what the last one said`() {
+    @Test func `a closed lane holds nothing, and starts the next connection without remnants of the last one`() {
         var lane = Lane()
         for step in [.audio(1), .take(1), .audio(2), .frame(1), .pause(true), .status(pong(1)), .close] as [Step] {
             lane.take(step)
@@ -260,7 +261,7 @@ import Testing
         #expect(progress == .sent)
     }
 
-    @Test func `a buffer is enlarged for a message that does not fit, and for no other`() throws {
+    @Test func `a buffer grows for a message that does not fit, and for no other`() throws {
         var machine = SendLaneMachine(padsShortBodies: false)
         machine.open(fittingByteCount: 1000)
         var sizes: [Int?] = []

@@ -1,5 +1,6 @@
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// How a sender's connection ends, whoever ends it, without any socket or clock.
@@ -29,7 +30,7 @@ import Testing
     // MARK: The server ends
 
     @Test(arguments: [true, false])
-    func `a server that only stops writing gets the rest of the message under way`(reopens: Bool) throws {
+    func `a server that only stops writing gets the rest of the message being sent`(reopens: Bool) throws {
         let bench = try benchWithinFrame { $0.reopens = reopens }
         try bench.lane.submit(audio())
         bench.receive(.end)
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [Errno.brokenPipe, .reset])
-    func `a server that has gone completely is left at once`(failure: Errno) throws {
+    func `a server that is completely gone is left at once`(failure: Errno) throws {
         // Found out by the write that follows the end, or by a later report.
         for isKnownAtOnce in [true, false] {
             let bench = try benchWithinFrame()
@@ -76,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a close while the server's end is awaited completes the message, and is for good`() throws {
+    @Test func `a close while waiting for the server's end completes the message, and is final`() throws {
         let bench = try benchWithinFrame()
         bench.receive(.end)
         bench.open(waiter: 1)
@@ -90,7 +91,7 @@ import Testing
         #expect(bench.connects == 1)
     }
 
-    @Test func `somebody who waits for an opening while a message is completed gets the next connection`() throws {
+    @Test func `a caller that waits for an opening while a message is completed gets the next connection`() throws {
         let bench = try benchWithinFrame()
         bench.receive(.end)
         bench.open(waiter: 1, seconds: 10)
@@ -103,7 +104,7 @@ import Testing
     // MARK: This side ends
 
     @Test(arguments: [true, false])
-    func `what was accepted before a close goes out, and the reason is the last message`(saidHello: Bool) throws {
+    func `what was accepted before a close is sent, and the reason is the last message`(saidHello: Bool) throws {
         let bench = SenderBench.open()
         if saidHello { bench.receive(Self.hello) }
         let start = bench.output.count
@@ -123,7 +124,7 @@ import Testing
         #expect(bench.ends == [.closedLocally(.callEnded)])
     }
 
-    @Test func `a close waits for the server's end no longer than it is given`() throws {
+    @Test func `a close waits for the server's end no longer than allowed`() throws {
         for isBlocked in [true, false] {
             let bench = isBlocked ? try benchWithinFrame() : SenderBench.open()
             bench.report { $0.close(.callEnded, at: $1) }
@@ -136,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a server that ends while this side does still gets the rest`() throws {
+    @Test func `a server that ends at the same time as this side still gets the rest`() throws {
         let bench = try benchWithinFrame()
         bench.report { $0.close(.callEnded, at: $1) }
         bench.receive(.end)
@@ -168,7 +169,7 @@ import Testing
             ([.writeFailure, .reset], "connection.lost"), ([.writeFailure, .stop, .close], "closedByPeer"),
         ] as [([Cause], String)]
     )
-    func `the first cause of an end is the reason, and is told once`(causes: [Cause], name: String) {
+    func `the first cause of an end is the reason, and is reported once`(causes: [Cause], name: String) {
         let bench = SenderBench.open { $0.reopens = false }
         bench.receive(Self.hello)
         for cause in causes {
@@ -190,7 +191,7 @@ import Testing
         #expect(bench.machine.commandCount == 0)
     }
 
-    @Test func `a write that fails is explained by what is there to read, or stands for itself`() throws {
+    @Test func `a failed write is explained by what can be read, or stands for itself`() throws {
         // What there is to read, how the write fails, what it comes to, and whether that is known at once.
         let explanations: [(SenderBench.Input?, Errno, String, Bool)] = [
             (.end, .brokenPipe, "closedByPeer", true), (.failure(.reset), .brokenPipe, "connection.lost", true),
@@ -208,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `a server that takes nothing more and writes without end is left in time`() throws {
+    @Test func `a server that accepts nothing more and writes endlessly is left in time`() throws {
         let bench = SenderBench.open { $0.reopens = false }
         bench.input = [.bytes(body(1, count: 3_000_000))]
         bench.makeFail(.brokenPipe)

@@ -1,13 +1,14 @@
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// A sender's machines through histories that nobody thought of: whatever happens in whatever order.
 @Suite struct SenderHistoryTests {
     @Test(arguments: 0..<40)
-    func `everybody is told once, and nothing is left behind`(seed: UInt64) throws {
+    func `everybody is notified once, and nothing is left behind`(seed: UInt64) throws {
         for round in 0..<15 {
-            var random = SplitMix(state: seed &* 1000 &+ UInt64(round))
+            var random = SplitMix(seed: seed &* 1000 &+ UInt64(round))
             var history = History(&random)
             for _ in 0..<100 { history.step(&random) }
             history.end()

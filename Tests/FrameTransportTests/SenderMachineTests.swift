@@ -1,5 +1,6 @@
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// How a sender's connection opens, obeys and ends, without any socket or clock.
@@ -14,7 +15,7 @@ import Testing
     // MARK: Tokens
 
     @Test(arguments: [1, 5, 9, 10, 11, 30, 1000])
-    func `what the server writes right behind its token is read without a further report`(cut: Int) {
+    func `bytes that the server writes after its token are read without another readiness event`(cut: Int) {
         let bench = SenderBench { $0.tokens = token }
         bench.attempts = [.connected]
         bench.report { $0.open(at: $1) }
@@ -29,7 +30,7 @@ import Testing
         #expect(bench.states == [.started, .handshaking, .connected])
     }
 
-    @Test func `a server that shows its token and leaves has ended the connection`() {
+    @Test func `a server that sends its token and leaves has ended the connection`() {
         let bench = SenderBench { $0.tokens = token }
         bench.attempts = [.connected]
         bench.report { $0.open(at: $1) }
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 11])
-    func `a token that the socket takes in pieces is shown whole`(room: Int) {
+    func `a token that the socket accepts in pieces is sent completely`(room: Int) {
         let bench = SenderBench { $0.tokens = token }
         bench.attempts = [.connected]
         bench.room = room
@@ -57,7 +58,7 @@ import Testing
     @Test(arguments: [
         (SenderBench.Input.end, false), (.bytes(Array("the ghost!".utf8)), true), (.failure(.reset), false),
     ])
-    func `a server with another token is left for good, one that goes away is tried again`(
+    func `a server with another token is left for good, and one that disappears is retried`(
         input: SenderBench.Input,
         isFinal: Bool
     ) {
@@ -72,7 +73,7 @@ import Testing
         #expect((bench.connects > 1) == !isFinal)
     }
 
-    @Test func `a server that closes in place of its token is tried after pauses that grow`() {
+    @Test func `a server that closes instead of sending its token is retried after growing pauses`() {
         let bench = SenderBench { $0.tokens = token }
         bench.attempts = Array(repeating: .connected, count: 20)
         bench.open(waiter: 1, seconds: 10)
@@ -89,7 +90,7 @@ import Testing
 
     /// Requests in one read or several, and a connection whose replies do not get out.
     @Test(arguments: [Errno.brokenPipe, .reset], [false, true])
-    func `a stop is obeyed for good, though the replies before it do not get out`(failure: Errno, isCut: Bool) {
+    func `a stop is final even if the replies before it are not sent`(failure: Errno, isCut: Bool) {
         for requests in [[Self.hello], [Self.hello, .ping(1)], [Self.hello, .pause, .ping(1), .resume, .refresh]] {
             let bench = SenderBench.open()
             bench.writeFailure = failure
@@ -107,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `a stop that is read after a write of the program has failed is obeyed`() throws {
+    @Test func `a stop that is read after a failed write is obeyed`() throws {
         let bench = SenderBench.open()
         bench.receive(Self.hello)
         bench.writeFailure = .brokenPipe
@@ -146,7 +147,7 @@ import Testing
         #expect(bench.ends == [.closedByPeer(.callEnded)])
     }
 
-    @Test func `a pause is answered behind the frame under way, and nothing follows until the resume`() throws {
+    @Test func `a pause is answered after the frame being sent, and nothing follows until the resume`() throws {
         let bench = SenderBench.open()
         bench.receive(Self.hello)
         let start = bench.output.count
@@ -199,7 +200,7 @@ import Testing
         #expect(bench.output.count == end && bench.skippedRequests == 5)
     }
 
-    @Test func `a refusal reaches the receiver whose preference it is, and no other`() throws {
+    @Test func `a refusal reaches only the receiver whose preference it is`() throws {
         let bench = SenderBench.open()
         let start = bench.output.count
         bench.report { $0.preferencesRefused(byUserOf: 1, at: $1) }
@@ -214,7 +215,7 @@ import Testing
         #expect(Array(bench.output.dropFirst(answered)) == status.encoded())
     }
 
-    @Test func `a further hello replaces what is wanted, and neither preferences nor pause`() throws {
+    @Test func `a further hello replaces the selection, and neither preferences nor a pause`() throws {
         let bench = SenderBench.open()
         let preferences = ControlPreferences(frameRateInMillihertz: 5000)
         bench.receive(Self.hello, .prefer(preferences), .refresh, .pause)
@@ -225,7 +226,7 @@ import Testing
         #expect(Array(bench.output.suffix(answer.count)) == answer)
     }
 
-    @Test func `what a receiver has stated ends with its connection`() throws {
+    @Test func `a receiver's statements end with its connection`() throws {
         let bench = SenderBench.open()
         bench.receive(Self.hello, .prefer(ControlPreferences(quality: 5)), .refresh, .pause)
         bench.attempts = [.connected]
@@ -245,7 +246,7 @@ import Testing
     // MARK: Fairness
 
     @Test(arguments: [ControlRequest.ping(1), .pause, .refresh, hello])
-    func `a flood of requests has its turns, and all of it is handled`(request: ControlRequest) {
+    func `a flood of requests is handled completely, in turns`(request: ControlRequest) {
         let bench = SenderBench.open()
         let count = 5000
         bench.input = [.bytes(Self.hello.encoded() + (0..<count).flatMap { _ in request.encoded() })]
@@ -269,7 +270,7 @@ import Testing
         #expect(bench.requests.count == count + 1)
     }
 
-    @Test func `a server that says something else without end has its turns`() {
+    @Test func `a server that endlessly sends anything else is limited to its turns`() {
         let bench = SenderBench.open()
         bench.input = [.bytes(body(1, count: 1_000_000))]
         bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
@@ -288,7 +289,7 @@ import Testing
 
     /// How many bytes the server takes each second, and whether the connection lasts.
     @Test(arguments: [(0, 10, true), (0, 9, false), (1, 60, false), (90, 10, false)])
-    func `a server that takes nothing is given up, one that takes little is not`(
+    func `a server that accepts nothing is given up, and one that accepts little is not`(
         rate: Int,
         seconds: Int,
         isGivenUp: Bool

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    func `a cancelled opening takes its attempt back`(stage: Stage) {
+    func `a cancelled opening withdraws its attempt`(stage: Stage) {
         let bench = bench(at: stage)
         bench.open(waiter: 1)
         bench.report { $0.abandon(waiter: 1, at: $1) }
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases, [true, false])
-    func `an attempt that somebody else wants goes on`(stage: Stage, isForGood: Bool) {
+    func `an attempt that somebody else wants continues`(stage: Stage, isForGood: Bool) {
         let bench = bench(at: stage)
         bench.open(waiter: 1, seconds: 2)
         if isForGood { bench.report { $0.open(at: $1) } } else { bench.open(waiter: 2) }
@@ -77,7 +77,7 @@ import Testing
         #expect(bench.openings[2] == (isForGood ? nil : [nil]))
     }
 
-    @Test func `whoever waits for less than the time to the next attempt gets one of its own`() {
+    @Test func `a caller that waits for less than the time to the next attempt gets one of its own`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
         bench.report { $0.open(at: $1) }
         bench.attempts = [.failed(.noEntry), .connected]
@@ -90,7 +90,7 @@ import Testing
         #expect(bench.connects == 3)
     }
 
-    @Test func `a connection that was reached stays wanted, though its opening is cancelled too late`() {
+    @Test func `an established connection stays wanted if its opening is cancelled too late`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
         bench.attempts = [.connected]
         bench.open(waiter: 1)
@@ -115,7 +115,7 @@ import Testing
         (SenderBench.Attempt.unusable(TransportError(.invalidPath, "no path")), TransportError.Code.invalidPath),
         (.refused(TransportError(.peerRefused, "somebody else's")), .peerRefused),
     ])
-    func `what can never succeed ends the connection for good, and is told to everybody`(
+    func `a permanent failure ends the connection for good, and is reported to everybody`(
         attempt: SenderBench.Attempt,
         code: TransportError.Code
     ) {
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: [Stage.connecting, .handshaking])
-    func `an attempt that takes too long is given up, and made again`(stage: Stage) {
+    func `an attempt that takes too long is given up and repeated`(stage: Stage) {
         let bench = bench(at: stage) { settings in
             settings.connectTimeout = 2 * SenderBench.second
             settings.handshakeTimeout = 2 * SenderBench.second

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// What becomes of messages: taken whole, waited for, refused, or lost, and never delivered in part.
@@ -37,7 +38,9 @@ import Testing
         #expect(peer.isQuiet)
     }
 
-    @Test(arguments: [true, false]) func `short bodies are padded unless told otherwise`(isPadded: Bool) async throws {
+    @Test(arguments: [true, false]) func `short bodies are padded unless that is turned off`(isPadded: Bool)
+        async throws
+    {
         let (connection, _, peer) = try await pair { $0.padsShortBodies = isPadded }
         for count in [0, 1, 4000, 10_239, 10_240] {
             let jpeg = body(count, count: count)
@@ -48,7 +51,7 @@ import Testing
         #expect(peer.isQuiet)
     }
 
-    @Test func `a server that does not read is waited for, and the message goes on where it stopped`() async throws {
+    @Test func `a server that does not read is waited for, and the message continues where it stopped`() async throws {
         let (connection, _, peer) = try await pair()
         async let sent: Void = connection.send(FrameMessage(Self.large))
         let expected = message(Self.large)
@@ -63,7 +66,7 @@ import Testing
         #expect(peer.isQuiet)
     }
 
-    @Test func `a second message is refused while one is under way`() async throws {
+    @Test func `a second message is refused while one is being sent`() async throws {
         let (connection, _, peer) = try await pair()
         async let sent: Void = connection.send(FrameMessage(Self.large))
         _ = try await peer.read(1)
@@ -75,13 +78,13 @@ import Testing
         #expect(try await peer.read(message(body(1, count: 20_000)).count) == message(body(1, count: 20_000)))
     }
 
-    @Test func `nothing is sent where no server is connected`() async throws {
+    @Test func `nothing is sent without a connected server`() async throws {
         let connection = directory.connection()
         let error = await #expect(throws: TransportError.self) { try await connection.send(FrameMessage([1])) }
         #expect(error?.code == .closed)
     }
 
-    @Test func `S22: a server that takes nothing is given up, and reached again`() async throws {
+    @Test func `S22: a server that accepts nothing is given up and reached again`() async throws {
         let (connection, server, peer) = try await pair { $0.sendTimeout = .milliseconds(20) }
         var events = connection.events.makeAsyncIterator()
         #expect(await events.next() == .didOpen)
@@ -131,7 +134,7 @@ import Testing
         #expect(received.closeReason == .closedByPeer(.stoppedByUser))
     }
 
-    @Test func `a message under way is completed by an orderly close`() async throws {
+    @Test func `a message being sent is completed by an orderly close`() async throws {
         let (connection, _, peer) = try await pair()
         async let sent: Void = connection.send(FrameMessage(Self.large))
         let first = try await peer.read(1)
@@ -144,7 +147,7 @@ import Testing
         #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
     }
 
-    @Test func `a message under way is completed though everybody has let go of its connection`() async throws {
+    @Test func `a message being sent is completed even if everybody has released its connection`() async throws {
         let server = try PeerSocket.listening(at: directory.socket)
         let isSent = Flag()
         let peer: PeerSocket
@@ -160,7 +163,7 @@ import Testing
         #expect(isSent.isSet)
     }
 
-    @Test func `a close does not wait for ever for a server that does not read`() async throws {
+    @Test func `a close does not wait forever for a server that does not read`() async throws {
         let (connection, _, peer) = try await pair { $0.linger = .milliseconds(20) }
         let sending = Task { try await connection.send(FrameMessage(Self.large)) }
         _ = try await peer.read(1)
@@ -170,7 +173,7 @@ import Testing
         #expect(error?.code == .connectionLost)
     }
 
-    @Test func `what the server says is read and dropped, and harms nothing`() async throws {
+    @Test func `what the server says is read and dropped, and does no harm`() async throws {
         let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection()
         try await connection.open(within: nil)
@@ -189,7 +192,7 @@ import Testing
         #expect(await events.next() == .didClose(.closedByPeer(.stoppedByUser)))
     }
 
-    @Test func `S16: writing to a server that has gone is an error and no signal`() async throws {
+    @Test func `S16: writing to a server that is gone is an error and not a signal`() async throws {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_DFL)
             let directory = try TemporaryDirectory()
@@ -213,8 +216,10 @@ import Testing
     }
 
     @Test(arguments: 0..<4)
-    func `a message and its end are told once, however close and send meet`(seed: UInt64) async throws {
-        var random = SplitMix(state: seed)
+    func `the outcome of a message and its end are reported once, however close and send meet`(seed: UInt64)
+        async throws
+    {
+        var random = SplitMix(seed: seed)
         let bodies = (0..<5).map { body($0, count: 400_000) }
         for _ in 0..<20 {
             let directory = try TemporaryDirectory()

@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocketTesting
 import FrameTransport
+import TestSupport
 import Testing
 
 /// What a server makes of what stands at its path, and what it leaves there.
@@ -29,7 +30,7 @@ import Testing
         return unsafe lstat(path ?? directory.socket, &status) == 0 ? status : nil
     }
 
-    @Test func `S1: a path may have 107 bytes and no more, counted in UTF-8`() throws {
+    @Test func `S1: a path may have at most 107 bytes in UTF-8`() throws {
         let room = 107 - directory.path.utf8.count - 1
         for name in [String(repeating: "x", count: room), String(repeating: "ü", count: room / 2)] {
             let server = try FrameServer(at: directory.path + "/" + name)
@@ -43,13 +44,13 @@ import Testing
     @Test(arguments: [
         ("", "empty"), ("\0", "abstract"), ("\0abstract", "abstract"), ("a\0b", "a NUL byte"), ("/tmp/", "slash"),
     ])
-    func `S1, S13: a path that no socket can have is refused, abstract names too`(path: String, reason: String) {
+    func `S1, S13: a path that no socket can have is refused, including abstract names`(path: String, reason: String) {
         let error = #expect(throws: TransportError.self) { try FrameServer(at: path) }
         #expect(error?.code == .invalidPath)
         #expect(error?.message.contains(reason) == true)
     }
 
-    @Test func `S1: a directory that is missing is named`() {
+    @Test func `S1: a missing directory is named`() {
         #expect(failure(at: directory.path + "/none/rtc_SSFD") == .cannotCreate)
         #expect(directory.names.isEmpty)
     }
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: Obstacle.allCases)
-    func `S2: what is not a socket is refused and left alone, and no lock stays`(obstacle: Obstacle) throws {
+    func `S2: a file that is not a socket is refused and left alone, and no lock stays`(obstacle: Obstacle) throws {
         let path = directory.socket
         let files = FileManager.default
         switch obstacle {
@@ -121,7 +122,7 @@ import Testing
         #expect(try await frames.next()?.jpeg.array() == body(1, count: 100))
     }
 
-    @Test(arguments: [16, 0]) func `S4: another program's live server is refused, its backlog full or not`(
+    @Test(arguments: [16, 0]) func `S4: another program's live server is refused, whether its backlog is full or not`(
         backlog: Int32
     )
         async throws
@@ -135,7 +136,7 @@ import Testing
         _ = (server, client)
     }
 
-    @Test(arguments: [0, 0o777, 0o022]) func `S11: the socket has mode 0600 under any umask, which stays as it is`(
+    @Test(arguments: [0, 0o777, 0o022]) func `S11: the socket has mode 0600 under any umask, which does not change`(
         mask: UInt32
     )
         async
@@ -167,12 +168,12 @@ import Testing
         _ = try directory.server()
     }
 
-    @Test func `letting go of a server removes the socket and its lock`() async throws {
+    @Test func `releasing a server removes the socket and its lock`() async throws {
         do { _ = try directory.server() }
         #expect(await eventually { directory.names.isEmpty })
     }
 
-    @Test func `S9: a server whose path was taken over leaves it to the other`() async throws {
+    @Test func `S9: a server whose path was taken over leaves it to the new owner`() async throws {
         let first = try directory.server()
         for name in directory.names { try FileManager.default.removeItem(atPath: directory.path + "/" + name) }
         let second = try directory.server()
@@ -186,7 +187,7 @@ import Testing
         _ = client
     }
 
-    @Test func `S9: a socket of another program that took the path over stays`() async throws {
+    @Test func `S9: the socket of another program that took over the path stays`() async throws {
         let first = try directory.server()
         unsafe unlink(directory.socket)
         let second = try PeerSocket.listening(at: directory.socket)
@@ -208,7 +209,9 @@ import Testing
         #expect(try await frames.next()?.jpeg.array() == body(1, count: 100))
     }
 
-    @Test(arguments: [false, true]) func `S5: of servers that start at once exactly one wins`(isDeadSocketThere: Bool)
+    @Test(arguments: [false, true]) func `S5: of servers that start simultaneously exactly one wins`(
+        isDeadSocketThere: Bool
+    )
         async throws
     {
         for round in 0..<100 {

@@ -3,6 +3,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// How a server shares itself among senders, delivers, and ends.
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a delegate is given connections, frames and ends as they come`() async throws {
+    @Test func `a delegate is called for connections, frames and ends in order`() async throws {
         let log = Log()
         let server = try directory.server(delegate: log)
         let first = try PeerSocket.connected(to: directory.socket)
@@ -74,7 +75,7 @@ import Testing
         #expect(log.ends[3] != nil && log.ends[3]?.error == nil)
     }
 
-    @Test func `the newest frame is delivered where that is asked for, and the others are counted`() async throws {
+    @Test func `the newest frame is delivered on request, and the others are counted`() async throws {
         let server = try directory.server { $0.delivery = .newest }
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -90,7 +91,7 @@ import Testing
         #expect(try await frames.next() == nil)
     }
 
-    @Test func `S22: a consumer that does not consume holds the sender up, and nothing is lost`() async throws {
+    @Test func `S22: a consumer that does not consume holds up the sender, and nothing is lost`() async throws {
         let pool = BytePool(maximumIdleBytes: 16 << 20)
         let server = try directory.server { $0.pool = pool }
         let connection = directory.connection()
@@ -144,7 +145,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `letting go of a connection ends it, and the others and the server live`() async throws {
+    @Test func `releasing a connection ends it, and the others and the server live on`() async throws {
         let server = try directory.server()
         let first = try PeerSocket.connected(to: directory.socket)
         weak var released: FrameConnection?
@@ -158,7 +159,9 @@ import Testing
 
     /// Often, since several threads close it at once.
     @Test(arguments: 0..<50)
-    func `closing a server ends its connections in order, those that nobody took included`(round: Int) async throws {
+    func `closing a server ends its connections in an orderly way, including those that nobody accepted`(round: Int)
+        async throws
+    {
         let server = try directory.server()
         let clients = try (0..<5).map { _ in try PeerSocket.connected(to: directory.socket) }
         let taken = try #require(try await firstConnection(of: server))
@@ -190,7 +193,7 @@ import Testing
         #expect(directory.names.isEmpty)
     }
 
-    @Test func `an end of waiting for connections leaves the server as it is`() async throws {
+    @Test func `an end of the wait for connections does not change the server`() async throws {
         let server = try directory.server()
         let waiting = Task { try await firstConnection(of: server) }
         await server.settle()
@@ -224,7 +227,7 @@ import Testing
         _ = others
     }
 
-    @Test func `who sends is known`() async throws {
+    @Test func `the sender's process and user are known`() async throws {
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
         let peer = try #require(try await firstConnection(of: server)?.peer)

@@ -3,6 +3,7 @@
     import FrameTransport
     import FrameWire
     import Glibc
+    import TestSupport
     import Testing
 
     /// What a sender may do with shared memory to bring a server down, beside an innocent one: the numbers are those of

@@ -2,6 +2,7 @@
     import FrameSocketTesting
     import FrameWire
     import Glibc
+    import TestSupport
     import Testing
 
     @testable import FrameTransport

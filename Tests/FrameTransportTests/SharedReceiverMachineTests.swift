@@ -1,5 +1,6 @@
 import FrameSocketTesting
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameTransport

@@ -3,7 +3,7 @@ import Testing
 @testable import FrameTransport
 
 @Suite struct SlotTableTests {
-    @Test func `a token names its element until that is removed, and never the next one in its place`() {
+    @Test func `a token identifies its element until that is removed, and never the next one in its place`() {
         var table = SlotTable<String>()
         var tokens: [UInt64] = []
         func insert(_ text: String) {

@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// Peers that go on, but only just: each limit ends them in time, and nobody else waits for them.
@@ -26,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: Part.allCases)
-    func `a sender of one byte now and then is ended by the limit`(part: Part) async throws {
+    func `a sender of occasional bytes is ended by the limit`(part: Part) async throws {
         let server = try directory.server {
             $0.limits.handshake = .milliseconds(100)
             $0.limits.head = .milliseconds(100)
@@ -54,7 +55,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `a host that shows one byte of its token now and then is given up, and tried again`() async throws {
+    @Test func `a host that sends occasional bytes of its token is given up and retried`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let token = [UInt8](repeating: 7, count: 1000)
         let sender = directory.connection {
@@ -73,7 +74,7 @@ import Testing
         sender.close()
     }
 
-    @Test func `a receiver that reads one byte now and then is given up by the send timeout`() async throws {
+    @Test func `a receiver that reads occasional bytes is given up by the send timeout`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection {
             $0.sendTimeout = .milliseconds(200)

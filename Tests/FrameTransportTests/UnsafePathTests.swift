@@ -2,9 +2,10 @@
     import Foundation
     import FrameSocketTesting
     import FrameTransport
+    import TestSupport
     import Testing
 
-    /// Who else could have a hand in a server's path: the owner and the mode of its directory, and what stands there.
+    /// Who else could tamper with a server's path: the owner and mode of its directory, and what exists there.
     @Suite(.timeLimit(.minutes(5)), .besideBystander) struct UnsafePathTests {
         let directory: TemporaryDirectory
 
@@ -29,25 +30,25 @@
         }
 
         @Test(arguments: [0o770, 0o702, 0o777, 0o2775] as [mode_t])
-        func `S6: a directory that others may write to is refused, with the mend`(mode: mode_t) throws {
+        func `S6: a directory that others may write to is refused, with the remedy`(mode: mode_t) throws {
             #expect(unsafe chmod(directory.path, mode) == 0)
             let error = try #require(failure())
             #expect(error.code == .unsafePath && error.path == directory.socket)
             #expect(error.description.contains("has mode \(String(mode, radix: 8))"))
             #expect(error.description.contains("chmod go-w \(directory.path)"))
             #expect(directory.names.isEmpty)
-            // And the mend mends it.
+            // The remedy fixes it.
             #expect(unsafe chmod(directory.path, mode & ~0o022) == 0)
             #expect(failure() == nil)
         }
 
         @Test(arguments: [0o1777, 0o1770, 0o755, 0o500 | 0o200, 0o711] as [mode_t])
-        func `S6: one whose entries only their owners may take away is as good as one's own`(mode: mode_t) throws {
+        func `S6: a directory with the sticky bit is as good as one's own`(mode: mode_t) throws {
             #expect(unsafe chmod(directory.path, mode) == 0)
             #expect(failure() == nil)
         }
 
-        @Test func `S6: /tmp itself will do`() async throws {
+        @Test func `S6: /tmp itself is accepted`() async throws {
             let path = directory.path + ".socket"
             let server = try FrameServer(at: path)
             let client = try PeerSocket.connected(to: path)
@@ -68,7 +69,7 @@
             #expect(directory.names.isEmpty)
         }
 
-        @Test func `S6: a directory of root's is as good as one's own`() async {
+        @Test func `S6: a directory owned by root is as good as one's own`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -89,7 +90,7 @@
             give(directory.socket, to: Self.stranger)
             let error = try #require(failure())
             #expect(error.code == .unsafePath)
-            #expect(error.description.contains("a socket of user \(Self.stranger)"))
+            #expect(error.description.contains("belongs to user \(Self.stranger)"))
             #expect(directory.names == ["rtc_SSFD"])
             _ = server
         }
@@ -99,7 +100,7 @@
         }
 
         @Test(arguments: LockFile.allCases)
-        func `S6: what is no lock file of this user's is neither opened nor removed`(kind: LockFile) throws {
+        func `S6: a file that is not this user's lock file is neither opened nor removed`(kind: LockFile) throws {
             let lock = directory.socket + ".lock"
             let target = directory.path + "/target"
             let files = FileManager.default
@@ -119,7 +120,7 @@
             let before = directory.names
             let error = try #require(failure())
             #expect(error.code == .unsafePath)
-            #expect(error.description.contains("\(lock) is no lock file"))
+            #expect(error.description.contains("\(lock) is not a regular"))
             #expect(directory.names == before)
             guard kind != .danglingLink else { return }
             #expect(try Data(contentsOf: URL(filePath: target)) == Data("mine".utf8))
@@ -127,7 +128,7 @@
         }
 
         @Test(arguments: [0o000, 0o644, 0o666] as [mode_t])
-        func `S6: a lock file of this user's is made private, and what is in it stays`(mode: mode_t) throws {
+        func `S6: a lock file of this user is made private, and keeps its contents`(mode: mode_t) throws {
             let lock = directory.socket + ".lock"
             try Data("words".utf8).write(to: URL(filePath: lock))
             guard mode != 0 || geteuid() == 0 else { return }
@@ -139,7 +140,7 @@
         }
 
         @Test(arguments: [false, true])
-        func `S7: where this user may make nothing, that is what it is told`(isReadOnly: Bool) async {
+        func `S7: a directory that this user may not write to is reported as such`(isReadOnly: Bool) async {
             await #expect(processExitsWith: .success) { [isReadOnly] in
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -154,7 +155,7 @@
                 let error = #expect(throws: TransportError.self) { try FrameServer(at: inner + "/socket") }
                 #expect(error?.code == .cannotCreate)
                 #expect(error?.systemError?.rawValue == EACCES)
-                #expect(error?.description.contains("this user may not make a socket here") == true)
+                #expect(error?.description.contains("you may not create a socket here") == true)
                 #expect(unsafe chmod(directory.path, 0o700) == 0)
                 #expect(try FileManager.default.contentsOfDirectory(atPath: inner).isEmpty)
                 _ = seteuid(getuid())

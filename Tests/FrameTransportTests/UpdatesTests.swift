@@ -1,5 +1,6 @@
 import FrameSocketTesting
 import FrameTransport
+import TestSupport
 import Testing
 
 /// The sequences beside a connection's frames.
@@ -10,8 +11,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test("Whoever holds one keeps its connection, which ends when it is let go of")
-    func holding() async throws {
+    @Test func `whoever holds an update sequence keeps its connection, which ends when it is released`() async throws {
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
         weak var connection: FrameConnection?

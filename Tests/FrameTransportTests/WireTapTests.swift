@@ -2,6 +2,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a tap sees of a server's connections.
@@ -12,7 +13,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func `every byte is seen once, in order, by connection, whatever becomes of it`() async throws {
+    @Test func `every byte is seen once, in order, by connection, whatever happens to it`() async throws {
         let log = TapLog()
         let server = try directory.server { $0.tap = log }
         // One that is right, larger than what a first read takes; one that is not.

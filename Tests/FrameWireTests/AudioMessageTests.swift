@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 @Suite("Audio messages")
@@ -22,8 +23,7 @@ struct AudioMessageTests {
         WireCase(code, stream: text(replacing: name, with: name + ": " + value))
     }
 
-    @Test("A1: is written so, byte for byte, and comes back")
-    func bytes() {
+    @Test func `A1: audio is written byte for byte as specified, and comes back`() {
         let plain = Self.head.encoded()
         #expect(String(decoding: plain, as: UTF8.self) == Streams.head(Self.lines + Self.format))
         var timed = Self.head
@@ -41,8 +41,8 @@ struct AudioMessageTests {
         #expect(result.messages.map(\.body) == [body, body, Array("BODY".utf8)])
     }
 
-    @Test("A2: what is written comes back", arguments: [UInt64(30)])
-    func roundTrip(seed: UInt64) {
+    @Test(arguments: [UInt64(30)])
+    func `A2: what is written comes back`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var stream: [UInt8] = []
         var expected: [FrameMessageDecoder.Event] = []
@@ -67,10 +67,9 @@ struct AudioMessageTests {
     }
 
     @Test(
-        "A2: the ends of the ranges are taken",
         arguments: [(8_000, 1, 2), (192_000, 8, 256 << 10), (8_000, 8, 16), (192_000, 1, 256 << 10)]
     )
-    func ends(sampleRate: Int, channels: Int, length: Int) {
+    func `A2: the ends of the ranges are accepted`(sampleRate: Int, channels: Int, length: Int) {
         let head = AudioHead(contentLength: length, kind: .microphone, sampleRate: sampleRate, channels: channels)
         let whole = transcript(ofEverySplitOf: head.encoded())
         #expect(whole.messages.map(\.event) == [.audio(head)])
@@ -78,7 +77,6 @@ struct AudioMessageTests {
     }
 
     @Test(
-        "A3: a wrong value",
         arguments: [
             wrong(.wordUnknown, "Audio-Kind", "music¦"),
             wrong(.wordUnknown, "Audio-Kind", "App¦"),
@@ -103,16 +101,15 @@ struct AudioMessageTests {
             wrong(.fieldInvalidValue, "Audio-Kind", "ap¦\u{0}"),
         ]
     )
-    func wrongValue(_ wireCase: WireCase) { wireCase.check() }
+    func `A3: a wrong value is refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "A4: a length that is nothing, no whole number of samples for each channel, or too much, at the head's end",
         arguments: [
             (.contentLengthInvalid, 0, 2), (.contentLengthInvalid, 1, 1), (.contentLengthInvalid, 6, 2),
             (.contentLengthInvalid, 14, 8), (.contentLengthTooLarge, (256 << 10) + 2, 1),
         ] as [(WireError.Code, Int, Int)]
     )
-    func length(code: WireError.Code, length: Int, channels: Int) {
+    func `A4: an impossible length is refused at the header's end`(code: WireError.Code, length: Int, channels: Int) {
         let head = AudioHead(contentLength: length, kind: .app, sampleRate: 8_000, channels: channels).encoded()
         let whole = transcript(ofEverySplitOf: Streams.good + head)
         #expect(whole.messages.count == 1)
@@ -120,8 +117,8 @@ struct AudioMessageTests {
         #expect(whole.error == WireError(code: code, byteOffset: offset, detail: "\(length)"))
     }
 
-    @Test("A5: the limit of a length, whatever the order of the fields", arguments: [256 << 10, 32])
-    func lengthLimit(limit: Int) {
+    @Test(arguments: [256 << 10, 32])
+    func `A5: the limit of a length holds, whatever the order of the fields`(limit: Int) {
         var limits = WireLimits()
         if limit == 256 << 10 { #expect(limits.maximumAudioBytes == limit) }
         limits.maximumAudioBytes = limit
@@ -140,10 +137,9 @@ struct AudioMessageTests {
     }
 
     @Test(
-        "A6: a missing field is named, at the end of the head",
         arguments: ["Content-Length", "Audio-Kind", "Audio-Sample-Rate", "Audio-Channels"]
     )
-    func missing(name: String) {
+    func `A6: a missing field is named at the end of the header`(name: String) {
         let stream = Array(Self.text(replacing: name).utf8)
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.messages.isEmpty)
@@ -151,10 +147,9 @@ struct AudioMessageTests {
     }
 
     @Test(
-        "A7: the fields of a frame may stand in an audio head, and say nothing; what is no sound is still wrong",
         arguments: ["Message-Type: audio", "MESSAGE-TYPE:\taudio ", "message-type:audio"]
     )
-    func fieldsOfFrames(type: String) {
+    func `A7: the fields of a frame may stand in an audio header, and say nothing`(type: String) {
         let frame = ["Buffer-Width: 16384", "Buffer-Height: 16384", "Buffer-Orientation: 8"]
         let lines = frame + Self.format + [Self.lines[0], Self.lines[2], type, "Pong-Number: 3"]
         let stream = Array((Streams.head(lines) + "PCMPCMPC").utf8)
@@ -168,8 +163,8 @@ struct AudioMessageTests {
         WireCase(.dimensionZero, stream: Self.text(with: "Buffer-Width: 0¦")).check()
     }
 
-    @Test("Is appended behind what is there, if there is room for all of it", arguments: [-1, 0, 1])
-    func room(beyond: Int) {
+    @Test(arguments: [-1, 0, 1])
+    func `an audio header is appended if there is room for all of it`(beyond: Int) {
         let status = SenderStatus(state: .live)
         for count in [Self.head.encodedByteCount, status.encodedByteCount] {
             var isWritten = false

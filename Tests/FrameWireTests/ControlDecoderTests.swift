@@ -1,17 +1,17 @@
 import FrameWire
+import TestSupport
 import Testing
 
-@Suite("Requests that are no errors, and what a decoder keeps of them")
+@Suite("Valid requests and decoder state")
 struct ControlDecoderTests {
     @Test(
-        "C7: a request of an unknown name is skipped by its length",
         arguments: [
             ("", ""), ("nope", "nope"), ("HELLO", "HELLO"), ("ping/2?x=y", "ping/2?x=y"), ("pingg", "pingg"),
             (String(repeating: "n", count: 32), String(repeating: "n", count: 32)),
             (String(repeating: "n", count: 33), String(repeating: "n", count: 32) + "..."),
         ]
     )
-    func unknown(name: String, excerpt: String) {
+    func `C7: a request of an unknown name is skipped by its length`(name: String, excerpt: String) {
         let lines = ["Content-Length: 5", "Ping-Number: x", "Ping-Number:"]
         let stream = Array((Requests.text(name, lines) + "POST ").utf8)
         let result = controlTranscript(ofEverySplitOf: Requests.good + stream + Requests.good)
@@ -22,8 +22,8 @@ struct ControlDecoderTests {
         #expect(result.entries.map(\.bodyCount) == [0, 5, 0])
     }
 
-    @Test("C8: the body of a known request, a request within it included, is skipped", arguments: ["pause", "nope"])
-    func bodies(name: String) {
+    @Test(arguments: ["pause", "nope"])
+    func `C8: the body of a known request, a request within it included, is skipped`(name: String) {
         let body = Requests.good
         let stream = Array(Requests.text(name, ["Content-Length: \(body.count)"]).utf8) + body + Requests.good
         let result = controlTranscript(ofEverySplitOf: stream)
@@ -33,7 +33,6 @@ struct ControlDecoderTests {
     }
 
     @Test(
-        "C9: any case, order and optional white space, and unknown fields, are taken",
         arguments: [
             ["CONTROL-VERSION:1", "WANTS-AUDIO:1", "CONTENT-LENGTH:0"],
             ["content-length: \t0 \t", "control-version:  1\t", "wants-audio:1 ", "wants-pictures: 0"],
@@ -45,20 +44,19 @@ struct ControlDecoderTests {
             ],
         ]
     )
-    func accepted(lines: [String]) {
+    func `C9: any case, order and optional white space, and unknown fields, are accepted`(lines: [String]) {
         let text = Requests.text("hello", lines)
         let result = controlTranscript(ofEverySplitOf: text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
         #expect(result.error == nil && result.skipped.isEmpty)
         #expect(result.requests == [.hello(ControlHello(version: 1, wants: .audio))])
     }
 
-    @Test("C10: the end of the stream anywhere in a request is an error, between requests it is not")
-    func endOfStream() {
+    @Test func `C10: the end of the stream anywhere in a request is an error, between requests it is not`() {
         #expect(ControlTranscript(of: []).error == nil)
         let good = Requests.good
         #expect(ControlTranscript(of: good).error == nil)
         for got in 1..<good.count {
-            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "got \(got) bytes")
+            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "after \(got) bytes")
             #expect(ControlTranscript(of: Array(good.prefix(got))).error == error)
         }
         let head = Array(Requests.text("pause", ["Content-Length: 3"]).utf8)
@@ -67,17 +65,16 @@ struct ControlDecoderTests {
             let error = WireError(
                 code: .bodyTruncated,
                 byteOffset: UInt64(stream.count),
-                detail: "got \(got), want 3"
+                detail: "\(got) of 3 bytes"
             )
             #expect(ControlTranscript(of: stream).error == error)
         }
     }
 
     @Test(
-        "C11: an empty span takes nothing, a failed decoder stays failed",
         arguments: ["GET", "POST /x HTTP/1.1\r\r"]
     )
-    func staysFailed(text: String) throws {
+    func `C11: an empty span takes nothing, a failed decoder stays failed`(text: String) throws {
         var decoder = ControlDecoder()
         let nothing = try decoder.decode([UInt8]().span)
         #expect(nothing == .init(consumed: 0, event: .incomplete))
@@ -101,8 +98,7 @@ struct ControlDecoderTests {
         #expect(decoder.offset == errors.first?.byteOffset)
     }
 
-    @Test("Being in a head begins with its first byte and ends with its last")
-    func isInHead() throws {
+    @Test func `being in a header begins with its first byte and ends with its last`() throws {
         var decoder = ControlDecoder()
         #expect(!decoder.isInHead)
         let good = Requests.good
@@ -112,16 +108,15 @@ struct ControlDecoderTests {
         }
     }
 
-    @Test("What was skipped says so in a sentence")
-    func sentences() {
+    @Test func `what was skipped says so in a sentence`() {
         let unknown = SkippedRequest(name: "nope", reason: .unknown, byteOffset: 3)
-        #expect("\(unknown)" == "A request of an unknown name, \"nope\", at byte 3")
+        #expect("\(unknown)" == "Unknown request, \"nope\", at byte 3")
         let malformed = SkippedRequest(name: "ping", reason: .malformed(.numberEmpty), byteOffset: 9)
-        #expect("\(malformed)" == "In the request \"ping\": A number without digits at byte 9 (number.empty)")
+        #expect("\(malformed)" == "In request \"ping\": Number without digits at byte 9 (number.empty)")
     }
 
-    @Test("C12: streams with random faults give the same whole, halved and byte by byte", arguments: [UInt64(21), 22])
-    func mutations(seed: UInt64) {
+    @Test(arguments: [UInt64(21), 22])
+    func `C12: streams with random faults give the same whole, halved and byte by byte`(seed: UInt64) {
         let telling = Array("\r\n: \t09148,-HTPOS/.CcWwx\0\u{7F}".utf8) + [0x80, 0xFF]
         var random = SplitMix(seed: seed)
         var faults: Set<WireError.Code> = []

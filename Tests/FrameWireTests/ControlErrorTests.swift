@@ -1,10 +1,9 @@
 import FrameWire
 import Testing
 
-@Suite("Requests that are wrong: the stream's end, or only theirs")
+@Suite("Invalid requests: fatal or skipped")
 struct ControlErrorTests {
     @Test(
-        "C3: a request line that is none",
         arguments: [
             ControlCase(.requestLineMethod, stream: "¦GET /pause HTTP/1.1\r\n"),
             ControlCase(.requestLineMethod, stream: "¦\r\nPOST /pause HTTP/1.1\r\n"),
@@ -29,10 +28,9 @@ struct ControlErrorTests {
             ControlCase(.lineBareCarriageReturn, stream: "POST /pause HTTP/1.1\r¦X"),
         ]
     )
-    func requestLine(_ controlCase: ControlCase) { controlCase.checkIsFinal() }
+    func `C3: a line that is not a request line is an error`(_ controlCase: ControlCase) { controlCase.checkIsFinal() }
 
     @Test(
-        "C4: a length without which the next request cannot be found, also of an unknown one",
         arguments: [
             ControlCase(.fieldMissing, stream: "POST /pause HTTP/1.1\r\n\r¦\n"),
             ControlCase(.fieldMissing, stream: "POST /nope HTTP/1.1\r\nX: y\r\n\r¦\n"),
@@ -48,10 +46,11 @@ struct ControlErrorTests {
             ControlCase(.contentLengthTooLarge, stream: "POST /nope HTTP/1.1\r\nContent-Length: 409¦7\r\n\r\n"),
         ]
     )
-    func contentLength(_ controlCase: ControlCase) { controlCase.checkIsFinal() }
+    func `C4: a length without which the next request cannot be found is an error`(_ controlCase: ControlCase) {
+        controlCase.checkIsFinal()
+    }
 
     @Test(
-        "C5: a head of the wrong form",
         arguments: [
             ControlCase(.lineBareLineFeed, "pause", "X: y¦\n"),
             ControlCase(.lineBareLineFeed, "pause", "¦\n"),
@@ -68,10 +67,9 @@ struct ControlErrorTests {
             ControlCase(.fieldInvalidValue, "ping", "Ping-Number: x¦\u{0}"),
         ]
     )
-    func form(_ controlCase: ControlCase) { controlCase.checkIsFinal() }
+    func `C5: a header of the wrong form is an error`(_ controlCase: ControlCase) { controlCase.checkIsFinal() }
 
     @Test(
-        "C6: a wrong value skips its request, the next one is taken",
         arguments: [
             ("hello", ControlCase(.numberOutOfRange, "hello", "Control-Version: 0¦")),
             ("hello", ControlCase(.numberOutOfRange, "hello", "Control-Version: 0¦ ")),
@@ -105,10 +103,12 @@ struct ControlErrorTests {
             ("ping", ControlCase(.numberInvalid, "ping", "Ping-Number: ¦x", "Ping-Number: 0x")),
         ]
     )
-    func wrongValue(name: String, _ controlCase: ControlCase) { controlCase.checkIsSkipped(name: name) }
+    func `C6: a wrong value skips its request, the next one is taken`(name: String, _ controlCase: ControlCase) {
+        controlCase.checkIsSkipped(name: name)
+    }
 
-    @Test("C13: the bytes of a head", arguments: [2_048, 100])
-    func headBytes(limit: Int) {
+    @Test(arguments: [2_048, 100])
+    func `C13: the bytes of a header are limited`(limit: Int) {
         var limits = ControlLimits()
         if limit == 2_048 { #expect(limits.maximumHeadBytes == limit) }
         limits.maximumHeadBytes = limit
@@ -123,10 +123,9 @@ struct ControlErrorTests {
     }
 
     @Test(
-        "C13: an endless name, field's name or value is refused at the limit, and little of it shown",
         arguments: ["POST /", "POST /x HTTP/1.1\r\n", "POST /x HTTP/1.1\r\nX:"]
     )
-    func endless(beginning: String) {
+    func `C13: an endless name or value is refused at the limit, and little of it shown`(beginning: String) {
         let stream = Array((beginning + String(repeating: "a", count: 3_000)).utf8)
         let result = controlTranscript(ofEverySplitOf: stream)
         #expect(result.error?.code == .headTooLong)
@@ -134,8 +133,8 @@ struct ControlErrorTests {
         #expect((result.error?.detail.utf8.count ?? .max) < 100)
     }
 
-    @Test("C14: the fields of a head", arguments: [16, 2])
-    func fields(limit: Int) {
+    @Test(arguments: [16, 2])
+    func `C14: the fields of a header are limited`(limit: Int) {
         var limits = ControlLimits()
         if limit == 16 { #expect(limits.maximumFields == limit) }
         limits.maximumFields = limit
@@ -147,8 +146,8 @@ struct ControlErrorTests {
         over.checkIsFinal(limits: limits)
     }
 
-    @Test("C15: the length of a body", arguments: [4_096, 0, 9])
-    func bodyBytes(limit: Int) {
+    @Test(arguments: [4_096, 0, 9])
+    func `C15: the length of a body is limited`(limit: Int) {
         var limits = ControlLimits()
         if limit == 4_096 { #expect(limits.maximumContentLength == limit) }
         limits.maximumContentLength = limit
@@ -162,8 +161,8 @@ struct ControlErrorTests {
         ControlCase(.contentLengthTooLarge, stream: Requests.text("pause", [line])).checkIsFinal(limits: limits)
     }
 
-    @Test("Absurd limits refuse everything and trap nothing", arguments: [Int.min, -1, 0])
-    func absurd(limit: Int) {
+    @Test(arguments: [Int.min, -1, 0])
+    func `absurd limits refuse everything and trap nothing`(limit: Int) {
         let paths: [WritableKeyPath<ControlLimits, Int>] = [
             \.maximumHeadBytes, \.maximumFields, \.maximumContentLength,
         ]

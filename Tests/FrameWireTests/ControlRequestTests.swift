@@ -1,7 +1,8 @@
 import FrameWire
+import TestSupport
 import Testing
 
-@Suite("Requests: what is written and what comes back")
+@Suite("Requests: encoding and decoding")
 struct ControlRequestTests {
     static let everything = ControlPreferences(
         frameRateInMillihertz: 29_970,
@@ -10,7 +11,6 @@ struct ControlRequestTests {
     )
 
     @Test(
-        "C1: every request, byte for byte",
         arguments: [
             (.hello(ControlHello()), "hello", ["Control-Version: 1", "Wants-Pictures: 1", "Wants-Audio: 0"]),
             (
@@ -43,7 +43,11 @@ struct ControlRequestTests {
             (.ping(.max), "ping", ["Ping-Number: 18446744073709551615"]),
         ] as [(ControlRequest, String, [String])]
     )
-    func bytes(request: ControlRequest, name: String, lines: [String]) {
+    func `C1: every request is written byte for byte as specified`(
+        request: ControlRequest,
+        name: String,
+        lines: [String]
+    ) {
         let bytes = request.encoded()
         #expect(String(decoding: bytes, as: UTF8.self) == Requests.text(name, ["Content-Length: 0"] + lines))
         #expect(bytes.count == request.encodedByteCount)
@@ -53,8 +57,8 @@ struct ControlRequestTests {
         #expect(result.error == nil && result.skipped.isEmpty)
     }
 
-    @Test("C2: what is written comes back", arguments: [UInt64(10), 11])
-    func roundTrip(seed: UInt64) {
+    @Test(arguments: [UInt64(10), 11])
+    func `C2: what is written comes back`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let requests = (0..<500).map { _ in Self.request(&random) }
         let stream = requests.flatMap { $0.encoded() }
@@ -88,8 +92,8 @@ struct ControlRequestTests {
         }
     }
 
-    @Test("Is appended behind what is there, if there is room for all of it", arguments: [-1, 0, 1, 300])
-    func room(beyond: Int) {
+    @Test(arguments: [-1, 0, 1, 300])
+    func `a request is appended if there is room for all of it`(beyond: Int) {
         let request = ControlRequest.prefer(Self.everything)
         var isWritten = false
         let bytes = [UInt8](capacity: 3 + request.encodedByteCount + beyond) { output in
@@ -103,8 +107,7 @@ struct ControlRequestTests {
         #expect(bytes.suffix(request.encodedByteCount).elementsEqual(request.encoded()) == (beyond >= 0))
     }
 
-    @Test("Negative numbers are written as 0, which no decoder takes")
-    func negative() {
+    @Test func `negative numbers are written as 0, which no decoder accepts`() {
         let size = BufferSize(width: -1, height: .min)
         let preferences = ControlPreferences(frameRateInMillihertz: -5, size: size, quality: -1)
         let text = String(decoding: ControlRequest.prefer(preferences).encoded(), as: UTF8.self)
@@ -114,13 +117,12 @@ struct ControlRequestTests {
     }
 
     @Test(
-        "A rate in frames a second is rounded to what the wire has",
         arguments: [
             (29.97, 29_970), (0.0001, 1), (0, 1), (-3, 1), (0.0015, 2), (60, 60_000), (999.9999, 1_000_000),
             (1e300, 1_000_000), (.infinity, 1_000_000), (-.infinity, 1), (.nan, nil), (nil, nil),
         ] as [(Double?, Int?)]
     )
-    func frameRate(rate: Double?, millihertz: Int?) {
+    func `a rate in frames a second is rounded to what the wire has`(rate: Double?, millihertz: Int?) {
         var preferences = ControlPreferences(frameRateInMillihertz: 5)
         #expect(preferences.frameRate == 0.005)
         preferences.frameRate = rate

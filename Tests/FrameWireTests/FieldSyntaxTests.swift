@@ -1,10 +1,9 @@
 import FrameWire
 import Testing
 
-@Suite("The form of fields, whatever they mean")
+@Suite("Field syntax")
 struct FieldSyntaxTests {
     @Test(
-        "W13: NUL",
         arguments: [
             WireCase(.fieldInvalidName, "X-¦\u{00}: 1"),
             WireCase(.fieldInvalidName, "¦\u{00}X: 1"),
@@ -13,10 +12,9 @@ struct FieldSyntaxTests {
             WireCase(.fieldInvalidValue, "Buffer-Width: ¦\u{00}5", insteadOf: "Buffer-Width"),
         ]
     )
-    func nul(_ wireCase: WireCase) { wireCase.check() }
+    func `W13: NUL is refused anywhere`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "W14: line ends that are not CR LF",
         arguments: [
             WireCase(.lineBareLineFeed, "X-Other: a¦\n"),
             WireCase(.lineBareLineFeed, "X-Other:¦\n"),
@@ -29,10 +27,9 @@ struct FieldSyntaxTests {
             WireCase(.lineBareCarriageReturn, "\r¦X: y"),
         ]
     )
-    func lineEnds(_ wireCase: WireCase) { wireCase.check() }
+    func `W14: line ends that are not CR LF are refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "W15: folded lines, and space before the first name",
         arguments: [
             WireCase(.fieldFolded, "X-Other: a\r\n¦ b"),
             WireCase(.fieldFolded, "X-Other: a\r\n¦\tb"),
@@ -40,10 +37,9 @@ struct FieldSyntaxTests {
             WireCase(.fieldFolded, "¦\tContent-Length: 4", insteadOf: "Content-Length"),
         ]
     )
-    func folding(_ wireCase: WireCase) { wireCase.check() }
+    func `W15: folded lines, and space before the first name, are refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "W16: space before the colon, no colon, no name",
         arguments: [
             WireCase(.fieldSpaceBeforeColon, "Content-Length¦ : 4", insteadOf: "Content-Length"),
             WireCase(.fieldSpaceBeforeColon, "Content-Length¦\t: 4", insteadOf: "Content-Length"),
@@ -53,10 +49,10 @@ struct FieldSyntaxTests {
             WireCase(.fieldEmptyName, "¦: 4"),
         ]
     )
-    func colons(_ wireCase: WireCase) { wireCase.check() }
+    func `W16: space before the colon, no colon and no name are refused`(_ wireCase: WireCase) { wireCase.check() }
 
-    @Test("W17: every byte that a name may not have, at its first place and its second", arguments: 0...255)
-    func nameBytes(value: Int) {
+    @Test(arguments: 0...255)
+    func `W17: every byte that a name may not have is refused, at its first place and its second`(value: Int) {
         let byte = UInt8(value)
         let visible = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
         if visible.utf8.contains(byte) {
@@ -74,8 +70,8 @@ struct FieldSyntaxTests {
         }
     }
 
-    @Test("W17: every byte that a value may not have, and every one that it may", arguments: 0...255)
-    func valueBytes(value: Int) {
+    @Test(arguments: 0...255)
+    func `W17: every byte that a value may not have is refused, and every other accepted`(value: Int) {
         let byte = UInt8(value)
         guard byte != 0x0D else { return }
         let result = Transcript(of: Self.stream(line: Array("X: a".utf8) + [byte] + Array("b".utf8)))
@@ -88,7 +84,6 @@ struct FieldSyntaxTests {
     }
 
     @Test(
-        "W18: any case, order and optional white space, and unknown fields, are taken",
         arguments: [
             ["content-length: 4", "buffer-width: 562", "buffer-height: 1218", "buffer-orientation: 1"],
             ["CONTENT-LENGTH: 4", "BUFFER-WIDTH: 562", "BUFFER-HEIGHT: 1218", "BUFFER-ORIENTATION: 1"],
@@ -103,7 +98,7 @@ struct FieldSyntaxTests {
             ],
         ]
     )
-    func accepted(lines: [String]) {
+    func `W18: any case, order and optional white space, and unknown fields, are accepted`(lines: [String]) {
         let text = Streams.head(lines) + "BODY"
         let result = transcript(ofEverySplitOf: text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
         #expect(result.error == nil)
@@ -111,8 +106,7 @@ struct FieldSyntaxTests {
         #expect(result.messages.count == 1)
     }
 
-    @Test("W25: Transfer-Encoding, which would frame the body otherwise")
-    func transferEncoding() {
+    @Test func `W25: Transfer-Encoding, which would frame the body otherwise, is refused`() {
         WireCase(.fieldUnsupported, "Transfer-Encoding¦: chunked").check()
         WireCase(.fieldUnsupported, "transfer-encoding¦:identity", insteadOf: "Content-Length").check()
     }

@@ -2,10 +2,9 @@ import Foundation
 import FrameWire
 import Testing
 
-@Suite("The reasons to finish")
+@Suite("Finish reasons")
 struct FinishReasonTests {
     @Test(
-        "Codes, names and order are stable",
         arguments: [
             (.stoppedByUser, 10_001, "stoppedByUser", true), (.requestedByHost, 10_002, "requestedByHost", true),
             (.disconnected, 10_003, "disconnected", false), (.versionMismatch, 10_004, "versionMismatch", false),
@@ -14,7 +13,7 @@ struct FinishReasonTests {
             (.suspended, 10_009, "suspended", true), (.error, 10_010, "error", false),
         ] as [(FinishReason, Int, String, Bool)]
     )
-    func stable(reason: FinishReason, code: Int, name: String, isOrderly: Bool) throws {
+    func `codes, names and order are stable`(reason: FinishReason, code: Int, name: String, isOrderly: Bool) throws {
         #expect(reason.rawValue == code)
         #expect(reason.name == name)
         #expect(reason.isOrderly == isOrderly)
@@ -26,8 +25,7 @@ struct FinishReasonTests {
         #expect(isDocumented, "docs/wire-format.md has: \(row)")
     }
 
-    @Test("There are ten, each with a sentence of its own, and every code travels both ways")
-    func all() {
+    @Test func `there are ten reasons, each with its own sentence, and every code travels both ways`() {
         #expect(FinishReason.allCases.map(\.rawValue) == Array(10_001...10_010))
         #expect(Set(FinishReason.allCases.map(\.description)).count == 10)
         for reason in FinishReason.allCases {

@@ -1,12 +1,12 @@
 import FrameWire
+import TestSupport
 import Testing
 
-@Suite("Frame heads: what is written and what comes back")
+@Suite("Frame headers: encoding and decoding")
 struct FrameHeadTests {
     private static let size = BufferSize(width: 562, height: 1_218)
 
-    @Test("Is written as deployed senders write it, our fields behind theirs")
-    func deployedForm() {
+    @Test func `a header is written as deployed senders write it, our fields behind theirs`() {
         let deployed =
             "HTTP/1.1 200 OK\r\nContent-Length: 54321\r\nBuffer-Width: 562\r\nBuffer-Height: 1218\r\nBuffer-Orientation: 1\r\n"
         let plain = FrameHead(contentLength: 54_321, bufferSize: Self.size)
@@ -21,8 +21,8 @@ struct FrameHeadTests {
         #expect(String(decoding: timed.encoded(), as: UTF8.self) == deployed + ours + "\r\n")
     }
 
-    @Test("Comes back as it went", arguments: [UInt64(42)])
-    func roundTrip(seed: UInt64) throws {
+    @Test(arguments: [UInt64(42)])
+    func `a header comes back as it was written`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var heads: [FrameHead] = []
         var stream: [UInt8] = []
@@ -58,8 +58,7 @@ struct FrameHeadTests {
         #expect(decoded == heads, "seed \(seed)")
     }
 
-    @Test("The longest head has as many bytes as the type says")
-    func longest() {
+    @Test func `the longest header has as many bytes as the type says`() {
         let head = FrameHead(
             contentLength: .max,
             bufferSize: BufferSize(width: .max, height: .max),
@@ -71,15 +70,14 @@ struct FrameHeadTests {
         #expect(String(decoding: head.encoded(), as: UTF8.self).contains("Buffer-Sequence: 18446744073709551615\r\n"))
     }
 
-    @Test("Negative numbers are written as 0")
-    func negative() {
+    @Test func `negative numbers are written as 0`() {
         let head = FrameHead(contentLength: .min, bufferSize: BufferSize(width: -1, height: -562))
         let zero = FrameHead(contentLength: 0, bufferSize: BufferSize(width: 0, height: 0))
         #expect(head.encoded() == zero.encoded())
     }
 
-    @Test("Is appended behind what is there, if there is room for all of it", arguments: [-1, 0, 1, 300])
-    func room(beyond: Int) {
+    @Test(arguments: [-1, 0, 1, 300])
+    func `a header is appended if there is room for all of it`(beyond: Int) {
         let head = FrameHead(contentLength: 10_240, bufferSize: Self.size, sequence: 99)
         var isWritten = false
         let bytes = [UInt8](capacity: 3 + head.encodedByteCount + beyond) { output in

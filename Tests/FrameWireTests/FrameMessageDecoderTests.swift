@@ -1,12 +1,11 @@
 import FrameWire
 import Testing
 
-@Suite("The decoder's own state")
+@Suite("Decoder state")
 struct FrameMessageDecoderTests {
     private static let head = FrameHead(contentLength: 4, bufferSize: BufferSize(width: 562, height: 1_218))
 
-    @Test("An empty span takes nothing, wherever the decoder stands")
-    func emptySpan() throws {
+    @Test func `an empty span takes nothing, wherever the decoder stands`() throws {
         var decoder = FrameMessageDecoder()
         let good = Streams.good
         let nothing = FrameMessageDecoder.Step(consumed: 0, event: .incomplete)
@@ -20,8 +19,7 @@ struct FrameMessageDecoderTests {
         }
     }
 
-    @Test("A body is a range of the span, never more than is there nor more than is due")
-    func bodyRanges() throws {
+    @Test func `a body is a range of the span, never more than is there nor more than is due`() throws {
         var decoder = FrameMessageDecoder()
         let stream = Streams.good + Streams.good
         let headCount = Streams.good.count - 4
@@ -38,8 +36,7 @@ struct FrameMessageDecoderTests {
         #expect(second == first)
     }
 
-    @Test("A body may be read elsewhere, in part or whole; counts out of range are clamped")
-    func consumedElsewhere() throws {
+    @Test func `a body may be read elsewhere, in part or whole, and counts out of range are clamped`() throws {
         var decoder = FrameMessageDecoder()
         let good = Streams.good
         let early = decoder.consumeBody(1)
@@ -60,8 +57,7 @@ struct FrameMessageDecoderTests {
         #expect(next.event == .head(Self.head))
     }
 
-    @Test("Being in a head begins with its first byte and ends with its last")
-    func isInHead() throws {
+    @Test func `being in a header begins with its first byte and ends with its last`() throws {
         var decoder = FrameMessageDecoder()
         #expect(!decoder.isInHead)
         let good = Streams.good
@@ -72,10 +68,9 @@ struct FrameMessageDecoderTests {
     }
 
     @Test(
-        "A failed decoder stays failed, with the same error, and consumes nothing more",
         arguments: ["GET", "HTTP/1.1 2\r"]
     )
-    func staysFailed(text: String) {
+    func `a failed decoder stays failed, with the same error, and consumes nothing more`(text: String) {
         var decoder = FrameMessageDecoder()
         let bytes = Streams.good + Array(text.utf8)
         var errors: [WireError] = []
@@ -97,8 +92,7 @@ struct FrameMessageDecoderTests {
         #expect(decoder.offset == offset && offset == errors.first?.byteOffset)
     }
 
-    @Test("The end of the stream in a body is an error for good")
-    func staysTruncated() throws {
+    @Test func `the end of the stream in a body is an error for good`() throws {
         var decoder = FrameMessageDecoder()
         let good = Streams.good
         _ = try decoder.decode(good.span)
@@ -108,8 +102,7 @@ struct FrameMessageDecoderTests {
         #expect(second == first)
     }
 
-    @Test("Copies of a decoder go their own ways")
-    func copies() throws {
+    @Test func `copies of a decoder go their own ways`() throws {
         let good = Streams.good
         var one = FrameMessageDecoder()
         _ = try one.decode(good.span.extracting(..<30))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Orientations")
 struct FrameOrientationTests {
-    struct Row: Sendable {
+    struct Row: Sendable, CustomTestStringConvertible {
         var orientation: FrameOrientation
         var number: UInt8
         var isMirrored: Bool
@@ -11,6 +11,8 @@ struct FrameOrientationTests {
         var deployedRotation: Int
         /// What becomes of the picture abc / def.
         var upright: [String]
+
+        var testDescription: String { "\(orientation)" }
     }
 
     static let table: [Row] = [
@@ -83,8 +85,8 @@ struct FrameOrientationTests {
         ),
     ]
 
-    @Test("Each value flips and turns a picture as the table says", arguments: table)
-    func uprightPicture(row: Row) {
+    @Test(arguments: table)
+    func `each value flips and rotates an image as the table says`(row: Row) {
         let orientation = row.orientation
         #expect(FrameOrientation(rawValue: row.number) == orientation)
         #expect(orientation.isMirrored == row.isMirrored)
@@ -97,8 +99,7 @@ struct FrameOrientationTests {
         #expect(orientation.swapsAxes == (row.upright.count == 3))
     }
 
-    @Test("The table has every value, and none is beyond it")
-    func complete() {
+    @Test func `the table has every value, and none is beyond it`() {
         #expect(Self.table.map(\.orientation) == FrameOrientation.allCases)
         #expect(FrameOrientation(rawValue: 9) == nil)
     }

@@ -4,13 +4,12 @@ import Testing
 @Suite("Padding")
 struct FramePaddingTests {
     @Test(
-        "Fills a body up to 10,240 bytes and no longer one",
         arguments: [
             (-1, 10_240), (Int.min, 10_240), (0, 10_240), (1, 10_239), (10_239, 1), (10_240, 0), (10_241, 0),
             (Int.max, 0),
         ]
     )
-    func byteCount(body: Int, padding: Int) {
+    func `padding fills a body up to 10,240 bytes and no longer one`(body: Int, padding: Int) {
         #expect(FramePadding.byteCount(forBodyOf: body) == padding)
     }
 }

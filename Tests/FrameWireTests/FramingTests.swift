@@ -1,15 +1,15 @@
 import FrameWire
+import TestSupport
 import Testing
 
-@Suite("Where messages begin and end")
+@Suite("Message boundaries")
 struct FramingTests {
     private static func message(body: [UInt8], sequence: UInt64? = nil) -> [UInt8] {
         let size = BufferSize(width: 562, height: 1_218)
         return FrameHead(contentLength: body.count, bufferSize: size, sequence: sequence).encoded() + body
     }
 
-    @Test("W6: a body of length 0 ends its message with the head")
-    func emptyBody() {
+    @Test func `W6: a body of length 0 ends its message with the header`() {
         let result = transcript(ofEverySplitOf: Self.message(body: []) + Streams.good)
         #expect(result.error == nil)
         #expect(result.messages.map(\.body) == [[], Array("BODY".utf8)])
@@ -17,10 +17,9 @@ struct FramingTests {
     }
 
     @Test(
-        "W7: a missing field is named, at the end of the head",
         arguments: ["Content-Length", "Buffer-Width", "Buffer-Height", "Buffer-Orientation"]
     )
-    func missingField(name: String) {
+    func `W7: a missing field is named at the end of the header`(name: String) {
         let stream = Array(Streams.text(replacing: name, with: nil).utf8)
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.messages.isEmpty)
@@ -30,15 +29,13 @@ struct FramingTests {
         #expect(after.error?.code == .fieldMissing && after.error?.detail == name)
     }
 
-    @Test("W7: a head without fields, and one field that came with the message before")
-    func noField() {
+    @Test func `W7: a header without fields, or with a field of the message before, is an error`() {
         let stream = Array("HTTP/1.1 200 OK\r\n\r\n".utf8)
         #expect(transcript(ofEverySplitOf: stream).error?.detail == "Content-Length")
         #expect(transcript(ofEverySplitOf: Streams.good + stream).error?.detail == "Content-Length")
     }
 
-    @Test("W19: messages back to back, bodies that contain heads")
-    func pipelined() {
+    @Test func `W19: messages may follow back to back, and bodies may contain headers`() {
         let bodies: [[UInt8]] = [Streams.good, [0], Array("\r\n\r\n".utf8), Streams.good + Streams.good, [0xFF, 0xD8]]
         let stream = bodies.enumerated().flatMap { Self.message(body: $1, sequence: UInt64($0)) }
         let result = transcript(ofEverySplitOf: stream)
@@ -48,13 +45,12 @@ struct FramingTests {
     }
 
     @Test(
-        "W20: both orders of fields that deployed peers write, split at every byte",
         arguments: [
             ["Content-Length: 4", "Buffer-Width: 562", "Buffer-Height: 1218", "Buffer-Orientation: 6"],
             ["Buffer-Orientation: 6", "Buffer-Height: 1218", "Content-Length: 4", "Buffer-Width: 562"],
         ]
     )
-    func deployedOrders(lines: [String]) {
+    func `W20: both orders of fields that deployed peers write are read, split at every byte`(lines: [String]) {
         let message = Array((Streams.head(lines) + "BODY").utf8)
         let result = transcript(ofEverySplitOf: message + message)
         let head = FrameHead(contentLength: 4, bufferSize: BufferSize(width: 562, height: 1_218), orientation: .right)
@@ -63,22 +59,21 @@ struct FramingTests {
         #expect(result.messages.map(\.body) == [Array("BODY".utf8), Array("BODY".utf8)])
     }
 
-    @Test("W26: the end of the stream in a body says what came and what was due", arguments: 0..<4)
-    func endInBody(got: Int) {
+    @Test(arguments: 0..<4)
+    func `W26: the end of the stream in a body says what came and what was due`(got: Int) {
         let stream = Array(Streams.good.dropLast(4 - got))
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.messages.map(\.isComplete) == [false])
-        let error = WireError(code: .bodyTruncated, byteOffset: UInt64(stream.count), detail: "got \(got), want 4")
+        let error = WireError(code: .bodyTruncated, byteOffset: UInt64(stream.count), detail: "\(got) of 4 bytes")
         #expect(result.error == error)
     }
 
-    @Test("W27: the end of the stream anywhere in a head is an error, between messages it is not")
-    func endInHead() {
+    @Test func `W27: the end of the stream anywhere in a header is an error, between messages it is not`() {
         #expect(Transcript(of: []) == Transcript(of: [], isOpen: true))
         #expect(Transcript(of: Streams.good).error == nil)
         let good = Streams.good
         for got in 1..<(good.count - 4) {
-            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "got \(got) bytes")
+            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "after \(got) bytes")
             #expect(Transcript(of: Array(good.prefix(got))).error == error)
             let after = Transcript(of: good + good.prefix(got))
             #expect(after.error?.code == .headTruncated)
@@ -87,8 +82,7 @@ struct FramingTests {
         }
     }
 
-    @Test("W28: good messages, then a bad one: the good ones are delivered, nothing behind the bad one is")
-    func goodThenBad() {
+    @Test func `W28: good messages before a bad one are delivered, nothing behind it is`() {
         let stream = Streams.good + Streams.good + Array("BAD".utf8) + Streams.good
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.messages.count == 2)
@@ -98,8 +92,7 @@ struct FramingTests {
         #expect(result.error == error)
     }
 
-    @Test("W29: a body padded with zeros is a body like any other")
-    func padded() {
+    @Test func `W29: a body padded with zeros is a body like any other`() {
         let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xD9]
         let padding = FramePadding.byteCount(forBodyOf: jpeg.count)
         let body = jpeg + [UInt8](repeating: 0, count: padding)
@@ -109,8 +102,8 @@ struct FramingTests {
         #expect(result.messages.first?.head?.contentLength == 10_240)
     }
 
-    @Test("A thousand messages of 200 to 9,000 bytes in one span, and byte by byte", arguments: [UInt64(7)])
-    func thousandMessages(seed: UInt64) {
+    @Test(arguments: [UInt64(7)])
+    func `a thousand messages are read in one span, and byte by byte`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var stream: [UInt8] = []
         var expected: [Transcript.Message] = []

@@ -1,14 +1,14 @@
 import FrameWire
 import Testing
 
-@Suite("Limits: taken at the limit, refused one above it, at the exact byte")
+@Suite("Limits: accepted at the limit, rejected one above it, at the exact byte")
 struct LimitTests {
     private static func stream(_ name: String, _ value: Int) -> [UInt8] {
         Array(Streams.text(replacing: name, with: "\(name): \(value)").utf8)
     }
 
-    @Test("W5: the length of a body", arguments: [32 << 20, 1_000, 9, 99])
-    func contentLength(limit: Int) {
+    @Test(arguments: [32 << 20, 1_000, 9, 99])
+    func `W5: the length of a body is limited`(limit: Int) {
         var limits = WireLimits()
         if limit == 32 << 20 { #expect(limits.maximumContentLength == limit) }
         limits.maximumContentLength = limit
@@ -20,8 +20,8 @@ struct LimitTests {
         WireCase(.contentLengthTooLarge, line, insteadOf: "Content-Length").check(limits: limits)
     }
 
-    @Test("W8: a side of a picture", arguments: ["Buffer-Width", "Buffer-Height"])
-    func dimension(name: String) {
+    @Test(arguments: ["Buffer-Width", "Buffer-Height"])
+    func `W8: a side of an image is limited`(name: String) {
         var limits = WireLimits()
         limits.maximumPixels = .max
         let taken = transcript(ofEverySplitOf: Self.stream(name, 16_384), limits: limits)
@@ -30,8 +30,7 @@ struct LimitTests {
         WireCase(.dimensionTooLarge, name + ": 1638¦5", insteadOf: name).check(limits: limits)
     }
 
-    @Test("W10: the pixels of a picture, once the head has ended")
-    func pixels() {
+    @Test func `W10: the pixels of an image are limited, once the header has ended`() {
         var limits = WireLimits()
         #expect(limits.maximumPixels == 1 << 25)
         let at = Streams.head([
@@ -51,8 +50,8 @@ struct LimitTests {
         #expect(Transcript(of: Array(enormous.utf8), limits: limits).error?.code == .pixelsTooMany)
     }
 
-    @Test("W11: the bytes of a head", arguments: [8_192, 200, 112])
-    func headBytes(limit: Int) {
+    @Test(arguments: [8_192, 200, 112])
+    func `W11: the bytes of a header are limited`(limit: Int) {
         var limits = WireLimits()
         if limit == 8_192 { #expect(limits.maximumHeadBytes == limit) }
         limits.maximumHeadBytes = limit
@@ -72,8 +71,7 @@ struct LimitTests {
         #expect(refused.error?.byteOffset == UInt64(limit))
     }
 
-    @Test("W11: every limit of a head's bytes below its size is met at its very byte")
-    func everyHeadLimit() {
+    @Test func `W11: every limit of a header's bytes below its size is met at its very byte`() {
         let stream = Streams.good
         for limit in -1..<(stream.count - 4) {
             var limits = WireLimits()
@@ -86,10 +84,9 @@ struct LimitTests {
     }
 
     @Test(
-        "W11: an endless reason phrase, name or value",
         arguments: ["HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nX:"]
     )
-    func endless(beginning: String) {
+    func `W11: an endless reason phrase, name or value is refused at the limit`(beginning: String) {
         let stream = Array((beginning + String(repeating: "a", count: 9_000)).utf8)
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.error?.code == .headTooLong)
@@ -97,8 +94,8 @@ struct LimitTests {
         #expect((result.error?.detail.utf8.count ?? .max) < 100)
     }
 
-    @Test("W12: the fields of a head", arguments: [32, 5, 4])
-    func fields(limit: Int) {
+    @Test(arguments: [32, 5, 4])
+    func `W12: the fields of a header are limited`(limit: Int) {
         var limits = WireLimits()
         if limit == 32 { #expect(limits.maximumFields == limit) }
         limits.maximumFields = limit
@@ -115,8 +112,8 @@ struct LimitTests {
         }
     }
 
-    @Test("Absurd limits refuse everything and trap nothing", arguments: [Int.min, -1, 0])
-    func absurd(limit: Int) {
+    @Test(arguments: [Int.min, -1, 0])
+    func `absurd limits refuse everything and trap nothing`(limit: Int) {
         let paths: [WritableKeyPath<WireLimits, Int>] = [
             \.maximumHeadBytes, \.maximumFields, \.maximumContentLength, \.maximumDimension, \.maximumPixels,
         ]

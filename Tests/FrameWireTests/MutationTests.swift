@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 @Suite("Streams with random faults")
@@ -6,8 +7,8 @@ struct MutationTests {
     /// Bytes that mean something in a head, so that faults get past its first byte.
     private static let telling = Array("\r\n: \t09148,-HTPCBcbXx\0\u{7F}".utf8) + [0x80, 0xFF]
 
-    @Test("Two thousand streams give the same whole, halved and byte by byte", arguments: [UInt64(1), 2, 3, 4])
-    func sameHoweverCut(seed: UInt64) {
+    @Test(arguments: [UInt64(1), 2, 3, 4])
+    func `two thousand streams give the same whole, halved and byte by byte`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var faults: Set<WireError.Code> = []
         for round in 0..<500 {

@@ -8,7 +8,6 @@ struct NumberTests {
     }
 
     @Test(
-        "W1: two lengths",
         arguments: [
             WireCase(.fieldDuplicate, "Content-Length¦: 4"),
             WireCase(.fieldDuplicate, "Content-Length¦: 5"),
@@ -17,10 +16,9 @@ struct NumberTests {
             length(.numberInvalid, " 4¦,5"),
         ]
     )
-    func twoLengths(_ wireCase: WireCase) { wireCase.check() }
+    func `W1: two lengths are an error`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "W2: what is no plain decimal number",
         arguments: [
             length(.numberInvalid, " ¦-1"), length(.numberInvalid, " ¦+4"), length(.numberInvalid, " 0¦x4"),
             length(.numberInvalid, " 0¦_4"), length(.numberInvalid, " 4¦Z"), length(.numberInvalid, " 4¦.0"),
@@ -36,10 +34,9 @@ struct NumberTests {
             WireCase(.numberInvalid, "Buffer-Presentation-Time: 1¦.5"),
         ]
     )
-    func notDecimal(_ wireCase: WireCase) { wireCase.check() }
+    func `W2: only plain decimal numbers are accepted`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "W3: empty, and with a leading zero",
         arguments: [
             length(.numberEmpty, "¦"), length(.numberEmpty, "  \t¦"), length(.numberLeadingZero, " 0¦4"),
             length(.numberLeadingZero, " 0¦0"), length(.numberLeadingZero, " 0¦00000000000000000000004"),
@@ -50,10 +47,9 @@ struct NumberTests {
             WireCase(.numberEmpty, "Buffer-Sequence:¦"),
         ]
     )
-    func emptyOrZero(_ wireCase: WireCase) { wireCase.check() }
+    func `W3: an empty number, or one with a leading zero, is an error`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "W4: numbers far beyond every integer",
         arguments: [
             length(.contentLengthTooLarge, " 9223372¦036854775808"),
             length(.contentLengthTooLarge, " 18446744¦073709551616"),
@@ -64,10 +60,9 @@ struct NumberTests {
             WireCase(.numberOverflow, "Buffer-Sequence: 10000000000000000000¦" + String(repeating: "0", count: 400)),
         ]
     )
-    func enormous(_ wireCase: WireCase) { wireCase.check() }
+    func `W4: numbers far beyond every integer are an error`(_ wireCase: WireCase) { wireCase.check() }
 
-    @Test("W4: without limits of the user's a number still has at most 10 digits")
-    func tenDigits() {
+    @Test func `W4: without limits of the user's a number still has at most 10 digits`() {
         var limits = WireLimits()
         limits.maximumContentLength = .max
         limits.maximumDimension = .max
@@ -81,7 +76,6 @@ struct NumberTests {
     }
 
     @Test(
-        "W8: sizes and orientations out of range",
         arguments: [
             WireCase(.dimensionZero, "Buffer-Width: 0¦", insteadOf: "Buffer-Width"),
             WireCase(.dimensionZero, "Buffer-Height: 0¦ ", insteadOf: "Buffer-Height"),
@@ -91,10 +85,10 @@ struct NumberTests {
             WireCase(.orientationOutOfRange, "Buffer-Orientation: 1¦0", insteadOf: "Buffer-Orientation"),
         ]
     )
-    func outOfRange(_ wireCase: WireCase) { wireCase.check() }
+    func `W8: sizes and orientations out of range are an error`(_ wireCase: WireCase) { wireCase.check() }
 
-    @Test("W8: every orientation from 0 to 8 is taken", arguments: FrameOrientation.allCases)
-    func orientations(orientation: FrameOrientation) {
+    @Test(arguments: FrameOrientation.allCases)
+    func `W8: every orientation from 0 to 8 is accepted`(orientation: FrameOrientation) {
         let line = "Buffer-Orientation: \(orientation.rawValue)"
         let result = transcript(ofEverySplitOf: Array(Streams.text(replacing: "Buffer-Orientation", with: line).utf8))
         #expect(result.error == nil)
@@ -102,7 +96,6 @@ struct NumberTests {
     }
 
     @Test(
-        "W9: a field of ours twice, in any case",
         arguments: [
             WireCase(.fieldDuplicate, "Buffer-Width¦: 562"), WireCase(.fieldDuplicate, "BUFFER-WIDTH¦: 1"),
             WireCase(.fieldDuplicate, "buffer-height¦: 1218"), WireCase(.fieldDuplicate, "Buffer-Orientation¦: 1"),
@@ -110,13 +103,12 @@ struct NumberTests {
             WireCase(.fieldDuplicate, "Buffer-Presentation-Time: 1\r\nBuffer-Presentation-Time¦: 1"),
         ]
     )
-    func duplicates(_ wireCase: WireCase) { wireCase.check() }
+    func `W9: a field of ours twice, in any case, is an error`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "Numbers of every length come out as written",
         arguments: [0, 1, 9, 10, 12_345_678, 123_456_789, 1_234_567_890_123_456_789, 9_999_999_999_999_999_999, .max]
     )
-    func values(number: UInt64) {
+    func `numbers of every length come out as written`(number: UInt64) {
         let lines = "Buffer-Sequence: \(number)\r\nBuffer-Presentation-Time: \(number)"
         let result = transcript(ofEverySplitOf: Array(Streams.text(replacing: nil, with: lines).utf8))
         #expect(result.error == nil)

@@ -8,7 +8,6 @@ struct StartLineTests {
     }
 
     @Test(
-        "W21: what is no message at all is wrong at its first byte",
         arguments: [
             WireCase(.startLineMalformed, stream: "¦garbage"),
             WireCase(.startLineMalformed, stream: "¦\u{EF}\u{BB}\u{BF}HTTP/1.1 200 OK\r\n"),
@@ -21,10 +20,9 @@ struct StartLineTests {
             WireCase(.startLineMalformed, stream: "HTTP¦ /1.1 200 OK\r\n"),
         ]
     )
-    func noMessage(_ wireCase: WireCase) { wireCase.check() }
+    func `W21: bytes that are not a message are wrong at the first of them`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "W22: other protocols and versions",
         arguments: [
             start(.startLineVersion, "HTTP/¦2.0 200 OK"),
             start(.startLineVersion, "HTTP/1.¦2 200 OK"),
@@ -35,19 +33,17 @@ struct StartLineTests {
             start(.startLineMalformed, "¦PRI * HTTP/2.0"),
         ]
     )
-    func otherVersion(_ wireCase: WireCase) { wireCase.check() }
+    func `W22: other protocols and versions are refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "W23: a request",
         arguments: [
             start(.startLineMalformed, "¦GET / HTTP/1.1"),
             start(.startLineMalformed, "H¦EAD / HTTP/1.1"),
         ]
     )
-    func request(_ wireCase: WireCase) { wireCase.check() }
+    func `W23: a request is refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "W24: any status but 200, any space but one",
         arguments: [
             start(.startLineStatus, "HTTP/1.1 ¦404 Not Found"),
             start(.startLineStatus, "HTTP/1.1 ¦100 Continue"),
@@ -65,16 +61,15 @@ struct StartLineTests {
             start(.lineBareCarriageReturn, "HTTP/1.1 200 OK\r¦\r"),
         ]
     )
-    func otherStatus(_ wireCase: WireCase) { wireCase.check() }
+    func `W24: any status but 200, and any space but one, is refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
-        "W22: version 1.0, and any reason phrase, are taken",
         arguments: [
             "HTTP/1.0 200 OK", "HTTP/1.1 200 ", "HTTP/1.1 200", "HTTP/1.1 200 Fine by me: ~!", "HTTP/1.0 200",
             "HTTP/1.1 200 OKAY", "HTTP/1.1 200 OK ",
         ]
     )
-    func accepted(line: String) {
+    func `W22: version 1.0, and any reason phrase, are accepted`(line: String) {
         let text = Streams.text(replacing: nil, with: nil).replacing("HTTP/1.1 200 OK", with: line)
         let result = transcript(ofEverySplitOf: Array(text.utf8))
         #expect(result.error == nil)

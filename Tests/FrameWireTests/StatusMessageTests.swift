@@ -1,7 +1,8 @@
 import FrameWire
+import TestSupport
 import Testing
 
-@Suite("Status messages, and messages of kinds to come")
+@Suite("Status messages and messages of unknown kinds")
 struct StatusMessageTests {
     private static func lines(_ more: String...) -> [String] { ["Content-Length: 0", "Message-Type: status"] + more }
 
@@ -16,7 +17,6 @@ struct StatusMessageTests {
     }
 
     @Test(
-        "A8: every status, byte for byte",
         arguments: [
             (SenderStatus(state: .live), ["Sender-State: live", "Control-Version: 1"]),
             (
@@ -36,7 +36,7 @@ struct StatusMessageTests {
             ),
         ]
     )
-    func bytes(status: SenderStatus, more: [String]) {
+    func `A8: every status is written byte for byte as specified`(status: SenderStatus, more: [String]) {
         let bytes = status.encoded()
         let lines = ["Content-Length: 0", "Message-Type: status"] + more
         #expect(String(decoding: bytes, as: UTF8.self) == Streams.head(lines))
@@ -48,7 +48,6 @@ struct StatusMessageTests {
     }
 
     @Test(
-        "A9: a status that is wrong",
         arguments: [
             wrong(.wordUnknown, "Control-Version: 1", "Sender-State: gone¦"),
             wrong(.wordUnknown, "Control-Version: 1", "Sender-State: Live¦"),
@@ -80,10 +79,9 @@ struct StatusMessageTests {
             ),
         ]
     )
-    func wrongStatus(_ wireCase: WireCase) { wireCase.check() }
+    func `A9: a wrong status is an error`(_ wireCase: WireCase) { wireCase.check() }
 
-    @Test("A10: what one status says does not reach into the next message")
-    func independence() {
+    @Test func `A10: what one status says does not reach into the next message`() {
         let full = SenderStatus(state: .stopped(.callEnded), pong: 5, version: 3)
         let plain = SenderStatus(state: .paused)
         let stopped = Self.lines("Sender-State: stopped", "Control-Version: 1")
@@ -101,7 +99,6 @@ struct StatusMessageTests {
     }
 
     @Test(
-        "A11: a message of an unknown kind is skipped by its length, its body as ranges",
         arguments: [
             ["Message-Type: subtitles", "Content-Length: 4"],
             [
@@ -113,7 +110,7 @@ struct StatusMessageTests {
             ["Content-Length: 4", "Message-Type: frame", "Subtitle-Language: de"],
         ]
     )
-    func unknownKind(lines: [String]) {
+    func `A11: a message of an unknown kind is skipped by its length, its body as ranges`(lines: [String]) {
         let stream = Array((Streams.head(lines) + "HTTP").utf8)
         let result = transcript(ofEverySplitOf: Streams.good + stream + Streams.good)
         #expect(result.error == nil && result.areAllComplete)
@@ -121,8 +118,7 @@ struct StatusMessageTests {
         #expect(result.messages[1].body == Array("HTTP".utf8))
     }
 
-    @Test("A11: a message of an unknown kind without a body, without a length, and over the limit")
-    func unknownKindLengths() {
+    @Test func `A11: a message of an unknown kind needs a length within the limit, and may have no body`() {
         let empty = Array(Streams.head(["Message-Type: x", "Content-Length: 0"]).utf8)
         let result = transcript(ofEverySplitOf: empty + Streams.good)
         #expect(result.error == nil && result.areAllComplete)
@@ -134,8 +130,8 @@ struct StatusMessageTests {
         ).check()
     }
 
-    @Test("A12: streams with random faults give the same whole, halved and byte by byte", arguments: [UInt64(31), 32])
-    func mutations(seed: UInt64) {
+    @Test(arguments: [UInt64(31), 32])
+    func `A12: streams with random faults give the same whole, halved and byte by byte`(seed: UInt64) {
         let telling = Array("\r\n: \t09148,-HTPCBcbXxAaMmSs\0\u{7F}".utf8) + [0x80, 0xFF]
         var random = SplitMix(seed: seed)
         var faults: Set<WireError.Code> = []

@@ -2,10 +2,9 @@ import Foundation
 import FrameWire
 import Testing
 
-@Suite("What errors say")
+@Suite("Error descriptions")
 struct WireErrorTests {
     @Test(
-        "The detail shows the line up to the wrong byte, printable",
         arguments: [
             ("Content-Length: 4Z", "\"Content-Length: 4Z\""),
             ("content-length:\t4\u{85}", "\"content-length:\\t4\\x85\""),
@@ -14,14 +13,13 @@ struct WireErrorTests {
             ("X: y\rz", "\"X: y\\rz\""),
         ]
     )
-    func detail(line: String, detail: String) {
+    func `the detail shows the line up to the wrong byte, printable`(line: String, detail: String) {
         let stream = "HTTP/1.1 200 OK\r\n" + line
         let bytes = stream.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
         #expect(transcript(ofEverySplitOf: bytes).error?.detail == detail)
     }
 
-    @Test("A long line is shortened, a hostile one still printable")
-    func longLine() {
+    @Test func `a long line is shortened, a hostile one still printable`() {
         let stream = Array("HTTP/1.1 200 OK\r\nX:".utf8) + [UInt8](repeating: 0x80, count: 500) + [0]
         let error = transcript(ofEverySplitOf: stream).error
         #expect(error?.code == .fieldInvalidValue)
@@ -29,16 +27,14 @@ struct WireErrorTests {
         #expect(error?.detail == "\"X:" + kept + "...\\x00\"")
     }
 
-    @Test("The sentence has the explanation, the byte, the detail and the code")
-    func sentence() {
-        let error = WireError(code: .bodyTruncated, byteOffset: 7, detail: "got 3, want 4")
-        #expect("\(error)" == "The stream ended within a body at byte 7: got 3, want 4 (body.truncated)")
+    @Test func `the sentence has the explanation, the byte, the detail and the code`() {
+        let error = WireError(code: .bodyTruncated, byteOffset: 7, detail: "3 of 4 bytes")
+        #expect("\(error)" == "Stream ended within a body at byte 7: 3 of 4 bytes (body.truncated)")
         let other = WireError(code: .init(rawValue: "control.unknown"), byteOffset: 0, detail: "x")
-        #expect("\(other)" == "The stream is wrong at byte 0: x (control.unknown)")
+        #expect("\(other)" == "Invalid stream at byte 0: x (control.unknown)")
     }
 
-    @Test("Every code has a text and an explanation of its own")
-    func codes() throws {
+    @Test func `every code has its own text and explanation`() throws {
         let codes: [WireError.Code] = [
             .startLineMalformed, .startLineVersion, .startLineStatus, .startLineReason, .headTooLong,
             .headTooManyFields,
@@ -56,7 +52,7 @@ struct WireErrorTests {
             codes.map { "\(WireError(code: $0, byteOffset: 0, detail: ""))".split(separator: " at byte")[0] }
         )
         #expect(sentences.count == codes.count)
-        #expect(!sentences.contains("The stream is wrong"))
+        #expect(!sentences.contains("Invalid stream"))
 
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         let document = try String(contentsOf: root.appending(path: "docs/wire-format.md"), encoding: .utf8)

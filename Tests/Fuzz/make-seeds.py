@@ -25,6 +25,21 @@ def status(state, *more):
     return head(0, "Message-Type: status", f"Sender-State: {state}", *more, "Control-Version: 1")
 
 
+def shared_buffer(index, size):
+    return head(0, "Message-Type: shared-buffer", f"Shared-Buffer: {index}", f"Shared-Bytes: {size}")
+
+
+def shared_frame(index, word, *planes, more=()):
+    """A frame of 6 x 3 pixels; each plane is an offset and a stride."""
+    sides = ["Buffer-Width: 6", "Buffer-Height: 3", "Buffer-Orientation: 1"]
+    positions = []
+    for number, (offset, stride) in enumerate(planes, 1):
+        suffix = "" if number == 1 else f"-{number}"
+        positions += [f"Shared-Offset{suffix}: {offset}", f"Shared-Stride{suffix}: {stride}"]
+    kind = ["Message-Type: shared-frame", f"Shared-Buffer: {index}"]
+    return head(0, *kind, *sides, f"Shared-Format: {word}", *positions, *more)
+
+
 def request(name, *fields, length=0):
     return head(length, *fields, status=f"POST /{name} HTTP/1.1")
 
@@ -40,11 +55,17 @@ MESSAGES = {
     "audio": audio(b"\0\1\2\3" * 4) + audio(b"\0\1" * 3, "microphone", 8000, 1, "Buffer-Sequence: 1"),
     "status": status("live") + status("paused", "Pong-Number: 42") + status("stopped", "Finish-Reason: 10006"),
     "unknown-kind": head(3, "Message-Type: cursor") + b"abc" + frame(b"x"),
+    "shared-bgra": shared_buffer(0, 4096) + shared_frame(0, "bgra", (0, 24)) + frame(b"x"),
+    "shared-i420": shared_buffer(7, 1 << 30)
+    + shared_frame(7, "i420", (64, 8), (128, 4), (192, 3), more=["Changed-Row: 1", "Changed-Rows: 2", "Buffer-Sequence: 7"]),
+    "shared-nv12": shared_frame(1, "nv12", (0, 6), (18, 6), more=["Buffer-Presentation-Time: 1700000000"]),
     "cut": frame(b"0123456789")[:-4],
 }
 
 CONTROL = {
     "hello": request("hello", "Control-Version: 1", "Wants-Pictures: 1", "Wants-Audio: 0"),
+    "hello-shared": request("hello", "Control-Version: 1", "Wants-Pictures: 1", "Wants-Audio: 0", "Shared-Memory: 1"),
+    "release-decline": request("release", "Shared-Buffer: 7") + request("decline") + request("release", "Shared-Buffer: 0"),
     "pause-resume": request("pause") + request("resume"),
     "stop": request("stop", "Finish-Reason: 10006"),
     "prefer": request(
@@ -156,12 +177,15 @@ WORDS = {
         "Buffer-Height: ", "Buffer-Orientation: ", "Buffer-Presentation-Time: ", "Buffer-Sequence: ", "Message-Type: ",
         "audio", "status", "Audio-Kind: ", "app", "microphone", "Audio-Sample-Rate: ", "Audio-Channels: ",
         "Sender-State: ", "live", "paused", "stopped", "Finish-Reason: ", "Control-Version: ", "Pong-Number: ",
+        "shared-buffer", "shared-frame", "Shared-Buffer: ", "Shared-Bytes: ", "Shared-Format: ", "Shared-Offset: ", "Shared-Stride: ",
+        "Shared-Offset-2: ", "Shared-Stride-2: ", "Shared-Offset-3: ", "Shared-Stride-3: ", "Changed-Row: ", "Changed-Rows: ",
+        "bgra", "rgba", "argb", "abgr", "bgrx", "rgb", "bgr", "gray", "i420", "nv12", "1073741824", "1073741825", "65535",
         "Transfer-Encoding: chunked", "2147483648", "9223372036854775808", "18446744073709551616", "00", "-1", "4294967296",
         "\x85", "\x7f", "\0", "\t", " ",
     ],
     "control": [
         "POST /", " HTTP/1.1\r\n", "\r\n", "\r\n\r\n", "Content-Length: 0", "hello", "pause", "resume", "stop", "prefer",
-        "refresh", "ping", "Control-Version: ", "Wants-Pictures: ", "Wants-Audio: ", "Finish-Reason: ", "Prefer-Frame-Rate: ",
+        "refresh", "ping", "release", "decline", "Shared-Memory: ", "Shared-Buffer: ", "Control-Version: ", "Wants-Pictures: ", "Wants-Audio: ", "Finish-Reason: ", "Prefer-Frame-Rate: ",
         "Prefer-Width: ", "Prefer-Height: ", "Prefer-Quality: ", "Ping-Number: ", "18446744073709551616", "\0", "\x85",
     ],
 }

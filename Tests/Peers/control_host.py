@@ -41,7 +41,7 @@ def encode(step):
 
 
 class Messages:
-    """Cuts the sender's stream into heads and bodies."""
+    """Splits the sender's stream into headers and bodies."""
 
     def __init__(self, connection):
         self.connection = connection
@@ -100,7 +100,7 @@ def serve(connection, steps, wants_audio):
             report(event="status", state=fields["Sender-State"], reason=fields.get("Finish-Reason"), pong=pong)
             if quiet == "asked" and pong == "4711":
                 quiet = None
-                # A frame that was under way when the pause came is out by now; none may follow before the resume.
+                # A frame that was being sent when the pause came has been sent by now; none may follow before the resume.
                 connection.settimeout(0.3)
                 try:
                     following = messages.next()

@@ -16,7 +16,7 @@ MAXIMUM_READ = 10_240
 
 
 def parse_head(data):
-    """The fields and the offset of the body; None where the head is not complete."""
+    """The fields and the offset of the body; None if the header is not complete."""
     end = data.find(b"\r\n\r\n")
     if end < 0:
         return None
@@ -25,7 +25,7 @@ def parse_head(data):
 
 
 def content_length(fields):
-    """As NSString's integerValue: the digits at the front, 0 where there are none."""
+    """As NSString's integerValue: the digits at the front, 0 if there are none."""
     match = re.match(r"\s*([+-]?\d+)", fields.get("content-length", ""))
     return int(match[1]) if match else 0
 

@@ -6,7 +6,7 @@ import receiving
 
 
 class Collector:
-    """Takes what the parser calls, and keeps the messages that are complete."""
+    """Handles the parser's callbacks, and keeps the messages that are complete."""
 
     def __init__(self):
         self.complete = []

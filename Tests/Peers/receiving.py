@@ -4,8 +4,8 @@ A peer is a function `messages(connection)` that yields (fields, body) for each 
 names in lower case, the body as bytes. It raises StreamError where the stream is not a row of whole messages.
 
 On standard output stands one JSON object a line: `listening`, then `frame` for each frame, then perhaps `error`, then
-`closed` with the number of frames. The exit code is 0 where the stream ended in order or --count frames came, 65 after an
-error, 1 where it ended before --count frames, 75 where nothing happened for --timeout seconds.
+`closed` with the number of frames. The exit code is 0 if the stream ended in order or --count frames came, 65 after an
+error, 1 if it ended before --count frames, 75 if nothing happened for --timeout seconds.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def say(event, **values):
 
 
 def describe(fields, body):
-    """What a frame is: by its head, and by its JPEG, decoded whole."""
+    """What a frame is: by its header, and by its JPEG, decoded completely."""
     with Image.open(io.BytesIO(body), formats=["JPEG"]) as image:
         image.load()
         jpeg_width, jpeg_height = image.size

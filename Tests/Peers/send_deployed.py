@@ -2,7 +2,7 @@
 
 Four header fields in one of two orders and nothing else, writes of at most 10,240 bytes, no hello, no padding. What the
 server says is read one byte at a time and dropped. Prints `sent` with the number of frames, or `closed` and exits with 1
-where the server closed before all were sent.
+if the server closed before all were sent.
 """
 
 import io
@@ -28,7 +28,7 @@ class ServerClosed(Exception):
 
 
 def message(jpeg, order, orientation, size=None):
-    """A frame on the wire; the size in its head is the JPEG's where none is given."""
+    """A frame on the wire; the size in its header is the JPEG's unless given."""
     with Image.open(io.BytesIO(jpeg), formats=["JPEG"]) as image:
         width, height = size or image.size
     values = {

@@ -1,6 +1,6 @@
 """Sends the bytes of a file as they are, cut into writes of any size.
 
-Prints `sent` with the number of bytes when the receiver has closed its end too, or `refused` and exits with 1 where it
+Prints `sent` with the number of bytes when the receiver has closed its end too, or `refused` and exits with 1 if it
 closed before all bytes were written.
 """
 

@@ -28,7 +28,7 @@ KEYS = ["width", "height", "orientation", "bytes", "sha256", "jpegWidth", "jpegH
 
 
 def run(messages, data, pieces=None):
-    """What a receiver makes of bytes: the frames, and the code of the error or None."""
+    """What a receiver returns for bytes: the frames, and the code of the error or None."""
     near, far = socket.socketpair()
 
     def send():
@@ -50,14 +50,14 @@ def run(messages, data, pieces=None):
 
 
 def expected(stream):
-    """What a stream's JSON says that must come out."""
+    """What must be received according to a stream's JSON."""
     expectation = json.loads(stream.with_suffix(".json").read_text())
     frames = [{key: frame.get(key, frame["contentLength"]) for key in KEYS} for frame in expectation["frames"]]
     return frames, expectation["error"] and expectation["error"]["code"]
 
 
 class Parsers(unittest.TestCase):
-    """What the three parsers make of the fixtures, in writes of any size."""
+    """The fixtures as read by the three parsers, in writes of any size."""
 
     def test_fixtures(self):
         for stream in STREAMS:
@@ -85,7 +85,7 @@ class Parsers(unittest.TestCase):
 
 
 class Deployed(unittest.TestCase):
-    """The deployed receiver survives what it can and breaks where it does."""
+    """The deployed receiver survives what it can and fails where it does."""
 
     greedy = staticmethod(functools.partial(receive_deployed.messages, is_greedy=True))
 
@@ -118,7 +118,7 @@ class Deployed(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    """The programs, as the tests of the command line start them."""
+    """The programs, as the command-line tests start them."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -194,7 +194,7 @@ class Programs(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("socat"), "socat is not installed")
     def test_shell(self):
-        """Two commands of the shell and socat are a sender."""
+        """Two shell commands and socat make a sender."""
         receiver = self.peer("receive_h11", "--count", "1")
         self.assertEqual(json.loads(receiver.stdout.readline())["event"], "listening")
         jpeg = FIXTURES / "jpeg/phone-563x1219.jpg"
@@ -210,7 +210,7 @@ class Programs(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
     def test_ffmpeg(self):
-        """ffmpeg reads a stream of JPEGs, takes what stands between them for padding, and decodes every frame."""
+        """ffmpeg reads a stream of JPEGs, treats what separates them as padding, and decodes every frame."""
         jpeg = FIXTURES / "jpeg/phone-563x1219.jpg"
         ffmpeg = ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "mjpeg"]
         output = ["-fps_mode", "passthrough", "-f", "framemd5", "-"]

@@ -1,4 +1,4 @@
-"""Asks a preview for things as programs other than browsers do, by Python's own HTTP client.
+"""Requests resources of a preview as programs other than browsers do, with Python's own HTTP client.
 
 `get` prints the answer to one request. `stream` reads the pictures of `/stream`, and prints each as soon as the head of the
 next part has come, which is when Chromium shows it; then how the stream ended.
@@ -20,7 +20,7 @@ PART_HEAD = b"Content-Type: image/jpeg\r\n\r\n"
 
 
 def connect(url, timeout, room=None):
-    """A connection whose system buffer has, where that is wished, little room."""
+    """A connection whose system buffer is small if requested."""
     address = urllib.parse.urlsplit(url)
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=timeout)
     if room:
@@ -59,7 +59,7 @@ def get(options):
 
 
 def parts(response, boundary):
-    """The bodies of the parts, each when the head behind it has been read."""
+    """The bodies of the parts, each once the header after it has been read."""
     separator = b"\r\n--" + boundary + b"\r\n" + PART_HEAD
     # The first boundary has no line before it.
     pending = b"\r\n"

@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 
 /// What peers send, so that a receiver can see whether it is whole: the time stamp is a hash of the body.
 enum Content {

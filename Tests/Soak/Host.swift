@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import Synchronization
+import TestSupport
 
 /// The side that is measured: takes whoever comes, checks what can be checked, and treats peers as hosts may.
 final class Host: Sendable {
@@ -89,7 +90,7 @@ final class Host: Sendable {
     // MARK: One connection
 
     private func serve(_ connection: FrameConnection) async {
-        var visit = Visit(connection, random: SplitMix(state: seed &+ UInt64(connection.id) &* 7919))
+        var visit = Visit(connection, random: SplitMix(seed: seed &+ UInt64(connection.id) &* 7919))
         async let sounds = takeSound(of: connection)
         async let statuses = takeStatuses(of: connection)
         if visit.manner == .onThread {

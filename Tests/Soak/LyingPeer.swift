@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 
 extension Peer {
     /// One connection after another, each of them wrong in the way of this kind.

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import TestSupport
 
 /// One who connects, in a process of its own: of one kind, for a time.
 struct Peer {
@@ -29,7 +30,7 @@ struct Peer {
         self.seconds = seconds
         endpoint = .path(arguments[1])
         tokens = arguments[2] == "tokens" ? Self.tokens : nil
-        random = SplitMix(state: seed)
+        random = SplitMix(seed: seed)
     }
 
     static func arguments(_ kind: Kind, at path: String, hasTokens: Bool, seed: UInt64, seconds: Double) -> [String] {

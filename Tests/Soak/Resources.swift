@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 #if canImport(Glibc)
     import Glibc
@@ -38,7 +39,7 @@ struct Resources: Sendable {
     /// How many threads more there may be: Dispatch and Swift's pool make and end theirs as they see fit.
     static let threadTolerance = 2
 
-    /// What has grown since `start`; nil where nothing has.
+    /// What has grown since `start`; nil if nothing has.
     func growth(since start: Resources) -> String? {
         let added = descriptorsAdded(to: start.descriptors)
         if !added.isEmpty { return "descriptors: \(added) more than \(start.descriptors)" }

@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import Synchronization
+import TestSupport
 
 /// Rounds of peers, and between them moments at which nobody is connected and this process must have what it had.
 final class Soak: Sendable {
@@ -21,7 +22,7 @@ final class Soak: Sendable {
         host = try Host(at: place + "/s", seed: seed)
     }
 
-    /// Runs it; false where something was not as it must be.
+    /// Runs the soak; returns false if something went wrong.
     func run() async throws -> Bool {
         defer { try? FileManager.default.removeItem(atPath: place) }
         say("soak: seed \(seed), \(duration.formatted()), \(Self.slots) peers at a time")
@@ -53,7 +54,7 @@ final class Soak: Sendable {
         await withDiscardingTaskGroup { group in
             for slot in 0..<Self.slots {
                 group.addTask { [self] in
-                    var random = SplitMix(state: seed &+ UInt64(round * Self.slots + slot) &* 104_729)
+                    var random = SplitMix(seed: seed &+ UInt64(round * Self.slots + slot) &* 104_729)
                     while ContinuousClock.now < end {
                         await runPeer(&random, at: end)
                     }

@@ -1,7 +1,7 @@
 import Foundation
 import FrameSocket
 
-/// Moves frames for a given time, with peers that come, go, stall and lie; ends with 1 where something was not as it must.
+/// Moves frames for a given time, with peers that connect, leave, stall and misbehave; exits with 1 if something went wrong.
 @main enum SoakTool {
     static func main() async throws {
         var arguments = Array(CommandLine.arguments.dropFirst())

@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 
 /// One connection as the host goes about it, and what it has seen of it.
 struct Visit: Sendable {
@@ -10,7 +11,7 @@ struct Visit: Sendable {
         case onThread
         /// Takes its time over each frame.
         case slow
-        /// Stops to take for a while.
+        /// Stops reading for a while.
         case stalling
         /// Ends the connection after a few frames.
         case leaving
@@ -66,7 +67,7 @@ struct Visit: Sendable {
         }
     }
 
-    /// What the host does after a frame; false where it has enough.
+    /// What the host does after a frame; false if it has enough.
     mutating func goesOn() async -> Bool {
         switch manner {
         case .plain, .onThread:
@@ -95,7 +96,7 @@ struct Visit: Sendable {
         }
     }
 
-    /// What was not as it must be; nil where all was.
+    /// What went wrong; nil if nothing did.
     func fault(_ reason: CloseReason) -> String? {
         if let torn { return "connection \(connection.id), \(manner): frame \(torn) is torn or out of place" }
         // Of a peer that sends checked frames nothing may fail, unless it is one that is killed.

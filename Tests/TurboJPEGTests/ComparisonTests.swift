@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
 @Suite struct ComparisonTests {
     @Test(arguments: packedFormats, packedFormats)
-    func equalColorsInAnyOrder(first: PixelFormat, second: PixelFormat) throws {
+    func `equal colors are equal in any order of the channels`(first: PixelFormat, second: PixelFormat) throws {
         let source = try testPicture(19, 11, as: first == .gray || second == .gray ? .gray : .rgb).ppm()
         let pictures = try (PixelBuffer(ppm: source.span, as: first), PixelBuffer(ppm: source.span, as: second))
         #expect(try pictures.0.peakSignalToNoiseRatio(against: pictures.1) == .infinity)
@@ -11,14 +12,14 @@ import TurboJPEG
     }
 
     @Test(arguments: [(UInt8(1), 48.13), (2, 42.11), (16, 24.05)])
-    func decibelsOfAKnownDifference(distance: UInt8, decibels: Double) throws {
+    func `a known difference has the decibels of the formula`(distance: UInt8, decibels: Double) throws {
         let first = try solidPicture(8, 8, red: 100, green: 100, blue: 100)
         let second = try solidPicture(8, 8, red: 100 + distance, green: 100 - distance, blue: 100 + distance)
         #expect(abs(try first.peakSignalToNoiseRatio(against: second) - decibels) < 0.01)
         #expect(try first.peakSignalToNoiseRatio(against: second) == second.peakSignalToNoiseRatio(against: first))
     }
 
-    @Test func alphaIsNotCompared() throws {
+    @Test func `alpha is not compared`() throws {
         let opaque = try testPicture(8, 8, as: .bgra)
         var clear = opaque
         for y in 0..<8 { try clear.withMutableRow(y) { row in for x in 0..<8 { row[4 * x + 3] = 0 } } }
@@ -27,7 +28,7 @@ import TurboJPEG
     }
 
     @Test(arguments: planarFormats)
-    func chromaCounts(format: PixelFormat) throws {
+    func `chroma counts`(format: PixelFormat) throws {
         let picture = try testPicture(9, 9, as: format)
         var changed = picture
         let last = picture.plane(picture.planeCount - 1).visibleBytesPerRow - 1
@@ -36,7 +37,7 @@ import TurboJPEG
         #expect(!changed.hasSamePixels(as: picture))
     }
 
-    @Test func sizesMustAgree() throws {
+    @Test func `images of different sizes cannot be compared`() throws {
         let code = errorCode { () throws(TurboJPEGError) in
             let (first, second) = try (
                 PixelBuffer(width: 2, height: 3, format: .rgb), PixelBuffer(width: 3, height: 2, format: .rgb)

@@ -9,7 +9,7 @@ import Testing
             ("0 100000", nil), ("100000", nil), ("100000 0", nil), ("-1 100000", nil),
         ] as [(String, Int?)]
     )
-    func `a quota pays for whole cores, rounded up`(text: String, expected: Int?) {
+    func `a quota allows whole cores, rounded up`(text: String, expected: Int?) {
         #expect(Cores.cores(inQuota: text) == expected)
     }
 
@@ -23,7 +23,7 @@ import Testing
         #expect(Cores.cores(inStatus: text) == expected)
     }
 
-    @Test func `the group is that of the unified hierarchy`() {
+    @Test func `the control group is that of the unified hierarchy`() {
         #expect(Cores.unifiedGroup(in: "12:cpu:/a\n0::/user.slice/b\n") == "/user.slice/b")
         #expect(Cores.unifiedGroup(in: "12:cpu:/a\n") == nil)
     }

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import TestSupport
     import Testing
     import TurboJPEG
 
@@ -22,7 +23,7 @@
             return true
         }
 
-        @Test func `strips are right if the environment asks for optimized tables`() async {
+        @Test func `strips are correct if the environment asks for optimized tables`() async {
             await #expect(processExitsWith: .success) {
                 Self.set("TJ_OPTIMIZE", to: "1")
                 let isRight = try Self.stripsAreRight()
@@ -30,7 +31,7 @@
             }
         }
 
-        @Test func `strips are right if the environment asks for restart markers`() async {
+        @Test func `strips are correct if the environment asks for restart markers`() async {
             await #expect(processExitsWith: .success) {
                 Self.set("TJ_RESTART", to: "2B")
                 let isRight = try Self.stripsAreRight()
@@ -39,7 +40,7 @@
         }
 
         /// Strips that were kept have other tables than those that come now.
-        @Test func `strips are right if the environment changes between two images`() async {
+        @Test func `strips are correct if the environment changes between two images`() async {
             await #expect(processExitsWith: .success) {
                 let strips = StripEncoder(height: .mcuRows(1))
                 let encoder = JPEGEncoder(quality: 80)

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
 @Suite struct HostileJPEGTests {
-    @Test func everyPrefixIsAnError() throws {
+    @Test func `every prefix of a JPEG is an error`() throws {
         let decoder = JPEGDecoder()
         var codes: Set<TurboJPEGError.Code> = []
         for count in 0..<HostileJPEG.good.count {
@@ -14,7 +15,7 @@ import TurboJPEG
     }
 
     @Test(arguments: [false, true])
-    func anErrorAfterAWarningIsNotTolerated(isInHeader: Bool) throws {
+    func `an error after a warning is not tolerated`(isInHeader: Bool) throws {
         var decoder = JPEGDecoder()
         decoder.limits = .ownFiles
         var strict = decoder
@@ -40,7 +41,7 @@ import TurboJPEG
         }
     }
 
-    @Test func damageCanBeTolerated() throws {
+    @Test func `damage can be tolerated`() throws {
         var decoder = JPEGDecoder()
         decoder.stopOnWarning = false
         let cut = Array(HostileJPEG.good.prefix(HostileJPEG.good.count * 2 / 3))
@@ -55,7 +56,7 @@ import TurboJPEG
     @Test(arguments: [
         (10, Int.max, 10, 10, true), (9, .max, 10, 1, false), (.max, 100, 10, 10, true), (.max, 99, 10, 10, false),
     ])
-    func limitsAreWhatTheySay(dimension: Int, pixels: Int, width: Int, height: Int, isAccepted: Bool) throws {
+    func `limits hold exactly`(dimension: Int, pixels: Int, width: Int, height: Int, isAccepted: Bool) throws {
         var decoder = JPEGDecoder()
         decoder.limits.maximumDimension = dimension
         decoder.limits.maximumPixels = pixels
@@ -69,9 +70,9 @@ import TurboJPEG
         #expect(scaled == .tooLarge)
     }
 
-    @Test func changedBytesNeverTrap() throws {
+    @Test func `changed bytes never trap`() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
-        var generator = SplitMix(state: seed)
+        var generator = SplitMix(seed: seed)
         let decoder = JPEGDecoder()
         let formats: [PixelFormat] = [.bgra, .i420, .nv12, .gray]
         var failures = 0

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 import TurboJPEG
 
@@ -11,7 +12,7 @@ import TurboJPEG
     ]
 
     @Test(arguments: PixelFormat.allCases, sizes)
-    func `a size that no JPEG has is refused everywhere`(format: PixelFormat, size: (Int, Int)) throws {
+    func `a size that no JPEG can have is refused everywhere`(format: PixelFormat, size: (Int, Int)) throws {
         let (width, height) = size
         let pool = PixelBufferPool()
         let bytes = [UInt8](repeating: 0, count: 64)
@@ -38,7 +39,7 @@ import TurboJPEG
     }
 
     @Test(arguments: PixelFormat.allCases, [8, 65_500])
-    func `rows that are shorter than their samples are refused`(format: PixelFormat, width: Int) throws {
+    func `rows that are shorter than their samples are rejected`(format: PixelFormat, width: Int) throws {
         let bytes = [UInt8](repeating: 0, count: 1024)
         for stride in [-64, 0, 1, width * format.bytesPerPixel - 1, Int(Int32.max) + 1, .max, .min] {
             let made = errorCode { () throws(TurboJPEGError) in
@@ -73,7 +74,7 @@ import TurboJPEG
     ]
 
     @Test(arguments: layouts)
-    func `planes that share samples are refused, and planes in turns are not`(
+    func `planes that share samples are rejected, and interleaved planes are not`(
         layout: (format: PixelFormat, planes: [(Int, Int)], overlaps: Bool)
     ) {
         let code = adoptingCode(layout.planes, 16, 8, layout.format)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
@@ -29,7 +30,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
 
 @Suite struct JPEGDecoderTests {
     @Test(arguments: ChromaSubsampling.allCases, DecodingOptions.all)
-    func packedPixelsEqualThoseOfDjpeg(subsampling: ChromaSubsampling, options: DecodingOptions) throws {
+    func `packed pixels equal those of djpeg`(subsampling: ChromaSubsampling, options: DecodingOptions) throws {
         let scale = try #require(ScalingFactor(parsing: options.scale))
         for (width, height) in [(1, 1), (17, 33), (150, 101)] {
             let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testPicture(width, height))
@@ -46,7 +47,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: packedFormats)
-    func aPhonesScreenEqualsDjpeg(format: PixelFormat) throws {
+    func `a phone's screen is decoded as djpeg does it`(format: PixelFormat) throws {
         let jpeg = try JPEGEncoder().encode(testPicture(563, 1219))
         let expected = try ReferenceTool.djpeg.run(["-pnm"] + (format == .gray ? ["-grayscale"] : []), on: jpeg)
         let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
@@ -54,7 +55,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: [["-progressive"], ["-restart", "1"], ["-optimize"], ["-rgb"], ["-grayscale"]])
-    func otherJPEGsEqualDjpeg(arguments: [String]) throws {
+    func `other kinds of JPEG are decoded as djpeg does it`(arguments: [String]) throws {
         let jpeg = try ReferenceTool.cjpeg.run(arguments, on: testPicture(75, 51).ppm())
         let expected = try ReferenceTool.djpeg.run(["-ppm"], on: jpeg)
         var decoder = JPEGDecoder()
@@ -64,7 +65,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: PixelFormat.allCases, ChromaSubsampling.allCases)
-    func bytesOutsideTheRectangleStay(format: PixelFormat, subsampling: ChromaSubsampling) throws {
+    func `bytes outside the rectangle are left alone`(format: PixelFormat, subsampling: ChromaSubsampling) throws {
         let decoder = JPEGDecoder()
         for (width, height) in [(17, 33), (16, 16), (1, 1), (1, 7)] {
             let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testPicture(width, height))
@@ -96,7 +97,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func decodingIntoASharedBufferLeavesTheOther() throws {
+    @Test func `decoding into a shared buffer leaves the other copy alone`() throws {
         let jpeg = try JPEGEncoder().encode(testPicture(20, 20))
         for size in [20, 24] {
             var buffer = try PixelBuffer(width: size, height: size, format: .bgra, zeroFilled: true)
@@ -109,7 +110,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: [(19, 20), (20, 19), (1, 1)])
-    func bufferTooSmall(width: Int, height: Int) throws {
+    func `a buffer that is too small is refused`(width: Int, height: Int) throws {
         let jpeg = try JPEGEncoder().encode(testPicture(20, 20))
         var buffer = try PixelBuffer(width: width, height: height, format: .bgra, zeroFilled: true)
         let code = errorCode { () throws(TurboJPEGError) in try JPEGDecoder().decode(jpeg.span, into: &buffer) }
@@ -118,7 +119,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: PixelFormat.allCases)
-    func memoryIsRecycled(format: PixelFormat) throws {
+    func `memory is recycled`(format: PixelFormat) throws {
         let pool = PixelBufferPool()
         let decoder = JPEGDecoder(pool: pool)
         let jpeg = try JPEGEncoder().encode(testPicture(33, 17))
@@ -127,7 +128,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
         #expect(pool.recycledCount == 9)
     }
 
-    @Test func severalTasksAtOnce() async throws {
+    @Test func `several tasks can decode at once`() async throws {
         let decoder = JPEGDecoder()
         let encoder = JPEGEncoder()
         let formats: [PixelFormat] = [.bgra, .i420, .nv12, .gray]

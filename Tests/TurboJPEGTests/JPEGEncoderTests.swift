@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
 @Suite struct JPEGEncoderTests {
     @Test(arguments: packedFormats, ChromaSubsampling.allCases)
-    func roundTrip(format: PixelFormat, subsampling: ChromaSubsampling) throws {
+    func `a decoded JPEG is close to its image`(format: PixelFormat, subsampling: ChromaSubsampling) throws {
         for (width, height) in [(1, 1), (17, 33), (128, 96)] {
             let picture = try testPicture(width, height, as: format)
             let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(picture)
@@ -25,7 +26,7 @@ import TurboJPEG
     }
 
     @Test(arguments: [PixelFormat.bgra, .rgba, .argb, .abgr, .bgrx, .rgb, .bgr])
-    func channelsKeepTheirOrder(format: PixelFormat) throws {
+    func `channels keep their order`(format: PixelFormat) throws {
         let expected: [PixelFormat: [UInt8]] = [
             .bgra: [30, 100, 200, 255], .rgba: [200, 100, 30, 255], .argb: [255, 200, 100, 30],
             .abgr: [255, 30, 100, 200], .bgrx: [30, 100, 200, 255], .rgb: [200, 100, 30], .bgr: [30, 100, 200],
@@ -42,7 +43,7 @@ import TurboJPEG
     }
 
     @Test(arguments: [PixelFormat.bgra, .rgba, .argb, .abgr, .bgrx])
-    func fourthByteIsIgnored(format: PixelFormat) throws {
+    func `the fourth byte is ignored`(format: PixelFormat) throws {
         var picture = try testPicture(24, 24, as: format)
         let jpeg = try JPEGEncoder().encode(picture)
         let alpha = [.argb, .abgr].contains(format) ? 0 : 3
@@ -55,7 +56,7 @@ import TurboJPEG
     }
 
     @Test(arguments: PixelFormat.allCases, [ChromaSubsampling.yuv420, .gray])
-    func paddingIsNotEncoded(format: PixelFormat, subsampling: ChromaSubsampling) throws {
+    func `padding is not encoded`(format: PixelFormat, subsampling: ChromaSubsampling) throws {
         let encoder = JPEGEncoder(subsampling: subsampling)
         for (width, height) in [(17, 33), (16, 16), (1, 1)] {
             let tight = try testPicture(width, height, as: format)
@@ -73,7 +74,7 @@ import TurboJPEG
     }
 
     @Test(arguments: [0, -1, 101, .max, .min])
-    func impossibleQuality(quality: Int) throws {
+    func `an impossible quality is refused`(quality: Int) throws {
         for format in PixelFormat.allCases {
             let picture = try testPicture(4, 4, as: format)
             let code = errorCode { () throws(TurboJPEGError) in _ = try JPEGEncoder(quality: quality).encode(picture) }
@@ -81,14 +82,14 @@ import TurboJPEG
         }
     }
 
-    @Test func qualityCostsBytes() throws {
+    @Test func `a higher quality takes more bytes`() throws {
         let picture = try testPicture(160, 120)
         let counts = try [1, 50, 80, 100].map { try JPEGEncoder(quality: $0).encode(picture).count }
         #expect(counts == counts.sorted() && Set(counts).count == 4)
     }
 
     @Test(arguments: ChromaSubsampling.allCases)
-    func outputIsAppendedTo(subsampling: ChromaSubsampling) throws {
+    func `a JPEG is appended to the output`(subsampling: ChromaSubsampling) throws {
         let encoder = JPEGEncoder(quality: 100, subsampling: subsampling)
         for format in PixelFormat.allCases {
             let picture = try testPicture(17, 9, as: format)
@@ -101,7 +102,7 @@ import TurboJPEG
         }
     }
 
-    @Test func outputWithTooLittleRoomIsLeftAlone() throws {
+    @Test func `output with too little room is left alone`() throws {
         let encoder = JPEGEncoder()
         let picture = try testPicture(17, 9)
         let room = try encoder.maximumByteCount(width: 17, height: 9)
@@ -115,19 +116,18 @@ import TurboJPEG
     }
 
     @Test(
-        "R6: no JPEG of an impossible size",
         arguments: [(0, 1), (1, 0), (-5, 1), (65_501, 1), (1, 65_501), (.max, .max)]
     )
-    func noRoomForImpossibleSizes(width: Int, height: Int) {
+    func `R6: there is no bound for a JPEG of an impossible size`(width: Int, height: Int) {
         let code = errorCode { () throws(TurboJPEGError) in
             _ = try JPEGEncoder().maximumByteCount(width: width, height: height)
         }
         #expect(code == .invalidSize)
     }
 
-    @Test func noiseFitsIntoTheRoom() throws {
+    @Test func `a JPEG of noise fits into its bound`() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
-        var generator = SplitMix(state: seed)
+        var generator = SplitMix(seed: seed)
         for subsampling in ChromaSubsampling.allCases {
             for format in [PixelFormat.rgb, .i420, .nv12, .gray] {
                 var picture = try PixelBuffer(width: 65, height: 33, format: format)
@@ -144,7 +144,7 @@ import TurboJPEG
     }
 
     @Test(arguments: planarFormats)
-    func planesKeepTheirSubsampling(format: PixelFormat) throws {
+    func `planes keep their subsampling`(format: PixelFormat) throws {
         let picture = try testPicture(40, 30, as: format)
         for subsampling in ChromaSubsampling.allCases {
             let jpeg = try JPEGEncoder(subsampling: subsampling).encode(picture)
@@ -154,7 +154,7 @@ import TurboJPEG
     }
 
     @Test(arguments: sizes)
-    func planesAreEncodedWithoutLossOfTheirOwn(width: Int, height: Int) throws {
+    func `encoding planes adds no loss`(width: Int, height: Int) throws {
         let picture = try testPicture(width, height, as: .i420)
         let interleaved = try testPicture(width, height, as: .nv12)
         #expect(try picture.peakSignalToNoiseRatio(against: interleaved) == .infinity)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TurboJPEG
 
@@ -7,7 +8,7 @@ import TurboJPEG
     static let formats: [PixelFormat] = [.bgra, .gray, .i420, .nv12]
 
     @Test(arguments: HostileJPEG.refusedByGate)
-    func isRefusedBeforeTheLibraryIsAskedAndMemoryTaken(_ hostile: HostileJPEG) throws {
+    func `a hostile JPEG is refused before the library is called or memory taken`(_ hostile: HostileJPEG) throws {
         for format in Self.formats {
             let pool = PixelBufferPool()
             let error = try #require(Self.error(of: hostile.bytes, as: format, JPEGDecoder(pool: pool)))
@@ -19,7 +20,7 @@ import TurboJPEG
     }
 
     @Test(arguments: HostileJPEG.refusedByLibrary)
-    func isATypedErrorWhereOnlyTheDataAreWrong(_ hostile: HostileJPEG) throws {
+    func `a JPEG of which only the data is wrong is a typed error`(_ hostile: HostileJPEG) throws {
         for format in Self.formats {
             let error = try #require(Self.error(of: hostile.bytes, as: format))
             #expect([hostile.code, .truncated].contains(error.code), "\(error)")
@@ -27,8 +28,8 @@ import TurboJPEG
         }
     }
 
-    @Test("J17, J20: nothing is left behind for the next picture", arguments: HostileJPEG.all)
-    func hasNoEffectOnTheNextPicture(_ hostile: HostileJPEG) throws {
+    @Test(arguments: HostileJPEG.all)
+    func `J17, J20: nothing is left behind for the next image`(_ hostile: HostileJPEG) throws {
         let decoder = JPEGDecoder()
         for format in Self.formats {
             let before = try decoder.decode(bytes: HostileJPEG.good, as: format)
@@ -41,13 +42,13 @@ import TurboJPEG
     }
 
     @Test(arguments: HostileJPEG.all)
-    func isNotTransformedEither(_ hostile: HostileJPEG) {
+    func `a hostile JPEG is not transformed either`(_ hostile: HostileJPEG) {
         let code = errorCode { () throws(TurboJPEGError) in _ = try JPEGTransform.rotate90.apply(to: hostile.bytes.span)
         }
         #expect(code == hostile.code || code == .truncated || code == .transformFailed)
     }
 
-    @Test func `J5: a plain picture in the fewest bytes there can be is decoded`() throws {
+    @Test func `J5: a plain image in the minimum number of bytes is decoded`() throws {
         for (width, height) in [(8, 8), (80, 80), (81, 7), (1000, 3)] {
             let picture = try JPEGDecoder().decode(bytes: HandmadeJPEG.plain(width: width, height: height), as: .gray)
             #expect((picture.width, picture.height) == (width, height))
@@ -55,10 +56,9 @@ import TurboJPEG
     }
 
     @Test(
-        "J9, J10: progressive scans are counted",
         arguments: [(10, 10, true), (11, 10, false), (490, 100, false), (5_000, 100, false)]
     )
-    func scansAreCounted(scans: Int, limit: Int, isAccepted: Bool) {
+    func `J9, J10: progressive scans are counted`(scans: Int, limit: Int, isAccepted: Bool) {
         var decoder = JPEGDecoder()
         decoder.limits.maximumProgressiveScans = limit
         let error = Self.error(of: HostileJPEG.progressive(scans: scans), as: .gray, decoder)
@@ -66,7 +66,7 @@ import TurboJPEG
         #expect((error?.code == .tooManyScans) == !isAccepted)
     }
 
-    @Test func `J9: a progressive picture is decoded where that is allowed`() throws {
+    @Test func `J9: a progressive image is decoded if allowed`() throws {
         let jpeg = try ReferenceTool.cjpeg.run(["-progressive"], on: testPicture(75, 51).ppm())
         #expect(Self.error(of: jpeg, as: .bgra)?.code == .unsupported)
         var decoder = JPEGDecoder()
@@ -76,8 +76,8 @@ import TurboJPEG
         #expect((header.width, header.height) == (75, 51))
     }
 
-    @Test("J14: what senders make is decoded", arguments: ChromaSubsampling.allCases, [(75, 51), (16, 16), (1, 1)])
-    func isDecoded(subsampling: ChromaSubsampling, size: (width: Int, height: Int)) throws {
+    @Test(arguments: ChromaSubsampling.allCases, [(75, 51), (16, 16), (1, 1)])
+    func `J14: what senders make is decoded`(subsampling: ChromaSubsampling, size: (width: Int, height: Int)) throws {
         var encoder = JPEGEncoder()
         encoder.subsampling = subsampling
         let jpeg = try encoder.encode(testPicture(size.width, size.height))
@@ -87,7 +87,7 @@ import TurboJPEG
         }
     }
 
-    @Test func `J14: a picture whose components have scans of their own is decoded`() throws {
+    @Test func `J14: an image whose components have scans of their own is decoded`() throws {
         let script = "0;\n1;\n2;\n"
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("scans-\(UUID().uuidString)")
         try Data(script.utf8).write(to: file)
@@ -103,7 +103,7 @@ import TurboJPEG
     }
 
     /// JPEGs that common programs write, and that others of this kind decode.
-    @Test(arguments: ChromaSubsampling.allCases) func `a JPEG without Huffman tables is decoded if that is allowed`(
+    @Test(arguments: ChromaSubsampling.allCases) func `a JPEG without Huffman tables is decoded if allowed`(
         subsampling: ChromaSubsampling
     ) throws {
         // The library encodes with the typical tables, so that leaving them out changes nothing.
@@ -128,7 +128,7 @@ import TurboJPEG
     ]
 
     @Test(arguments: selections)
-    func `a sequential scan that does not say that it codes all is refused, or decoded where damage is tolerated`(
+    func `a sequential scan with a partial selection is refused, or decoded if damage is tolerated`(
         selection: [UInt8]
     ) throws {
         let good = HostileJPEG.good
@@ -151,7 +151,7 @@ import TurboJPEG
     @Test(arguments: [
         HandmadeJPEG.segment(0xC4, []), HandmadeJPEG.segment(0xDB, []), [0xFF, 0x01], [0xFF, 0xFF, 0xFF, 0x01],
     ])
-    func `what means nothing before a segment is skipped`(bytes: [UInt8]) throws {
+    func `meaningless bytes before a segment are skipped`(bytes: [UInt8]) throws {
         let jpeg = try JPEGEncoder(quality: 80).encode(testPicture(75, 51))
         let expected = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
         for marker in [0xDB, 0xC0, 0xC4, 0xDA] as [UInt8] {
@@ -162,7 +162,7 @@ import TurboJPEG
     }
 
     @Test(arguments: [0x42, 0x14, 0x31, 0x24] as [UInt8])
-    func `sampling factors that have no name are unsupported`(sampling: UInt8) {
+    func `undefined sampling factors are unsupported`(sampling: UInt8) {
         let header = HandmadeJPEG.header(width: 64, height: 64, components: [(1, sampling), (2, 0x11), (3, 0x11)])
         let jpeg = header + [UInt8](repeating: 0, count: 400) + [0xFF, 0xD9]
         let decoding = #expect(throws: TurboJPEGError.self) { try JPEGDecoder().decode(bytes: jpeg, as: .bgra) }
@@ -170,7 +170,7 @@ import TurboJPEG
         #expect(decoding?.code == .unsupported && inspecting?.code == .unsupported)
     }
 
-    @Test func `J15: an orientation in the JPEG is not heeded`() throws {
+    @Test func `J15: an orientation in the JPEG is ignored`() throws {
         // Big-endian TIFF with a single entry: orientation 6.
         let exif =
             Array("Exif\0\0MM\0*".utf8) + [0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0]
@@ -192,8 +192,8 @@ import TurboJPEG
         #expect(try decoder.decode(bytes: followed, as: .bgra).hasSamePixels(as: expected))
     }
 
-    @Test("J21: much that means nothing before the picture", arguments: [true, false])
-    func muchBefore(isComments: Bool) throws {
+    @Test(arguments: [true, false])
+    func `J21: many segments without meaning may come before the image`(isComments: Bool) throws {
         let comment = HandmadeJPEG.segment(0xFE, [UInt8](repeating: 0xFF, count: 65_533))
         let much = isComments ? (0..<128).flatMap { _ in comment } : [UInt8](repeating: 0xFF, count: 8 << 20)
         let jpeg = HandmadeJPEG.inserting(much, before: 0xDB, in: HostileJPEG.good)
@@ -203,7 +203,7 @@ import TurboJPEG
     }
 
     #if os(Linux)
-        @Test func `R3: a picture that the system has no memory for is an error, and the next one is decoded`() async {
+        @Test func `R3: an image that does not fit into memory is an error, and the next one is decoded`() async {
             await #expect(processExitsWith: .success) {
                 // Such small files may ask for so much: 128 kB of JPEG for 64 MB of pixels.
                 let large = HandmadeJPEG.plain(width: 4096, height: 4096)
@@ -231,7 +231,7 @@ import TurboJPEG
         }
     #endif
 
-    /// What is thrown; nil where the JPEG is decoded.
+    /// The error; nil if the JPEG is decoded.
     static func error(
         of jpeg: [UInt8],
         as format: PixelFormat,

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
@@ -10,7 +11,7 @@ import TurboJPEG
     }
 
     @Test(arguments: jpegs)
-    func aQuarterTurnMovesThePixels(jpeg: [UInt8]) throws {
+    func `a quarter turn moves the pixels`(jpeg: [UInt8]) throws {
         var decoder = JPEGDecoder()
         decoder.fastUpsampling = true
         let turned = try decoder.decode(bytes: JPEGTransform.rotate90.apply(to: jpeg.span, edges: .keep), as: .rgb)
@@ -30,7 +31,7 @@ import TurboJPEG
             [.transpose, .flipHorizontal, .rotate270], [.transverse, .flipHorizontal, .rotate90],
         ]
     )
-    func turnsThatUndoEachOther(jpeg: [UInt8], transforms: [JPEGTransform]) throws {
+    func `two turns that undo each other change nothing`(jpeg: [UInt8], transforms: [JPEGTransform]) throws {
         var result = jpeg
         for transform in transforms { result = try transform.apply(to: result.span, edges: .keep) }
         #expect(try result == JPEGTransform.none.apply(to: jpeg.span))
@@ -38,7 +39,7 @@ import TurboJPEG
         #expect(try JPEGDecoder().decode(bytes: result, as: .rgb).hasSamePixels(as: pixels))
     }
 
-    @Test func theTurnsGoTheirNamedWay() throws {
+    @Test func `the turns go in the direction of their names`() throws {
         // A bright upper left corner tells where it goes.
         var picture = try PixelBuffer(width: 32, height: 32, format: .gray, zeroFilled: true)
         for y in 0..<16 { try picture.withMutableRow(y) { row in for x in 0..<16 { row[x] = 255 } } }
@@ -55,7 +56,7 @@ import TurboJPEG
         }
     }
 
-    @Test func partialBlocks() throws {
+    @Test func `partial blocks are cut or refused`() throws {
         let jpeg = try JPEGEncoder(subsampling: .yuv420).encode(testPicture(33, 17))
         var thrown: TurboJPEGError?
         do throws(TurboJPEGError) {
@@ -73,7 +74,7 @@ import TurboJPEG
     }
 
     @Test(arguments: JPEGTransform.allCases)
-    func oneSampleForFourPixelsDoesNotSwapSides(transform: JPEGTransform) throws {
+    func `one chroma sample for four pixels does not swap sides`(transform: JPEGTransform) throws {
         let jpeg = try JPEGEncoder(subsampling: .yuv411).encode(testPicture(64, 64))
         let code = errorCode { () throws(TurboJPEGError) in
             let turned = try transform.apply(to: jpeg.span)
@@ -82,7 +83,7 @@ import TurboJPEG
         #expect(code == (transform.swapsSides ? .unsupported : nil))
     }
 
-    @Test func damagedAndOversized() throws {
+    @Test func `damaged and oversized JPEGs are refused`() throws {
         let jpeg = try JPEGEncoder().encode(testPicture(64, 64))
         let cases: [([UInt8], TurboJPEGError.Code)] = [
             ([], .notJPEG), ([0xFF, 0xD8, 0xFF, 0xD9], .noPicture), (Array(jpeg.prefix(jpeg.count / 2)), .truncated),

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
 @Suite struct PPMTests {
     @Test(arguments: PixelFormat.allCases, sizes.dropLast())
-    func writtenAndReadAgain(format: PixelFormat, size: (Int, Int)) throws {
+    func `an image that is written and read again is the same`(format: PixelFormat, size: (Int, Int)) throws {
         let picture = try testPicture(size.0, size.1, as: format)
         let file = picture.ppm()
         #expect(file.starts(with: Array((format == .gray ? "P5" : "P6").utf8)))
@@ -30,7 +31,7 @@ import TurboJPEG
             ("P3 1 1 65535 65535 0 32768\n", [], [255, 0, 128]),
         ] as [(String, [UInt8], [UInt8])]
     )
-    func accepted(head: String, samples: [UInt8], pixels: [UInt8]) throws {
+    func `every valid form of a header is accepted`(head: String, samples: [UInt8], pixels: [UInt8]) throws {
         let picture = try PixelBuffer(ppm: (Array(head.utf8) + samples).span)
         #expect(picture.row(0) == pixels)
     }
@@ -52,7 +53,7 @@ import TurboJPEG
         ("P6 # 1 1 255", .truncatedPPM), ("P3 1 1 255 000000000001 2 3", .invalidPPM),
         ("P6 1.0 1 255\nabc", .invalidPPM),
     ])
-    func refused(file: String, code: TurboJPEGError.Code) {
+    func `invalid files are refused`(file: String, code: TurboJPEGError.Code) {
         for format in PixelFormat.allCases {
             let bytes = Array(file.utf8)
             let thrown = errorCode { () throws(TurboJPEGError) in _ = try PixelBuffer(ppm: bytes.span, as: format) }
@@ -60,9 +61,9 @@ import TurboJPEG
         }
     }
 
-    @Test func noBytesAtRandomTrap() throws {
+    @Test func `random bytes never trap`() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
-        var generator = SplitMix(state: seed)
+        var generator = SplitMix(seed: seed)
         let alphabet = Array("P 0123456789\n#\t2356 255 1 1".utf8)
         for _ in 0..<20_000 {
             let count = Int.random(in: 0...24, using: &generator)

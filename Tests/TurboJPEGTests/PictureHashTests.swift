@@ -17,7 +17,7 @@ import Testing
             (0x879F_A269_76D7_A6C3, 0xCBFF_2083_EC6F_2C51),
         ] as [(UInt64, UInt64)]
     )
-    func `the inversion of a word is seen`(word: UInt64, other: UInt64) {
+    func `the inversion of a word is detected`(word: UInt64, other: UInt64) {
         let others: [UInt64] = [other, 0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 3, 5, 7]
         #expect(hash([word] + others) != hash([~word] + others))
     }

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
 @Suite struct PixelBufferPoolTests {
     @Test(arguments: PixelFormat.allCases)
-    func memoryComesBack(format: PixelFormat) throws {
+    func `memory comes back to the pool`(format: PixelFormat) throws {
         let pool = PixelBufferPool()
         for _ in 0..<20 {
             _ = try pool.buffer(width: 33, height: 21, format: format)
@@ -13,7 +14,7 @@ import TurboJPEG
         #expect(pool.idleCount == 1)
     }
 
-    @Test func memoryInUseIsNotGivenTwice() throws {
+    @Test func `memory in use is not handed out twice`() throws {
         let pool = PixelBufferPool()
         let first = try pool.buffer(width: 8, height: 8, format: .gray)
         var copy: PixelBuffer? = first.withPlane(0) { _ in first }
@@ -27,7 +28,7 @@ import TurboJPEG
     }
 
     @Test(arguments: [-1, 0, 1, 3])
-    func idleMemoryIsBounded(maximum: Int) throws {
+    func `idle memory is bounded`(maximum: Int) throws {
         let pool = PixelBufferPool(maximumIdle: maximum)
         do {
             let buffers = try (0..<5).map { _ in try pool.buffer(width: 8, height: 8, format: .gray) }
@@ -36,7 +37,7 @@ import TurboJPEG
         #expect(pool.idleCount == max(0, maximum))
     }
 
-    @Test func aNewSizeDrivesOutTheOld() throws {
+    @Test func `a new size drives out the old one`() throws {
         let pool = PixelBufferPool(maximumIdle: 2)
         for size in [8, 16, 24] { _ = try pool.buffer(width: 100 * size, height: size, format: .gray) }
         #expect(pool.idleCount == 2)
@@ -45,7 +46,7 @@ import TurboJPEG
         #expect(pool.recycledCount == 2)
     }
 
-    @Test func buffersOutliveTheirPool() throws {
+    @Test func `buffers outlive their pool`() throws {
         var pool: PixelBufferPool? = PixelBufferPool()
         weak let observed = pool
         var buffer = try #require(try pool?.buffer(width: 8, height: 8, format: .bgra))
@@ -55,7 +56,7 @@ import TurboJPEG
         #expect(buffer.row(7).allSatisfy { $0 == 3 })
     }
 
-    @Test func aCopyForWritingComesFromThePool() throws {
+    @Test func `a copy for writing comes from the pool`() throws {
         let pool = PixelBufferPool()
         for _ in 0..<4 {
             let first = try pool.buffer(width: 8, height: 8, format: .bgra)
@@ -67,7 +68,7 @@ import TurboJPEG
         #expect(pool.recycledCount == 6)
     }
 
-    @Test func severalThreadsAtOnce() async throws {
+    @Test func `several threads can use a pool at once`() async throws {
         let pool = PixelBufferPool()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

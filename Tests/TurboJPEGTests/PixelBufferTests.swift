@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
 @Suite struct PixelBufferTests {
     @Test(arguments: PixelFormat.allCases, sizes)
-    func planesHaveTheirShape(format: PixelFormat, size: (Int, Int)) throws {
+    func `planes have their shape`(format: PixelFormat, size: (Int, Int)) throws {
         let buffer = try PixelBuffer(width: size.0, height: size.1, format: format, zeroFilled: true)
         #expect(buffer.planeCount == format.planeCount)
         for index in 0..<buffer.planeCount {
@@ -19,14 +20,13 @@ import TurboJPEG
     }
 
     @Test(
-        "R6: a size that cannot be",
         arguments: [
             (0, 5, TurboJPEGError.Code.invalidSize), (5, 0, .invalidSize), (-1, 5, .invalidSize),
             (65_501, 1, .invalidSize),
             (1, 65_501, .invalidSize), (.max, .max, .invalidSize), (.min, 1, .invalidSize),
         ]
     )
-    func impossibleSize(width: Int, height: Int, code: TurboJPEGError.Code) {
+    func `R6: an impossible size is refused`(width: Int, height: Int, code: TurboJPEGError.Code) {
         for format in PixelFormat.allCases {
             let made = errorCode { () throws(TurboJPEGError) in
                 _ = try PixelBuffer(width: width, height: height, format: format)
@@ -43,8 +43,8 @@ import TurboJPEG
         }
     }
 
-    @Test("R6: a stride that cannot be", arguments: [Int.min, -1, 0, 39, Int(Int32.max) + 1, .max])
-    func impossibleStride(bytesPerRow: Int) {
+    @Test(arguments: [Int.min, -1, 0, 39, Int(Int32.max) + 1, .max])
+    func `R6: an impossible stride is refused`(bytesPerRow: Int) {
         let made = errorCode { () throws(TurboJPEGError) in
             _ = try PixelBuffer(width: 10, height: 2, format: .bgra, bytesPerRow: bytesPerRow)
         }
@@ -56,14 +56,14 @@ import TurboJPEG
         #expect(copied == .invalidStride)
     }
 
-    @Test func memoryThatNobodyHasIsAnError() {
+    @Test func `memory that cannot be allocated is an error`() {
         let code = errorCode { () throws(TurboJPEGError) in
             _ = try PixelBuffer(width: 1, height: 65_500, format: .gray, bytesPerRow: Int(Int32.max) - 1)
         }
         #expect(code == .allocationFailed)
     }
 
-    @Test func changingACopyLeavesTheOriginal() throws {
+    @Test func `changing a copy leaves the original alone`() throws {
         let original = try testPicture(20, 10, as: .bgra)
         let before = original.bytes()
         var copy = original
@@ -78,7 +78,7 @@ import TurboJPEG
     }
 
     @Test(arguments: PixelFormat.allCases)
-    func croppingSharesMemory(format: PixelFormat) throws {
+    func `cropping shares memory`(format: PixelFormat) throws {
         let whole = try testPicture(21, 13, as: format)
         let part = try whole.cropped(toWidth: 9, height: 5)
         #expect((part.width, part.height) == (9, 5))
@@ -98,14 +98,14 @@ import TurboJPEG
     }
 
     @Test(arguments: [(0, 5), (5, 0), (22, 5), (5, 14), (.max, .max)])
-    func croppingOutside(width: Int, height: Int) throws {
+    func `cropping outside of the image is refused`(width: Int, height: Int) throws {
         let whole = try testPicture(21, 13)
         let code = errorCode { () throws(TurboJPEGError) in _ = try whole.cropped(toWidth: width, height: height) }
         #expect(code == .invalidSize)
     }
 
     @Test(arguments: PixelFormat.allCases, sizes.dropLast())
-    func rawBytesGoInAndOut(format: PixelFormat, size: (Int, Int)) throws {
+    func `raw bytes are read and written unchanged`(format: PixelFormat, size: (Int, Int)) throws {
         let picture = try testPicture(size.0, size.1, as: format)
         let chroma = (size.0 + 1) / 2 * ((size.1 + 1) / 2) * 2
         #expect(picture.packedByteCount == size.0 * size.1 * format.bytesPerPixel + (format.isPlanar ? chroma : 0))
@@ -121,7 +121,7 @@ import TurboJPEG
     }
 
     @Test(arguments: PixelFormat.allCases)
-    func rawBytesWithPadding(format: PixelFormat) throws {
+    func `raw bytes may have padding`(format: PixelFormat) throws {
         let stride = 23 * format.bytesPerPixel + 5
         let picture = try testPicture(23, 11, as: format, bytesPerRow: stride)
         let tight = try testPicture(23, 11, as: format)
@@ -143,7 +143,7 @@ import TurboJPEG
         #expect(try packed(picture) == packed(tight))
     }
 
-    @Test func outputWithTooLittleRoomIsLeftAlone() throws {
+    @Test func `output with too little room is left alone`() throws {
         let picture = try testPicture(4, 4)
         let bytes = [UInt8](capacity: picture.packedByteCount) { output in
             output.append(9)
@@ -153,7 +153,7 @@ import TurboJPEG
         #expect(bytes == [9])
     }
 
-    @Test func adoptedMemoryIsReadInPlaceNeverWrittenAndReleasedOnce() throws {
+    @Test func `adopted memory is read in place, never written, and released once`() throws {
         let releases = Counter()
         let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: 24)
         unsafe memory.initialize(repeating: 7, count: 24)

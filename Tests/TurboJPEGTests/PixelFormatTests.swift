@@ -3,18 +3,18 @@ import TurboJPEG
 
 @Suite struct PixelFormatTests {
     @Test(arguments: PixelFormat.allCases)
-    func nameLeadsBackToTheFormat(format: PixelFormat) {
+    func `a name leads back to its format`(format: PixelFormat) {
         #expect(PixelFormat(name: format.name) == format)
         #expect(format.name == format.name.lowercased())
     }
 
     @Test(arguments: ["", "BGRA", "yuv", "bgra "])
-    func unknownNameIsNil(name: String) {
+    func `an unknown name is nil`(name: String) {
         #expect(PixelFormat(name: name) == nil)
     }
 
     @Test(arguments: ChromaSubsampling.allCases)
-    func subsamplingNameLeadsBack(subsampling: ChromaSubsampling) {
+    func `a name leads back to its subsampling`(subsampling: ChromaSubsampling) {
         #expect(ChromaSubsampling(name: subsampling.name) == subsampling)
     }
 
@@ -22,7 +22,12 @@ import TurboJPEG
         (ChromaSubsampling.yuv444, "4:4:4", 8, 8), (.yuv422, "4:2:2", 16, 8), (.yuv420, "4:2:0", 16, 16),
         (.yuv440, "4:4:0", 8, 16), (.yuv411, "4:1:1", 32, 8), (.gray, "gray", 8, 8),
     ])
-    func blocks(subsampling: ChromaSubsampling, name: String, width: Int, height: Int) {
+    func `a subsampling has the blocks of its name`(
+        subsampling: ChromaSubsampling,
+        name: String,
+        width: Int,
+        height: Int
+    ) {
         #expect(subsampling.name == name)
         #expect(subsampling.mcuWidth == width)
         #expect(subsampling.mcuHeight == height)

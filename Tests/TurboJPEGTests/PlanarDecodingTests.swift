@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
 @Suite struct PlanarDecodingTests {
     @Test(arguments: ChromaSubsampling.allCases, sizes.dropLast())
-    func lumaEqualsThatOfDjpeg(subsampling: ChromaSubsampling, size: (Int, Int)) throws {
+    func `luma equals that of djpeg`(subsampling: ChromaSubsampling, size: (Int, Int)) throws {
         let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testPicture(size.0, size.1))
         let gray = try ReferenceTool.djpeg.run(["-pnm", "-grayscale"], on: jpeg)
         let expected = try PixelBuffer(ppm: gray.span, as: .gray)
@@ -14,7 +15,7 @@ import TurboJPEG
     }
 
     @Test(arguments: sizes)
-    func colorsEqualThoseOfDjpegWithRepeatedChroma(width: Int, height: Int) throws {
+    func `colors equal those of djpeg with repeated chroma`(width: Int, height: Int) throws {
         let jpeg = try JPEGEncoder().encode(testPicture(width, height))
         let expected = try ReferenceTool.djpeg.run(["-pnm", "-nosmooth"], on: jpeg)
         for format in planarFormats {
@@ -24,7 +25,7 @@ import TurboJPEG
     }
 
     @Test(arguments: ChromaSubsampling.allCases, sizes)
-    func bothPlanarFormatsHoldTheSameSamples(subsampling: ChromaSubsampling, size: (Int, Int)) throws {
+    func `both planar formats hold the same samples`(subsampling: ChromaSubsampling, size: (Int, Int)) throws {
         let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testPicture(size.0, size.1))
         let planes = try JPEGDecoder().decode(bytes: jpeg, as: .i420)
         let pairs = try JPEGDecoder().decode(bytes: jpeg, as: .nv12)
@@ -38,7 +39,7 @@ import TurboJPEG
 
     /// libturbojpeg copies more samples of a row than it has for some of these, which AddressSanitizer shows.
     @Test(arguments: ChromaSubsampling.allCases, planarFormats)
-    func `every width in every scale decodes to planes of its colors`(
+    func `every width at every scale is decoded to planes of its colors`(
         subsampling: ChromaSubsampling,
         format: PixelFormat
     ) throws {
@@ -56,7 +57,7 @@ import TurboJPEG
     }
 
     @Test(arguments: ChromaSubsampling.allCases)
-    func resampledChromaIsNearThatOfTheColors(subsampling: ChromaSubsampling) throws {
+    func `resampled chroma is near that of the colors`(subsampling: ChromaSubsampling) throws {
         for (width, height) in [(64, 48), (63, 47)] {
             let jpeg = try JPEGEncoder(quality: 100, subsampling: subsampling).encode(smoothPicture(width, height))
             let colors = try JPEGDecoder().decode(bytes: jpeg, as: .rgb)
@@ -67,7 +68,7 @@ import TurboJPEG
         }
     }
 
-    @Test func grayHasNoColor() throws {
+    @Test func `a gray JPEG has no color`() throws {
         let jpeg = try JPEGEncoder(subsampling: .gray).encode(testPicture(17, 33))
         for format in planarFormats {
             let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
@@ -77,7 +78,7 @@ import TurboJPEG
         }
     }
 
-    @Test func redGreenBlueIsConverted() throws {
+    @Test func `a JPEG of red, green and blue is converted`() throws {
         let jpeg = try ReferenceTool.cjpeg.run(["-rgb", "-quality", "100"], on: smoothPicture(31, 21).ppm())
         #expect(try JPEGHeader(inspecting: jpeg.span).colorspace == .rgb)
         let expected = try PixelBuffer(ppm: JPEGDecoder().decode(bytes: jpeg, as: .rgb).ppm().span, as: .nv12)
@@ -85,7 +86,7 @@ import TurboJPEG
     }
 
     @Test(arguments: ChromaSubsampling.allCases, ScalingFactor.allSupported)
-    func scaled(subsampling: ChromaSubsampling, scale: ScalingFactor) throws {
+    func `scaled planes equal those of djpeg`(subsampling: ChromaSubsampling, scale: ScalingFactor) throws {
         let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(smoothPicture(145, 99))
         let decoded = try JPEGDecoder().decode(bytes: jpeg, as: .i420, scale: scale)
         let gray = try ReferenceTool.djpeg.run(["-pnm", "-grayscale", "-scale", scale.description], on: jpeg)

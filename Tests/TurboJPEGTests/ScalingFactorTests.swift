@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
 @Suite struct ScalingFactorTests {
-    @Test func theLibrarysFactors() {
+    @Test func `the factors are those of the library`() {
         let factors = ScalingFactor.allSupported
         #expect(factors.count == 16)
         for factor in [ScalingFactor.full, .half, .quarter, .eighth] { #expect(factors.contains(factor)) }
@@ -10,7 +11,7 @@ import TurboJPEG
     }
 
     @Test(arguments: [("1/2", "1/2"), ("2/4", "1/2"), ("1", "1/1"), ("2", "2/1"), ("8/8", "1/1"), ("3/8", "3/8")])
-    func parsed(text: String, description: String) {
+    func `a valid factor is parsed`(text: String, description: String) {
         #expect(ScalingFactor(parsing: text)?.description == description)
     }
 
@@ -18,12 +19,12 @@ import TurboJPEG
         "", "/", "1/", "/2", "0", "0/1", "1/0", "-1/2", "1/3", "1/16", "3", "1/2/3", "a/b", "1.5", " 1/2",
         "9223372036854775807/9223372036854775807", "99999999999999999999",
     ])
-    func refused(text: String) {
+    func `an invalid factor is nil`(text: String) {
         #expect(ScalingFactor(parsing: text) == nil)
     }
 
     @Test(arguments: ScalingFactor.allSupported, sizes.dropLast())
-    func decodedSizeIsTheScaledOne(scale: ScalingFactor, size: (Int, Int)) throws {
+    func `the size of the decoded image is the scaled one`(scale: ScalingFactor, size: (Int, Int)) throws {
         let jpeg = try JPEGEncoder().encode(testPicture(size.0, size.1))
         for format in [PixelFormat.bgra, .nv12] {
             let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format, scale: scale)
@@ -31,7 +32,7 @@ import TurboJPEG
         }
     }
 
-    @Test func sizesOfNoPictureDoNotTrap() {
+    @Test func `sizes that no image has do not trap`() {
         for factor in ScalingFactor.allSupported {
             #expect(factor.scaled(width: 0, height: -1) == (0, -1))
             #expect(factor.scaled(width: .max, height: .min).width > 0)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import TurboJPEG
@@ -15,7 +16,7 @@ import Testing
         #expect(pool.idleCount == expected)
     }
 
-    @Test func `what is kept goes when it is forgotten, and when the size changes`() throws {
+    @Test func `retained memory is released when forgotten, and when the size changes`() throws {
         let strips = StripDecoder(maximumThreads: 2)
         let jpegs = try [(64, 640), (64, 320)].map { size in
             try StripEncoder(height: .mcuRows(1)).encode(testPicture(size.0, size.1), with: JPEGEncoder()).jpeg

@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 import TurboJPEG
 
@@ -44,7 +45,7 @@ import TurboJPEG
     /// 60 frames of each of 60 sequences: the pixels are those of a whole decode, what was handed out stays as it was, and rows
     /// that are said to be unchanged are.
     @Test(arguments: cases)
-    func equalsWholeDecode(_ test: Case) throws {
+    func `an incremental decode equals a whole one`(_ test: Case) throws {
         let seed = UInt64(test.size.width * 1_000 + test.size.height)
         var scene = try EditedPicture(test.size.width, test.size.height, as: .bgra, seed: seed)
         let encoder = JPEGEncoder(quality: 85, subsampling: test.subsampling)
@@ -52,7 +53,7 @@ import TurboJPEG
         var decoder = JPEGDecoder()
         decoder.fastUpsampling = test.fastUpsampling
         let incremental = StripDecoder(decoder: decoder, maximumThreads: test.threads)
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         var before: PixelBuffer?
         var held: [(picture: PixelBuffer, whole: PixelBuffer)] = []
         var saved = 0
@@ -74,7 +75,7 @@ import TurboJPEG
         #expect(saved > 0)
     }
 
-    @Test func decodesOnlyWhatChanged() throws {
+    @Test func `only what has changed is decoded`() throws {
         var picture = try testPicture(160, 640, as: .bgra)
         let strips = StripEncoder(height: .mcuRows(1))
         let decoder = StripDecoder(maximumThreads: 2)
@@ -92,7 +93,7 @@ import TurboJPEG
 
     /// Memory of two pictures is enough for a consumer that holds the last one, and of one for those that hold none.
     @Test(arguments: [(0, 1), (1, 2)])
-    func keepsFewPictures(holding: Int, allocated: Int) throws {
+    func `memory of few images is kept`(holding: Int, allocated: Int) throws {
         var scene = try EditedPicture(160, 320, as: .bgra, seed: 3)
         let pool = PixelBufferPool()
         let decoder = StripDecoder(decoder: JPEGDecoder(pool: pool))
@@ -107,7 +108,7 @@ import TurboJPEG
         #expect(pool.allocatedCount <= allocated)
     }
 
-    @Test func otherJPEGsAreDecodedAsAWhole() throws {
+    @Test func `other JPEGs are decoded as a whole`() throws {
         let decoder = StripDecoder()
         let picture = try testPicture(160, 320, as: .bgra)
         let plain = try JPEGEncoder().encode(picture)
@@ -126,9 +127,11 @@ import TurboJPEG
 
     /// Damage of all kinds between good frames: the verdict and the pixels are those of a whole decode.
     @Test(arguments: ChromaSubsampling.allCases, [PixelFormat.bgra, .i420, .gray])
-    func damageIsJudgedAsOfAWhole(_ subsampling: ChromaSubsampling, format: PixelFormat) throws {
+    func `damage has the same outcome as in a whole decode`(_ subsampling: ChromaSubsampling, format: PixelFormat)
+        throws
+    {
         let seed: UInt64 = 0x5EED
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         var scene = try EditedPicture(100, 150, as: .bgra, seed: seed)
         let encoder = JPEGEncoder(subsampling: subsampling)
         let strips = StripEncoder(height: .mcuRows(1))
@@ -163,7 +166,7 @@ import TurboJPEG
     ]
 
     /// The part above gives the only row of the second part, which is read to its end all the same.
-    @Test func `a part of one row is judged as of a whole`() throws {
+    @Test func `a part of one row is judged like the whole`() throws {
         let picture = try testPicture(100, 257, as: .bgra)
         let jpeg = try StripEncoder(height: .mcuRows(16)).encode(picture, with: JPEGEncoder()).jpeg
         let place = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xD0 })
@@ -185,7 +188,7 @@ import TurboJPEG
     }
 
     /// The library looks at what follows the image as well.
-    @Test func `what follows the last strip is judged as of a whole`() throws {
+    @Test func `whatever follows the last strip is judged like the whole`() throws {
         let picture = try testPicture(100, 150, as: .bgra)
         let jpeg = try StripEncoder().encode(picture, with: JPEGEncoder()).jpeg
         let odd = Array(jpeg.dropLast(2)) + Self.oddSegment + jpeg.suffix(2)
@@ -203,7 +206,7 @@ import TurboJPEG
     }
 
     /// One decoder under several threads at once.
-    @Test func threadsMayShareADecoder() async throws {
+    @Test func `threads may share a decoder`() async throws {
         let decoder = StripDecoder()
         await withTaskGroup(of: Bool.self) { group in
             for number in 0..<4 {
@@ -216,7 +219,7 @@ import TurboJPEG
     }
 
     /// Of two threads at once one decodes as a whole; what comes next does not follow the other one's picture alone.
-    @Test func `a JPEG after one that was decoded beside the strips counts as changed`() throws {
+    @Test func `a JPEG after one that was decoded without strips counts as changed`() throws {
         let scenes = try [1, 2].map { try EditedPicture(1_000, 1_000, as: .bgra, seed: $0).picture }
         let jpegs = try scenes.map { try StripEncoder(height: .mcuRows(1)).encode($0, with: JPEGEncoder()).jpeg }
         let decoder = StripDecoder()

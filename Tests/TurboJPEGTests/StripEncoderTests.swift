@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
@@ -28,7 +29,7 @@ import TurboJPEG
 
     /// 50 frames of each of 60 sequences: what is put together has the pixels of what was encoded as a whole.
     @Test(arguments: cases)
-    func equalsWholeEncode(_ test: Case) throws {
+    func `an incremental encode equals a whole one`(_ test: Case) throws {
         let seed = UInt64(test.size.width * 1_000 + test.size.height)
         var scene = try EditedPicture(test.size.width, test.size.height, as: test.format, seed: seed)
         let encoder = JPEGEncoder(quality: 60 + test.size.width % 40, subsampling: test.subsampling)
@@ -52,7 +53,7 @@ import TurboJPEG
         }
     }
 
-    @Test func encodesOnlyWhatChanged() throws {
+    @Test func `only what has changed is encoded`() throws {
         var picture = try testPicture(160, 320, as: .bgra)
         let strips = StripEncoder(height: .mcuRows(1))
         let encoder = JPEGEncoder()
@@ -68,12 +69,12 @@ import TurboJPEG
         #expect(third.rows == [96..<112, 288..<304] && third.codedCount == 2)
     }
 
-    /// Anything that a strip depends on makes all of them anew.
+    /// A change of anything that strips depend on encodes all of them again.
     @Test(arguments: [
         JPEGEncoder(quality: 81), JPEGEncoder(subsampling: .yuv444), JPEGEncoder(subsampling: .gray),
         JPEGEncoder(dct: .fast),
     ])
-    func startsAgainWithOtherOptions(_ other: JPEGEncoder) throws {
+    func `other options encode every strip again`(_ other: JPEGEncoder) throws {
         let picture = try testPicture(160, 320, as: .bgra)
         let strips = StripEncoder(height: .mcuRows(1))
         for encoder in [JPEGEncoder(), other, JPEGEncoder()] {
@@ -90,7 +91,7 @@ import TurboJPEG
     }
 
     /// A strip that has kept changing is taken for changed once more, and then found to be still.
-    @Test func settlesWhereChangesEnd() throws {
+    @Test func `a strip settles when its changes end`() throws {
         var picture = try testPicture(160, 64, as: .bgra)
         let strips = StripEncoder(height: .mcuRows(1))
         for frame in 0..<8 {
@@ -101,7 +102,7 @@ import TurboJPEG
         #expect(counts == [4, 0, 0])
     }
 
-    @Test func `strips are as low as can be, whatever changes`() throws {
+    @Test func `strips are as low as possible, whatever changes`() throws {
         var picture = try testPicture(160, 640, as: .bgra)
         let strips = StripEncoder(maximumThreads: 2)
         for rows in [8..<9, 0..<640, 8..<9, 0..<0] {
@@ -114,7 +115,7 @@ import TurboJPEG
 
     /// A strip that ends within an MCU is compressed apart from the others, and those with few rows of MCUs are not.
     @Test(arguments: [PixelFormat.bgra, .i420, .nv12], [1, 2, 3, 7])
-    func `the bytes depend neither on the number of threads nor on what was kept`(
+    func `the bytes depend neither on the number of threads nor on retained strips`(
         format: PixelFormat,
         mcuRows: Int
     ) throws {
@@ -131,7 +132,7 @@ import TurboJPEG
         }
     }
 
-    @Test func restartIntervalsFitSixteenBits() throws {
+    @Test func `restart intervals fit into sixteen bits`() throws {
         let picture = try solidPicture(9_000, 100, red: 10, green: 90, blue: 200)
         let encoder = JPEGEncoder(subsampling: .gray)
         let (jpeg, changes) = try StripEncoder(height: .mcuRows(1_000)).encode(picture, with: encoder)
@@ -143,7 +144,7 @@ import TurboJPEG
         #expect(try jpeg == encoder.encode(picture))
     }
 
-    @Test func failuresAreThoseOfTheEncoder() throws {
+    @Test func `errors are those of the encoder`() throws {
         let picture = try testPicture(160, 320, as: .bgra)
         let strips = StripEncoder()
         #expect(
@@ -165,7 +166,7 @@ import TurboJPEG
 
     /// Other decoders see the same pixels as well.
     @Test(arguments: ChromaSubsampling.allCases)
-    func otherDecodersAgree(_ subsampling: ChromaSubsampling) throws {
+    func `other decoders see the same pixels`(_ subsampling: ChromaSubsampling) throws {
         var scene = try EditedPicture(203, 149, as: .bgra, seed: 7)
         let strips = StripEncoder(height: .mcuRows(2))
         let encoder = JPEGEncoder(subsampling: subsampling)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TurboJPEG
 
@@ -16,7 +17,7 @@ import TurboJPEG
     }
 
     @Test(arguments: meanings, meanings)
-    func `samples of a color become those that the target's formulas give`(source: VideoColor, target: VideoColor)
+    func `converted samples of a color equal those of the target's formulas`(source: VideoColor, target: VideoColor)
         throws
     {
         for format in [PixelFormat.i420, .nv12] {
@@ -50,7 +51,7 @@ import TurboJPEG
         }
     }
 
-    @Test func `values outside of the range are cut off`() throws {
+    @Test func `values out of range are clamped`() throws {
         let found = try PixelBuffer.planar(2, 2, .i420, [255, 255, 0]).converted(
             from: VideoColor(range: .limited, matrix: .bt709)
         )
@@ -58,7 +59,9 @@ import TurboJPEG
         #expect(found.row(0, ofPlane: 1) == [255] && found.row(0, ofPlane: 2) == [0])
     }
 
-    @Test(arguments: PixelFormat.allCases) func `what needs no conversion is not copied`(format: PixelFormat) throws {
+    @Test(arguments: PixelFormat.allCases) func `an image that needs no conversion is not copied`(format: PixelFormat)
+        throws
+    {
         let picture = try PixelBuffer(width: 4, height: 4, format: format, zeroFilled: true)
         #expect(try picture.converted(from: .jpeg).address == picture.address)
         let limited = VideoColor(range: .limited, matrix: .bt601)

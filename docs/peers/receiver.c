@@ -3,7 +3,7 @@
  *     cc -std=c11 -Wall -Wextra -o receiver receiver.c
  *
  * Writes each body as frame-000000.jpg and so on, byte for byte, and prints a line for each. Exits with 0 when the sender ends
- * between two messages, 65 where it sends what is no frame, 69 where somebody else listens at the path.
+ * between two messages, 65 if it sends anything but frames, 69 if somebody else listens at the path.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -30,17 +30,17 @@ static const struct {
     {"Buffer-Orientation", 0, 8},
 };
 
-/* One head after the other. */
+/* One header after another. */
 struct head {
     long values[FIELD_COUNT];
-    const char *fault; /* why this is no frame; NULL where it is one */
+    const char *fault; /* why this is not a frame; NULL if it is one */
 };
 
 /* Reads a line into MAXIMUM_HEAD bytes, without its end. -1 at the end of the stream, -2 for a line that is cut off, longer
- * than `room`, not ended by CR LF, or has a NUL in it. */
+ * than `room`, not ended by CR LF, or contains a NUL. */
 static int read_line(FILE *stream, char *line, int room)
 {
-    /* fgets wants room for its NUL. */
+    /* fgets needs room for its NUL. */
     if (!fgets(line, room + 1, stream))
         return -1;
     size_t length = strlen(line);
@@ -78,7 +78,7 @@ static long read_number(const char *text, size_t length)
     return value > 2147483647 ? 2147483647 : (long)value;
 }
 
-/* Takes one line of a head; why it cannot be, or NULL. */
+/* Parses one line of a header; returns NULL, or why it is invalid. */
 static const char *read_field(const char *line, struct head *head)
 {
     size_t name = strspn(line, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
@@ -92,7 +92,7 @@ static const char *read_field(const char *line, struct head *head)
     size_t length = strlen(value);
     while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t'))
         length--;
-    /* Only who said hello gets messages of another type. */
+    /* Only a receiver that said hello gets messages of another type. */
     if ((name == 17 && strncasecmp(line, "Transfer-Encoding", name) == 0) ||
         (name == 12 && strncasecmp(line, "Message-Type", name) == 0))
         return "a frame has no such field";
@@ -109,7 +109,7 @@ static const char *read_field(const char *line, struct head *head)
     return NULL;
 }
 
-/* Reads a head; 0 where the stream has ended before it. */
+/* Reads a header; returns 0 if the stream has ended before it. */
 static int read_head(FILE *stream, struct head *head)
 {
     char line[MAXIMUM_HEAD + 1];
@@ -138,7 +138,7 @@ static int read_head(FILE *stream, struct head *head)
     return 1;
 }
 
-/* A listening socket, in place of one that a dead receiver left behind; -1 with errno. */
+/* A listening socket, replacing one that a dead receiver left behind; -1 with errno. */
 static int listen_at(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -160,14 +160,14 @@ static int listen_at(const char *path)
         return -1;
     }
     int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-    /* The socket's file is this user's alone from its first moment on. */
+    /* The socket's file belongs to this user alone from the start. */
     mode_t mask = umask(0177);
     result = bind(listener, (struct sockaddr *)&address, sizeof address);
     umask(mask);
     return result == 0 && listen(listener, 1) == 0 ? listener : -1;
 }
 
-/* Writes a body to its file; 0 where that fails. */
+/* Writes a body to its file; returns 0 on failure. */
 static int write_body(const char *directory, long index, const char *body, size_t length)
 {
     char name[4096];
@@ -180,7 +180,7 @@ static int write_body(const char *directory, long index, const char *body, size_
     return (fclose(file) == 0) & written;
 }
 
-/* Receives to the end of the stream; the program's exit code. */
+/* Receives to the end of the stream; returns the program's exit code. */
 static int receive(FILE *stream, const char *directory)
 {
     struct head head;

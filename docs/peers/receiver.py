@@ -13,7 +13,7 @@ import sys
 
 MAXIMUM_HEAD = 8_192
 MAXIMUM_FIELDS = 32
-# What each field may be at most; Buffer-Orientation and Content-Length may be 0.
+# The maximum of each field; Buffer-Orientation and Content-Length may be 0.
 REQUIRED = {
     b"content-length": 33_554_432,
     b"buffer-width": 16_384,
@@ -26,11 +26,11 @@ NUMBER = re.compile(rb"0|[1-9][0-9]{0,9}")
 
 
 class StreamError(Exception):
-    """The stream is not a row of whole frames; where the next one would begin is unknown."""
+    """The stream is not a sequence of complete frames; where the next one would begin is unknown."""
 
 
 def read_line(stream, room):
-    """A line without its end; None where the stream has ended."""
+    """A line without its end; None if the stream has ended."""
     line = stream.readline(room)
     if not line:
         return None
@@ -40,7 +40,7 @@ def read_line(stream, room):
 
 
 def read_head(stream):
-    """The numbers of a head; None where the stream has ended before it."""
+    """The numbers of a header; None if the stream has ended before it."""
     line = read_line(stream, MAXIMUM_HEAD)
     if line is None:
         return None
@@ -58,7 +58,7 @@ def read_head(stream):
         if not field:
             raise StreamError(f"this is no field: {line[:40]!r}")
         name, value = field[1].lower(), field[2]
-        # Only who said hello gets messages of another type.
+        # Only a receiver that said hello gets messages of another type.
         if name in (b"transfer-encoding", b"message-type"):
             raise StreamError(f"a frame has no {name.decode()}")
         if name in REQUIRED:
@@ -78,7 +78,7 @@ def checked(numbers):
 
 
 def frames(stream):
-    """What the sender sends, one (head, body) after the other."""
+    """The sender's messages as (header, body) pairs."""
     while head := read_head(stream):
         body = stream.read(head[0])
         if len(body) < head[0]:
@@ -87,7 +87,7 @@ def frames(stream):
 
 
 def listen(path):
-    """A listening socket, in place of one that a dead receiver left behind."""
+    """A listening socket, replacing one that a dead receiver left behind."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(path)
@@ -98,7 +98,7 @@ def listen(path):
         else:
             return None
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # The socket's file is this user's alone from its first moment on.
+    # The socket's file belongs to this user alone from the start.
     mask = os.umask(0o177)
     listener.bind(path)
     os.umask(mask)

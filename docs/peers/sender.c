@@ -2,8 +2,8 @@
  *
  *     cc -std=c11 -Wall -Wextra -o sender sender.c
  *
- * Waits for a receiver for as long as it takes. Exits with 0 when the receiver has read everything and closed, 1 where it
- * closed before, 66 where a file is no JPEG.
+ * Waits for a receiver for as long as it takes. Exits with 0 when the receiver has read everything and closed, 1 if it
+ * closed before, 66 if a file is not a JPEG.
  */
 #define _DEFAULT_SOURCE /* MSG_DONTWAIT */
 #define _POSIX_C_SOURCE 200809L
@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A shorter body stops deployed receivers for good: their reads of 10,240 bytes would take in the next message. */
+/* A shorter body stops deployed receivers for good: their reads of 10,240 bytes would include the next message. */
 enum { MINIMUM_BODY = 10240, MAXIMUM_BODY = 33554432 };
 
-/* The file's bytes, followed by zeroes up to MINIMUM_BODY; NULL where it cannot be read or is too large. */
+/* The file's bytes, followed by zeroes up to MINIMUM_BODY; NULL if it cannot be read or is too large. */
 static unsigned char *read_body(const char *name, size_t *length)
 {
     FILE *file = fopen(name, "rb");
@@ -44,7 +44,7 @@ static unsigned big_endian(const unsigned char *bytes)
     return (unsigned)bytes[0] << 8 | bytes[1];
 }
 
-/* The size of a JPEG, from its frame header (SOFn); 0 where there is none. */
+/* The size of a JPEG, from its frame header (SOFn); 0 if there is none. */
 static int find_size(const unsigned char *jpeg, size_t length, unsigned *width, unsigned *height)
 {
     if (jpeg[0] != 0xFF || jpeg[1] != 0xD8)
@@ -56,13 +56,13 @@ static int find_size(const unsigned char *jpeg, size_t length, unsigned *width, 
             *width = big_endian(jpeg + at + 7);
             return 1;
         }
-        /* A fill byte stands alone; every other segment says how long it is. */
+        /* A fill byte stands alone; every other segment states its length. */
         at += marker == 0xFF ? 1 : 2 + big_endian(jpeg + at + 2);
     }
     return 0;
 }
 
-/* A connection, tried every 100 ms until somebody listens at the path; -1 for what no patience helps against. */
+/* A connection, tried every 100 ms until somebody listens at the path; -1 for errors that waiting does not fix. */
 static int connect_to(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -85,7 +85,7 @@ static int connect_to(const char *path)
     }
 }
 
-/* Writes everything; 0 where the connection has ended. */
+/* Writes everything; returns 0 if the connection has ended. */
 static int write_all(int connection, const void *bytes, size_t length)
 {
     const char *next = bytes;
@@ -101,7 +101,7 @@ static int write_all(int connection, const void *bytes, size_t length)
     return 1;
 }
 
-/* Drops what the receiver has said so far, and tells whether that was its end. */
+/* Drops what the receiver has said so far, and returns whether that was its end. */
 static int has_closed(int connection)
 {
     char dropped[4096];
@@ -112,7 +112,7 @@ static int has_closed(int connection)
     return count == 0 || errno != EAGAIN;
 }
 
-/* Sends one file as a frame; the program's exit code, or 0 to go on. */
+/* Sends one file as a frame; returns the program's exit code, or 0 to continue. */
 static int send_file(int connection, const char *name)
 {
     size_t length;
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: sender SOCKET FILE...\n");
         return 64;
     }
-    /* A receiver that has gone is an error of write, and not the end of this process. */
+    /* A receiver that has left is an error of write, and must not end this process. */
     signal(SIGPIPE, SIG_IGN);
     int connection = connect_to(argv[1]);
     if (connection < 0) {
@@ -157,8 +157,8 @@ int main(int argc, char **argv)
         if (code != 0)
             return code;
     }
-    /* The end of the stream, between two messages. Closing over bytes that were not read would break the connection, and throw
-     * away what is still on its way. */
+    /* The end of the stream, between two messages. Closing with unread bytes would break the connection, and discard
+     * what is still on its way. */
     shutdown(connection, SHUT_WR);
     char dropped[4096];
     ssize_t count;

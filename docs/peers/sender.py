@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends JPEG files as frames, in turn: sender.py SOCKET FILE...
 
-Waits for a receiver for as long as it takes. Exits with 0 when the receiver has read everything and closed, 1 where it
+Waits for a receiver for as long as it takes. Exits with 0 when the receiver has read everything and closed, 1 if it
 closed before, 66 where a file is no JPEG.
 """
 
@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 
-# A shorter body stops deployed receivers for good: their reads of 10,240 bytes would take in the next message.
+# A shorter body stops deployed receivers for good: their reads of 10,240 bytes would include the next message.
 MINIMUM_BODY = 10_240
 
 
@@ -21,7 +21,7 @@ def size(jpeg):
         marker = jpeg[at + 1]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             return int.from_bytes(jpeg[at + 7 : at + 9], "big"), int.from_bytes(jpeg[at + 5 : at + 7], "big")
-        # A fill byte stands alone; every other segment says how long it is.
+        # A fill byte stands alone; every other segment states its length.
         at += 1 if marker == 0xFF else 2 + int.from_bytes(jpeg[at + 2 : at + 4], "big")
     raise ValueError("this is no JPEG")
 
@@ -55,7 +55,7 @@ def connect(path):
 
 
 def has_closed(connection):
-    """Drops what the receiver has said so far, and tells whether that was its end."""
+    """Drops what the receiver has said so far, and returns whether that was its end."""
     try:
         while connection.recv(4096, socket.MSG_DONTWAIT):
             pass
@@ -78,8 +78,8 @@ def main():
                 if has_closed(connection):
                     raise BrokenPipeError
                 connection.sendall(data)
-            # The end of the stream, between two messages. Closing over bytes that were not read would break the connection, and
-            # throw away what is still on its way.
+            # The end of the stream, between two messages. Closing with unread bytes would break the connection, and discard
+            # what is still on its way.
             connection.shutdown(socket.SHUT_WR)
             while connection.recv(4096):
                 pass

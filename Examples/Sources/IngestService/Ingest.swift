@@ -1,11 +1,11 @@
 import FrameSocket
 
-/// Takes the frames of several senders, and keeps the latest picture of each.
+/// Receives the frames of several senders, and keeps the latest image of each.
 ///
-/// The actor guards what is known of the senders and nothing else: frames are received and decoded outside it, in a task
-/// for each sender, so that one that is slow to decode holds up nobody.
+/// The actor guards only the state of the senders: frames are received and decoded outside it, in a task for each
+/// sender, so that a sender whose frames are slow to decode does not delay the others.
 actor Ingest {
-    /// What is known of one sender.
+    /// The state of one sender.
     struct Sender {
         var latest: PixelBuffer?
         var statistics = ReceptionStatistics()
@@ -15,7 +15,7 @@ actor Ingest {
 
     private(set) var senders: [FrameConnection.ID: Sender] = [:]
 
-    /// How many senders have come and gone.
+    /// The number of senders that have come and gone.
     var ended: Int { senders.values.count { $0.end != nil } }
 
     /// Serves each sender to its end, until the server is closed, or `limit` of them have come and gone.
@@ -31,18 +31,18 @@ actor Ingest {
         }
     }
 
-    /// Takes one sender's frames; its failure is its own.
+    /// Receives one sender's frames; an error ends only this sender.
     nonisolated private func take(_ connection: FrameConnection) async {
-        // Keeps the picture before for the next one; gone with the sender.
+        // Keeps the previous image for the next frame; released with the sender.
         let decoder = FrameDecoder()
         do {
             for try await frame in connection.frames {
-                // A picture that cannot be decoded costs that picture; too many in a row end the connection.
+                // An invalid image affects only its frame; too many in a row end the connection.
                 let picture = try? decoder.decode(frame, as: .bgra)
                 await note(frame, picture, of: connection.id)
             }
         } catch {
-            // Why it failed is in the reason below.
+            // The close reason below says why it failed.
         }
         // Nil if the service ends first.
         let reason = (try? await connection.closed()) ?? .closedLocally(.stoppedByUser)

@@ -1,7 +1,7 @@
 import Foundation
 import FrameSocket
 
-// IngestService SOCKET [COUNT]: takes any number of senders at once, until COUNT have come and gone.
+// IngestService SOCKET [COUNT]: serves any number of senders at once, until COUNT have come and gone.
 let arguments = CommandLine.arguments.dropFirst()
 guard let path = arguments.first else {
     print("usage: IngestService SOCKET [COUNT]")
@@ -11,14 +11,14 @@ let count = arguments.dropFirst().first.flatMap { Int($0) } ?? .max
 
 var configuration = FrameServer.Configuration()
 configuration.limits.connections = 16
-// What all senders together may hold in bodies under way.
+// The memory that bodies being received may use, over all senders.
 configuration.memory = MemoryBudget(bytes: 256 << 20)
 
 let server = try FrameServer(at: path, configuration: configuration)
 print("listening at \(server.path)")
 
-// The first signal asks for an orderly end: nobody new is taken, and what has arrived is still received. A second one ends
-// the process at once, as usual.
+// The first signal asks for an orderly end: no new senders are admitted, and what has arrived is received. A second one
+// ends the process at once, as usual.
 let signals = [SIGINT, SIGTERM].map { number in
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number)

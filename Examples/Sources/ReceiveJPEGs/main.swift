@@ -1,7 +1,7 @@
 import Foundation
 import FrameTransport
 
-// ReceiveJPEGs SOCKET DIRECTORY [COUNT]: writes each frame of each sender to a file, until COUNT are there.
+// ReceiveJPEGs SOCKET DIRECTORY [COUNT]: writes each frame of each sender to a file, until there are COUNT files.
 let arguments = CommandLine.arguments.dropFirst()
 guard arguments.count >= 2 else {
     print("usage: ReceiveJPEGs SOCKET DIRECTORY [COUNT]")
@@ -11,7 +11,7 @@ let directory = URL(filePath: arguments[2])
 let limit = arguments.dropFirst(2).first.flatMap { Int($0) } ?? .max
 try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
 
-// The socket's file has mode 0600, and goes when the server does.
+// The socket's file has mode 0600, and is removed when the server closes.
 let server = try FrameServer(at: arguments[1])
 print("listening at \(server.path)")
 
@@ -21,14 +21,14 @@ senders: for try await connection in server.connections {
     do {
         for try await frame in connection.frames {
             let file = directory.appending(path: "sender\(connection.id)-\(frame.index).jpg")
-            // While this writes one further frame is read ahead; then the sender has to wait, and drops what comes too late.
+            // While this writes, one more frame is read ahead; then the sender has to wait, and drops late frames.
             try Data(frame.jpeg.array()).write(to: file)
             count += 1
             if count == limit { break senders }
         }
         print("sender \(connection.id): \(try await connection.closed())")
     } catch let error as TransportError {
-        // It failed, for what it sent or by the socket; the next one is served all the same.
+        // The sender or the socket failed; the next sender is served all the same.
         print("sender \(connection.id): \(error)")
     }
 }

@@ -1,6 +1,6 @@
 import FrameSocket
 
-/// A dark screen with a bright window that moves from left to right, a step a second picture.
+/// A dark screen with a bright window that moves from left to right, one step every second image.
 struct Screen {
     private(set) var picture: PixelBuffer
     private var pictures = 0
@@ -9,14 +9,14 @@ struct Screen {
         picture = try PixelBuffer(width: width, height: height, format: .bgra, zeroFilled: true)
     }
 
-    /// Draws the next picture; every other one equals the one before.
+    /// Draws the next image; every other one equals the previous one.
     mutating func draw() throws {
         let window = picture.width / 4
         let left = pictures / 2 * 4 % (picture.width - window)
         pictures += 1
         for y in 0..<picture.height {
             let isInside = y > picture.height / 4 && y < picture.height * 3 / 4
-            // Where the uploader still holds the picture, this writes to a copy.
+            // If the uploader still holds the image, this writes to a copy.
             try picture.withMutableRow(y) { row in
                 for x in 0..<row.count / 4 {
                     let isLit = isInside && x >= left && x < left + window

@@ -1,7 +1,7 @@
 import Foundation
 import FrameSocket
 
-// SyntheticScreen SOCKET [COUNT]: draws a screen 30 times a second, and sends it until COUNT frames are out.
+// SyntheticScreen SOCKET [COUNT]: draws a screen 30 times a second, and sends it until COUNT frames are sent.
 let arguments = CommandLine.arguments.dropFirst()
 guard let path = arguments.first else {
     print("usage: SyntheticScreen SOCKET [COUNT]")
@@ -10,7 +10,7 @@ guard let path = arguments.first else {
 let count = arguments.dropFirst().first.flatMap { Int($0) } ?? 300
 
 let connection = SocketConnection(path: path)
-// Tries every 100 ms, until somebody listens there.
+// Tries every 100 ms until somebody listens there.
 try await connection.open(within: .seconds(30))
 let uploader = SampleUploader(
     connection: connection,
@@ -20,7 +20,7 @@ let uploader = SampleUploader(
 var screen = try Screen(width: 640, height: 360)
 while uploader.statistics.sent < count, connection.isOpen {
     try screen.draw()
-    // Never waits. What it returns says whether the frame goes, and else why not.
+    // Never waits. The result says whether the frame is sent or why it is not.
     uploader.send(screen.picture, orientation: .up)
     try await Task.sleep(for: .seconds(1) / 30)
 }

@@ -18,7 +18,7 @@ int64_t baseline_encode(struct baseline_codec *codec, const uint8_t *pixels, int
 /// Decompresses a JPEG to BGRA in the codec's buffer. Returns 0, or -1.
 int baseline_decode(struct baseline_codec *codec, const uint8_t *jpeg, size_t bytes);
 
-/// The version of libjpeg-turbo that this was compiled against, or NULL where its headers do not tell.
+/// The version of libjpeg-turbo that this was compiled against, or NULL if its headers do not tell.
 const char *baseline_codec_version(void);
 
 #endif

@@ -16,7 +16,7 @@ struct baseline_counts {
 };
 
 /// Begins or ends to count: in all threads, by functions that the linker takes in place of the C library's. While nothing
-/// is counted they cost one load each. Returns false where the C library is one that this is not made for.
+/// is counted they cost one load each. Returns false if the C library is not supported.
 bool baseline_counts_enable(bool on);
 
 /// What was counted so far.

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <microhttpd.h>
 
-// Loads the library, unless it is loaded; NULL where that worked, or else what the system says. Every other function here
+// Loads the library, unless it is loaded; returns NULL on success, or else the system's error message. Every other function here
 // needs it. For one thread at a time.
 const char *microhttpd_load(void);
 
-// A server on `listener`, a socket that listens already and belongs to the server from here on; NULL where it cannot be.
+// A server on `listener`, a listening socket that the server takes over; NULL on failure.
 // One thread of its own polls, and connections may be suspended. `changed` is told when a connection starts, before anything
 // is read from it, and when it is about to be closed; `completed` when a request has been answered, or never will be.
 struct MHD_Daemon *microhttpd_start(
@@ -23,25 +23,25 @@ void microhttpd_stop(struct MHD_Daemon *daemon);
 void microhttpd_suspend(struct MHD_Connection *connection);
 void microhttpd_resume(struct MHD_Connection *connection);
 
-// The socket of a connection; -1 where the library does not tell.
+// The socket of a connection; -1 if the library does not tell.
 int microhttpd_socket(struct MHD_Connection *connection);
 
 // Writes the client's address and this side's as Linux lists them in /proc/net/tcp or, where `version6` becomes true, tcp6;
-// false where they cannot be had.
+// false if they are not available.
 bool microhttpd_addresses(struct MHD_Connection *connection, char *text, size_t size, bool *version6);
 
-// A field of a request's head; NULL where it is not there.
+// A field of a request's header; NULL if it is absent.
 const char *microhttpd_field(struct MHD_Connection *connection, const char *name);
 
-// An argument of a request's query, behind the question mark; NULL if it is not there.
+// An argument of a request's query, behind the question mark; NULL if it is absent.
 const char *microhttpd_argument(struct MHD_Connection *connection, const char *name);
 
-// A response of one piece, which is copied, and one that is read until its reader ends it; NULL where there is no memory.
+// A response of one piece, which is copied, and one that is read until its reader ends it; NULL if there is no memory.
 struct MHD_Response *microhttpd_response(const void *bytes, size_t count);
 struct MHD_Response *microhttpd_endless_response(
     size_t block, MHD_ContentReaderCallback read, void *context, MHD_ContentReaderFreeCallback release);
 
-// Adds a field to a response; false where it cannot be.
+// Adds a field to a response; returns false on failure.
 bool microhttpd_add_field(struct MHD_Response *response, const char *name, const char *value);
 
 // Answers with a response, which is to be let go of as well.

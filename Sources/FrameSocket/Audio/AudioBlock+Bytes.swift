@@ -13,7 +13,7 @@ extension AudioBlock {
         guard bytes.count.isMultiple(of: format.channels * 2) else {
             throw AudioError(
                 .incompleteFrame,
-                "\(bytes.count) bytes are not a whole number of frames of \(format.channels * 2) bytes."
+                "\(bytes.count) bytes are not a whole number of \(format.channels * 2)-byte frames."
             )
         }
         let count = bytes.count / 2
@@ -34,7 +34,10 @@ extension AudioBlock {
     ///   nothing is written.
     public func write(littleEndianTo output: inout OutputSpan<UInt8>) throws(AudioError) {
         guard output.freeCapacity >= byteCount else {
-            throw AudioError(.outputTooSmall, "\(byteCount) bytes of audio do not go into \(output.freeCapacity).")
+            throw AudioError(
+                .outputTooSmall,
+                "The output has room for \(output.freeCapacity) bytes; the audio has \(byteCount)."
+            )
         }
         unsafe output.withUnsafeMutableBufferPointer { buffer, count in
             guard let base = buffer.baseAddress else { return }

@@ -18,7 +18,7 @@ public struct AudioBlock: Sendable, Hashable {
         guard samples.count.isMultiple(of: format.channels) else {
             throw AudioError(
                 .incompleteFrame,
-                "\(samples.count) samples are not a whole number of frames of \(format.channels) channels."
+                "\(samples.count) samples are not a whole number of \(format.channels)-channel frames."
             )
         }
         self.init(format: format, presentationTime: presentationTime, wholeFrames: samples)

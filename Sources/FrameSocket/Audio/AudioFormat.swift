@@ -21,11 +21,12 @@ public struct AudioFormat: Sendable, Hashable {
         guard Self.sampleRates.contains(sampleRate) else {
             throw AudioError(
                 .unsupportedFormat,
-                "A sample rate of \(sampleRate) Hz is outside \(Self.sampleRates.lowerBound) to \(Self.sampleRates.upperBound)."
+                "Invalid sample rate \(sampleRate) Hz: expected \(Self.sampleRates.lowerBound) to "
+                    + "\(Self.sampleRates.upperBound)."
             )
         }
         guard Self.channelCounts.contains(channels) else {
-            throw AudioError(.unsupportedFormat, "Audio of \(channels) channels is neither mono nor stereo.")
+            throw AudioError(.unsupportedFormat, "Invalid channel count \(channels): expected 1 (mono) or 2 (stereo).")
         }
         self.sampleRate = sampleRate
         self.channels = channels

@@ -58,7 +58,8 @@ package struct SharedPool: Sendable {
     /// The most recently used one of the right size comes first, for its content is the most similar.
     func freeIndex(for byteCount: Int) -> Int? {
         let free = buffers.indices.filter { buffers[$0].isFree }
-        return free.first { buffers[$0].byteCount == byteCount } ?? free.first { buffers[$0].byteCount > 0 } ?? free.first
+        return free.first { buffers[$0].byteCount == byteCount } ?? free.first { buffers[$0].byteCount > 0 }
+            ?? free.first
     }
 
     /// The bytes by which the pool grows if a buffer is filled with an image.

@@ -151,7 +151,8 @@ extension UploaderMachine {
             turn.frame.content = .scaled(picture.pixels)
             return returnToQueue(turn)
         }
-        if let unsentRows, let rows = picture.changedRows {
+        defer { sharedOrientation = orientation }
+        if let unsentRows, let rows = picture.changedRows, orientation == sharedOrientation {
             picture.changedRows = rows.joined(with: unsentRows)
         } else {
             picture.changedRows = nil

@@ -112,8 +112,8 @@ extension UploaderMachine {
         reference = (frame.ticket, frame.digest)
         frame.content = nil
         // If this frame turns out to be unchanged, the older one stays the latest; otherwise it replaces the older one,
-        // and its memory.
-        if case .against = comparison {} else if let older = sentFrame.take() { discard(older) }
+        // and its memory. An image that is copied is compared with the older one, which goes afterwards.
+        if case .against = comparison {} else if route == .encode, let older = sentFrame.take() { discard(older) }
         var job = EncodingJob(
             content: content,
             orientation: frame.orientation,

@@ -90,6 +90,9 @@ package struct UploaderMachine: Sendable {
     /// which it differs from the image copied before it; nil if that may be any.
     var unsentRows: Range<Int>?
 
+    /// The orientation of the last image copied to a shared buffer.
+    var sharedOrientation: FrameOrientation?
+
     /// The connection on which the system had no memory to share.
     var unsharedConnection: Int?
 

@@ -43,14 +43,28 @@ extension PixelBuffer {
 @unsafe private func interleaveChroma(_ from: UnsafePlanes, _ to: UnsafePlanes) {
     let (blue, red, both) = unsafe (UnsafeArea(from[1]), UnsafeArea(from[2]), UnsafeArea(to[1]))
     unsafe MergeUVPlane(
-        blue.base, blue.stride, red.base, red.stride, both.base, both.stride, blue.width, blue.height
+        blue.base,
+        blue.stride,
+        red.base,
+        red.stride,
+        both.base,
+        both.stride,
+        blue.width,
+        blue.height
     )
 }
 
 @unsafe private func separateChroma(_ from: UnsafePlanes, _ to: UnsafePlanes) {
     let (both, blue, red) = unsafe (UnsafeArea(from[1]), UnsafeArea(to[1]), UnsafeArea(to[2]))
     unsafe SplitUVPlane(
-        both.base, both.stride, blue.base, blue.stride, red.base, red.stride, blue.width, blue.height
+        both.base,
+        both.stride,
+        blue.base,
+        blue.stride,
+        red.base,
+        red.stride,
+        blue.width,
+        blue.height
     )
 }
 
@@ -65,7 +79,15 @@ extension PixelBuffer {
     let source = unsafe UnsafeArea(from[0])
     let (luma, blue, red) = unsafe (UnsafeArea(to[0]), UnsafeArea(to[1]), UnsafeArea(to[2]))
     _ = unsafe convert(
-        source.base, source.stride, luma.base, luma.stride, blue.base, blue.stride, red.base, red.stride,
-        source.width, source.height
+        source.base,
+        source.stride,
+        luma.base,
+        luma.stride,
+        blue.base,
+        blue.stride,
+        red.base,
+        red.stride,
+        source.width,
+        source.height
     )
 }

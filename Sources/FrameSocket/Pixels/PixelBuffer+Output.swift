@@ -19,7 +19,7 @@ extension PixelBuffer {
         guard plan.picture.width == width, plan.picture.height == height else {
             throw TurboJPEGError(
                 .sizeMismatch,
-                "The plan is for \(plan.picture.width)x\(plan.picture.height), the picture has \(width)x\(height)."
+                "The plan is for \(plan.picture.width)x\(plan.picture.height), but the image has \(width)x\(height)."
             )
         }
         if plan.canvas == plan.scaled, plan.part.x == 0, plan.part.y == 0 {

@@ -25,12 +25,12 @@ public enum DropCause: String, Sendable, Hashable, CaseIterable, CustomStringCon
     public var description: String {
         switch self {
         case .notConnected: "no server is connected"
-        case .paused: "the receiver has asked for a pause"
+        case .paused: "the receiver has paused the sender"
         case .notWanted: "the receiver wants no frames"
-        case .paced: "it was not due at the wanted rate"
+        case .paced: "it was not due at the requested rate"
         case .unchanged: "it equals the frame sent before"
-        case .superseded: "a newer frame took its place"
-        case .overMemoryBudget: "it would have taken more memory than allowed"
+        case .superseded: "a newer frame replaced it"
+        case .overMemoryBudget: "it would have exceeded the memory budget"
         case .encodingFailed: "it could not be encoded"
         case .connectionLost: "the connection ended while it was being sent"
         }

@@ -313,7 +313,7 @@ public final class SampleUploader: Sendable {
 
     private func cancelFinish(_ id: UInt64) {
         handle { $0.cancelFinish(id) }
-        let error = TransportError(.cancelled, "waiting for the frames was cancelled")
+        let error = TransportError(.cancelled, "waiting for frames was cancelled")
         waiters.withLock { $0.take(id) }?.resume(returning: .failure(error))
     }
 

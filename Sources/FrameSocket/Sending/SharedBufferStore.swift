@@ -86,7 +86,7 @@ final class SharedBufferStore: Sendable {
             pixels: target,
             claim: claim,
             origin: .copied,
-            changedRows: changed.map(\.range) ?? 0..<image.height
+            changedRows: changed?.range
         )
     }
 }

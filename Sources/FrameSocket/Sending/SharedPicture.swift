@@ -51,7 +51,8 @@ extension SharedPicture {
 
     /// Returns the message that carries the image.
     func message(for frame: borrowing UploadFrame, withTiming sendsTiming: Bool, isNew: Bool) -> SharedFrameMessage? {
-        guard let format = SharedPixelFormat(rawValue: pixels.format.name), let start = unsafe claim.memory.bytes.baseAddress
+        guard let format = SharedPixelFormat(rawValue: pixels.format.name),
+            let start = unsafe claim.memory.bytes.baseAddress
         else { return nil }
         let planes = unsafe pixels.withUnsafePlanes { planes in
             (0..<pixels.planeCount).map { index in

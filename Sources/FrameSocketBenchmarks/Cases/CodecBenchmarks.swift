@@ -3,7 +3,7 @@ import Dispatch
 import FrameSocket
 import Synchronization
 
-/// Encoding and decoding of sequences of pictures, against libturbojpeg called plainly for each whole picture.
+/// Encoding and decoding of image sequences, against direct calls of libturbojpeg for each whole image.
 enum CodecBenchmarks {
     static func all(_ options: Options) -> [Benchmark] {
         let contents: [PictureSequence.Content] = [.still, .typing, .scroll, .motion]
@@ -15,11 +15,11 @@ enum CodecBenchmarks {
             + pairs(options)
     }
 
-    /// How pictures are coded.
+    /// How images are coded.
     enum Means {
-        /// Each by one call of the library.
+        /// Each with one call of the library.
         case call
-        /// In strips, on so many threads; nil for one on each core.
+        /// In strips, on this many threads; nil for one per core.
         case strips(maximumThreads: Int?)
     }
 
@@ -28,7 +28,7 @@ enum CodecBenchmarks {
         ("strips, all cores", .strips(maximumThreads: nil)),
     ]
 
-    /// What decoding costs where there are many cores: CPU, wherever it is run.
+    /// What decoding costs with many cores: CPU time, on any machine.
     private static let manyThreads = (
         name: "decode a whole screen/strips, 64 threads", means: Means.strips(maximumThreads: 64)
     )
@@ -91,7 +91,7 @@ enum CodecBenchmarks {
         }
     }
 
-    /// Whole screens on two threads: plain C on each of them by itself, ours one after the other in strips.
+    /// Whole screens on two threads: plain C on each of them separately, ours one after another in strips.
     private static func pairs(_ options: Options) -> [Benchmark] {
         let frames = options.amount(20, 60)
         let encoding = Benchmark(name: "encode whole screens on two threads/strips", metrics: [.time, .cpu]) {
@@ -131,7 +131,7 @@ enum CodecBenchmarks {
         return [encoding, decoding]
     }
 
-    /// Does something so many times, half of them on each of two threads.
+    /// Does something `count` times, half of them on each of two threads.
     private static func onTwoThreads(
         _ count: Int,
         _ codecs: (BaselineCodec, BaselineCodec),
@@ -147,7 +147,7 @@ enum CodecBenchmarks {
         guard failures.withLock({ $0 }) == 0 else { throw BaselineFailure() }
     }
 
-    /// The JPEGs as a sender makes them that has seen the sequence before.
+    /// The JPEGs as made by a sender that has already seen the sequence.
     private static func jpegs(
         of pictures: PictureSequence,
         _ means: Means,
@@ -159,11 +159,11 @@ enum CodecBenchmarks {
     }
 }
 
-/// Encodes one picture after the other, in memory that is used again.
+/// Encodes one image after another, in memory that is reused.
 private struct SequenceEncoder {
     private let encoder = JPEGEncoder()
     private let strips: StripEncoder?
-    /// Whether each picture is the first one.
+    /// Whether each image is treated as the first one.
     private let isWhole: Bool
     private let pool = BytePool(maximumIdleBytes: 1 << 30)
 
@@ -185,11 +185,11 @@ private struct SequenceEncoder {
     }
 }
 
-/// Decodes one JPEG after the other, to memory that is used again.
+/// Decodes one JPEG after another, into memory that is reused.
 private struct SequenceDecoder {
     private let decoder: JPEGDecoder
     private let strips: StripDecoder?
-    /// Whether each picture is the first one.
+    /// Whether each image is treated as the first one.
     private let isWhole: Bool
 
     init(_ means: CodecBenchmarks.Means, isWhole: Bool) {

@@ -1,7 +1,7 @@
 import FrameSocket
 import Locking
 
-/// One sender's frames for several readers of the receiving process: what another reader costs.
+/// One sender's frames for several readers in the receiving process: the cost of another reader.
 enum FanOutBenchmarks {
     static func all(_ options: Options) -> [Benchmark] {
         [1, 10, 100].map { count in
@@ -14,12 +14,12 @@ enum FanOutBenchmarks {
     }
 }
 
-/// A sender of 50 kB frames and those who read them, in Swift's pool.
+/// A sender of 50 kB frames and its readers, in Swift's pool.
 private final class Readers: Sendable {
     private let server: FrameServer
     private let client: SocketConnection
     private let readers: [FrameFanOut.Reader]
-    /// How many readers have yet to get the latest frame.
+    /// How many readers have not got the latest frame yet.
     private let missing = Locked(0)
 
     init(_ count: Int) async throws {
@@ -30,7 +30,7 @@ private final class Readers: Sendable {
         readers = (0..<count).map { _ in fanOut.reader() }
     }
 
-    /// Sends so many frames, each when every reader has the one before it.
+    /// Sends `frames` frames, each once every reader has the previous one.
     func run(_ frames: Int) async throws {
         let message = FrameMessage(
             jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000).span),

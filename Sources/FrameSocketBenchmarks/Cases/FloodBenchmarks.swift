@@ -9,9 +9,10 @@ import Locking
     import Darwin
 #endif
 
-/// An innocent sender beside a peer that floods the same server: how much of its rate it keeps, and how late its frames are.
+/// An innocent sender beside a peer that floods the same server: how much of its rate it keeps, and how late its frames
+/// are.
 ///
-/// The baseline is the same sender alone, by this package.
+/// The baseline is the same sender alone, with this package.
 enum FloodBenchmarks {
     static func all(_ options: Options) -> [Benchmark] {
         Flood.allCases.map { flood in
@@ -27,7 +28,7 @@ enum FloodBenchmarks {
         }
     }
 
-    /// What the other peer sends, over and over.
+    /// What the other peer sends repeatedly.
     enum Flood: String, CaseIterable {
         case empty = "unknown messages of 0 bytes"
         case short = "unknown messages of 1 byte"
@@ -36,7 +37,7 @@ enum FloodBenchmarks {
         case smallFrames = "frames of 1 byte"
         case largeFrames = "frames of 8 MB"
 
-        /// Many messages in one run of bytes.
+        /// Many messages in a row.
         var bytes: [UInt8] {
             switch self {
             case .empty: repeating("Message-Type: later\r\n", body: 0)
@@ -92,7 +93,7 @@ private final class InnocentSender: Sendable {
         }
     }
 
-    /// Sends so many frames as fast as they go, and notes how old each was on its arrival.
+    /// Sends `frames` frames as fast as possible, and records the age of each on arrival.
     func run(_ frames: Int) async throws -> Sample {
         flooder?.setFlooding(true)
         defer { flooder?.setFlooding(false) }
@@ -119,7 +120,7 @@ private final class InnocentSender: Sendable {
     }
 }
 
-/// A thread that writes the same bytes to a server for as long as it is told to.
+/// A thread that writes the same bytes to a server until it is stopped.
 private final class Flooder: Sendable {
     private enum Order {
         case rest, flood, stop
@@ -137,7 +138,7 @@ private final class Flooder: Sendable {
                     usleep(1000)
                     continue
                 }
-                // In whole messages, however the socket cuts them.
+                // Complete messages, however the socket cuts them.
                 var written = 0
                 while written < bytes.count {
                     let count = unsafe bytes[written...].withUnsafeBytes {

@@ -1,7 +1,7 @@
 import CBaseline
 import FrameSocket
 
-/// Reading a frame's head, against plain C that reads the same bytes carelessly, and as strictly.
+/// Parsing a frame's header, against plain C that parses the same bytes carelessly, and as strictly.
 enum HeadBenchmarks {
     static func all(_ options: Options) -> [Benchmark] {
         let count = options.amount(20_000, 200_000)

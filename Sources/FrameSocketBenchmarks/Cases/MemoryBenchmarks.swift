@@ -1,6 +1,6 @@
 import FrameSocket
 
-/// What a process that sends has in memory at the most, the picture that it sends included.
+/// The peak memory of a sending process, including the image that it sends.
 enum MemoryBenchmarks {
     static func all(_ options: Options) -> [Benchmark] {
         let cases: [(name: String, size: BufferSize)] = [

@@ -7,8 +7,8 @@ import FrameSocket
     import Darwin
 #endif
 
-/// Pixels in to pixels out between two processes, against compress, write, read and decompress in C between the same two:
-/// as fast as it goes, and at 30 pictures a second.
+/// Pixels to pixels between two processes, against compress, write, read and decompress in C between the same two:
+/// as fast as possible, and at 30 images a second.
 enum ProcessBenchmarks {
     private static let size = BufferSize(width: 1920, height: 1080)
 
@@ -64,7 +64,7 @@ enum ProcessBenchmarks {
 
     /// The receiving process, this one, with its two connections to the sending one: a plain socket and ours.
     private final class Ends: Sendable {
-        /// The end of the baseline's.
+        /// The baseline's end.
         let socket: Int32
         private let server: FrameServer
         private let connection: FrameConnection
@@ -74,7 +74,7 @@ enum ProcessBenchmarks {
         init(_ content: PictureSequence.Content, _ size: BufferSize, fixtures: String) async throws {
             server = try FrameServer(at: SocketPath.next())
             var ends: [Int32] = [-1, -1]
-            // As much as two pictures of a screen.
+            // Enough for two images of a screen.
             guard unsafe baseline_make_pair(&ends, 1 << 19) == 0 else { throw BaselineFailure() }
             defer { close(ends[0]) }
             socket = ends[1]
@@ -89,9 +89,9 @@ enum ProcessBenchmarks {
             close(socket)
         }
 
-        /// Has the other process send, and returns what it took both.
+        /// Makes the other process send, and returns the cost for both.
         ///
-        /// `receive` takes what comes, and returns how old each picture was.
+        /// `receive` receives the images, and returns the age of each.
         func run(
             _ side: String,
             frames: Int,

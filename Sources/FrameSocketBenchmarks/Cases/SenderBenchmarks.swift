@@ -1,7 +1,7 @@
 import CBaseline
 import FrameSocket
 
-/// One receiver and many senders: what a frame costs, and whether all have their share; and what those cost that are silent.
+/// One receiver and many senders: the cost of a frame, the share of each sender, and the cost of silent senders.
 enum SenderBenchmarks {
     private static let bytes = 50_000
 
@@ -30,7 +30,7 @@ enum SenderBenchmarks {
             }
         }
         let idle = [("receiver", false), ("both ends", true)].map { name, hasBothEnds in
-            // In a process that has done nothing else: memory that is there for use again would hide what is taken.
+            // In a fresh process: memory available for reuse would hide what is allocated.
             Benchmark(name: "idle/512 senders/\(name)", metrics: [.memory, .cpu], isSlow: true) {
                 Benchmark.Comparison(ours: {
                     let words = ["idle", "512", hasBothEnds ? "both" : "receiver", "\(options.amount(1, 3))"]

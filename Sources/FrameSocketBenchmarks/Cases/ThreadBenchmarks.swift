@@ -1,6 +1,6 @@
 import FrameSocket
 
-/// Pixels in at one end, pixels out at the other, between two threads of one process, against compress, write, read and
+/// Pixels to pixels between two threads of one process, against compress, write, read and
 /// decompress in C.
 enum ThreadBenchmarks {
     private static let sizes = [
@@ -55,7 +55,7 @@ enum ThreadBenchmarks {
 }
 
 extension SampleUploader {
-    /// Sends pictures, each as soon as the one before is out, so that none is dropped.
+    /// Sends images, each once the previous one is sent, so that none is dropped.
     func send(_ pictures: PictureSequence, frames: Int) async throws {
         for index in 0..<frames {
             guard send(pictures[index]) == .taken else { throw BaselineFailure() }

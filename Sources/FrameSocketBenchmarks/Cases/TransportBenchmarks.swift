@@ -1,8 +1,8 @@
 import CBaseline
 import FrameSocket
 
-/// Frames of given sizes through a socket, against a plain loop of sendmsg and recv: as fast as it goes, and at 60 frames
-/// a second.
+/// Frames of given sizes through a socket, against a plain loop of sendmsg and recv: as fast as possible, and at 60
+/// frames a second.
 enum TransportBenchmarks {
     static func all(_ options: Options) -> [Benchmark] {
         let saturated = [
@@ -91,7 +91,7 @@ enum TransportBenchmarks {
         unsafe baseline_link_destroy(link)
     }
 
-    /// Sends frames from a thread to this one, and returns how old each was where they come at a pace.
+    /// Sends frames from a thread to this one, and returns the age of each if they are paced.
     func run(frames: Int, interval: UInt64) throws -> [Int64] {
         var latencies = [Int64](repeating: 0, count: interval > 0 ? frames : 0)
         let status = unsafe latencies.withUnsafeMutableBufferPointer { buffer in

@@ -1,67 +1,89 @@
 import CBaseline
 
-/// One case: work that this package does, and where there is one a baseline that does the same.
+/// One case: work that this package does, and if available a baseline that does the same.
 struct Benchmark {
-    /// Does the work once more, and says what that took.
+    /// Does the work once more, and returns its cost.
     typealias Run = () async throws -> Sample
 
-    /// The two sides, made ready.
+    /// The two sides, ready to run.
     struct Comparison {
-        /// By plain C; nil where there is nothing to compare with.
+        /// By plain C; nil if there is nothing to compare with.
         var baseline: Run?
-        /// By this package.
-        let ours: Run
+        /// By another program; nil if there is none, or it is not installed.
+        var other: Other?
+        /// By this package; nil if it does not do this yet.
+        var ours: Run?
+        /// What a reader of the figures has to know.
+        var notes: [String] = []
     }
 
-    /// What is measured, in words that `--filter` looks through: `transport/200 kB/own executor`.
+    /// Another program that does the same.
+    struct Other {
+        /// Ends the name of the case in the rows that compare with it.
+        let name: String
+        let run: Run
+    }
+
+    /// The name, which `--filter` searches: `transport/200 kB/own executor`.
     let name: String
 
-    /// What of it is told, in this order.
+    /// The metrics to report, in this order.
     let metrics: [Metric]
 
-    /// How much longer a run takes than others: those of one second and more are repeated less often.
+    /// Whether a run takes a second or more, so that it is repeated less often.
     var isSlow = false
 
-    /// Makes ready what is not measured: pictures, connections, other processes.
+    /// Prepares what is not measured: images, connections, other processes.
     let prepare: () async throws -> Comparison
 }
 
-/// What a benchmark came to.
+/// The result of a benchmark.
 struct Measurement {
     /// One metric of both sides: medians of the rounds.
     struct Row {
         let name: String
         let metric: Metric
         let baseline: Double?
-        let ours: Double
+        let ours: Double?
 
-        /// Ours over the baseline's; nil where that is next to nothing.
-        var ratio: Double? { baseline.flatMap { $0 < 0.1 ? nil : ours / $0 } }
+        /// Ours divided by the baseline's; nil if that is next to nothing.
+        var ratio: Double? {
+            guard let baseline, let ours, baseline >= 0.1 else { return nil }
+            return ours / baseline
+        }
     }
 
     let rows: [Row]
+    let notes: [String]
 
-    /// Runs both sides in turns, so that what disturbs the machine disturbs both.
+    /// Runs all sides in turns, so that disturbances of the machine affect all.
     init(_ benchmark: Benchmark, rounds: Int) async throws {
         let comparison = try await benchmark.prepare()
-        var baseline = Samples()
-        var ours = Samples()
-        // Unmeasured: the first round pays for pages and caches.
+        let runs = [comparison.baseline, comparison.other?.run, comparison.ours]
+        var sides = runs.map { _ in Samples() }
+        // Unmeasured: the first round pays for pages and caches. Another program does that in each.
         _ = try await comparison.baseline?()
-        _ = try await comparison.ours()
+        _ = try await comparison.ours?()
         for _ in 0..<rounds {
-            if let run = comparison.baseline { baseline.timed.append(try await run()) }
-            ours.timed.append(try await comparison.ours())
+            for (index, run) in runs.enumerated() {
+                if let run { sides[index].timed.append(try await run()) }
+            }
         }
         if benchmark.metrics.contains(where: \.isCounted), baseline_counts_enable(true) {
-            if let run = comparison.baseline { baseline.counted = try await run() }
-            ours.counted = try await comparison.ours()
+            for (index, run) in runs.enumerated() { sides[index].counted = try await run?() }
             _ = baseline_counts_enable(false)
         }
-        rows = benchmark.metrics.compactMap { metric in
-            guard let value = ours[metric] else { return nil }
-            return Row(name: benchmark.name, metric: metric, baseline: baseline[metric], ours: value)
+        let (baseline, other, ours) = (sides[0], sides[1], sides[2])
+        let againstBaseline = benchmark.metrics.compactMap { metric -> Row? in
+            guard baseline[metric] != nil || ours[metric] != nil else { return nil }
+            return Row(name: benchmark.name, metric: metric, baseline: baseline[metric], ours: ours[metric])
         }
+        let againstOther = benchmark.metrics.compactMap { metric -> Row? in
+            guard let name = comparison.other?.name, let value = other[metric] else { return nil }
+            return Row(name: "\(benchmark.name)/\(name)", metric: metric, baseline: value, ours: ours[metric])
+        }
+        rows = againstBaseline + againstOther
+        notes = comparison.notes
     }
 }
 
@@ -70,7 +92,7 @@ private struct Samples {
     var timed: [Sample] = []
     var counted: Sample?
 
-    /// The median of a metric, or what was counted; nil where it was not measured.
+    /// The median of a metric, or its count; nil if it was not measured.
     subscript(metric: Metric) -> Double? {
         if metric.isCounted { return counted?[metric] }
         let values = timed.compactMap { $0[metric] }.sorted()
@@ -78,5 +100,5 @@ private struct Samples {
     }
 }
 
-/// A baseline in C that failed, or a process that did not do its part.
+/// A baseline in C that failed, or a process that did not answer.
 struct BaselineFailure: Error {}

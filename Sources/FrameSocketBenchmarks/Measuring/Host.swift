@@ -6,7 +6,7 @@ import CBaseline
     import Darwin
 #endif
 
-/// What the figures depend on: machine, system, compiler and library.
+/// What the results depend on: machine, system, compiler and library.
 struct Host {
     /// How many processors this process may use.
     let processors: Int
@@ -24,14 +24,14 @@ struct Host {
         turbojpeg = unsafe baseline_codec_version().map { unsafe String(cString: $0) } ?? "of unknown version"
     }
 
-    /// The text in an array of C's.
+    /// The text in a C array.
     private static func text<Field>(_ field: inout Field) -> String {
         unsafe withUnsafeBytes(of: &field) { bytes in
             unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
     }
 
-    /// The compiler's version, as far as it can be asked for.
+    /// The compiler's version, as far as it can be determined.
     private static var compiler: String {
         #if compiler(>=6.4)
             "6.4 or later"

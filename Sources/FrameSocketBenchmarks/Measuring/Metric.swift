@@ -1,25 +1,25 @@
-/// What is measured of the work, for one time that it is done.
+/// A cost of the work, per repetition.
 enum Metric: String, CaseIterable {
     case time
-    /// Of the whole process, or of both where there are two.
+    /// Of the whole process, or of both if there are two.
     case cpu = "CPU"
     case senderCPU = "sender's CPU"
     case receiverCPU = "receiver's CPU"
     case median = "p50"
     case tail = "p99"
-    /// How often a thread gave its processor up to wait.
+    /// How often a thread gave up its processor to wait.
     case switches
     case reads
     case writes
     case waits
     case allocations
-    /// By `memcpy` and `memmove`, in this process: what the system copies is not in it.
+    /// By `memcpy` and `memmove` in this process; copies by the system are not included.
     case copied
-    /// How much the slowest of several had received when the fastest was done, of 1.
+    /// How much the slowest of several had received when the fastest was done, as a fraction.
     case fairness
     case memory
 
-    /// How its values are written.
+    /// How its values are formatted.
     enum Unit: String {
         case nanoseconds = "ns"
         case bytes = "B"
@@ -34,7 +34,7 @@ enum Metric: String, CaseIterable {
         }
     }
 
-    /// Whether it comes from counting, which costs time, so that it needs a run of its own.
+    /// Whether it comes from counting, which costs time and therefore needs a run of its own.
     var isCounted: Bool {
         switch self {
         case .reads, .writes, .waits, .allocations, .copied: true

@@ -4,15 +4,15 @@
     import Darwin
 #endif
 
-/// The memory of this process that is in use, in bytes.
+/// The memory that this process uses, in bytes.
 enum ProcessMemory {
     /// Now.
     static var resident: Double? { field("VmRSS:") }
 
-    /// At the most, so far.
+    /// The peak so far.
     static var peak: Double? { field("VmHWM:") }
 
-    /// A line of what Linux tells; nil elsewhere.
+    /// A line of what Linux reports; nil elsewhere.
     private static func field(_ name: String) -> Double? {
         guard let file = unsafe fopen("/proc/self/status", "r") else { return nil }
         defer { unsafe fclose(file) }

@@ -4,11 +4,17 @@
     import Darwin
 #endif
 
-/// Prints what was measured, as a table for people or as JSON, one object a line.
+/// Prints the results, as a table for people or as JSON, one object per line.
 struct Report {
     let isJSON: Bool
+    /// The notes that have been shown: cases repeat them.
+    private var notes: Set<String> = []
 
-    /// Says on what machine this is, so that a table can be quoted.
+    init(isJSON: Bool) {
+        self.isJSON = isJSON
+    }
+
+    /// Describes the machine, so that a table can be quoted.
     func begin(_ host: Host) {
         guard !isJSON else {
             return print(
@@ -22,9 +28,12 @@ struct Report {
         print(line("case", "", "baseline", "ours", "ratio"))
     }
 
-    func show(_ measurement: Measurement) {
+    mutating func show(_ measurement: Measurement) {
+        for note in measurement.notes where notes.insert(note).inserted {
+            print(isJSON ? "{\"note\":\"\(note)\"}" : note)
+        }
         for row in measurement.rows { print(isJSON ? json(row) : line(row)) }
-        // Rows are to be seen as they come, also by what reads them through a pipe.
+        // Rows are shown as they are measured, even through a pipe.
         fflush(nil)
     }
 
@@ -33,7 +42,7 @@ struct Report {
             row.name,
             row.metric.rawValue,
             row.baseline.map { quantity($0, row.metric.unit) } ?? "-",
-            quantity(row.ours, row.metric.unit),
+            row.ours.map { quantity($0, row.metric.unit) } ?? "-",
             row.ratio.map { decimal($0, digits: 2) } ?? "-"
         )
     }
@@ -50,7 +59,8 @@ struct Report {
     private func json(_ row: Measurement.Row) -> String {
         """
         {"name":"\(row.name)","metric":"\(row.metric.rawValue)","unit":"\(row.metric.unit.rawValue)",\
-        "baseline":\(row.baseline.map { decimal($0, digits: 3) } ?? "null"),"ours":\(decimal(row.ours, digits: 3)),\
+        "baseline":\(row.baseline.map { decimal($0, digits: 3) } ?? "null"),\
+        "ours":\(row.ours.map { decimal($0, digits: 3) } ?? "null"),\
         "ratio":\(row.ratio.map { decimal($0, digits: 3) } ?? "null")}
         """
     }

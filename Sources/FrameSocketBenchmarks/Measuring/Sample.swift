@@ -7,7 +7,7 @@ import FrameSocket
     import Darwin
 #endif
 
-/// What one run came to, for one time that the work was done.
+/// The cost of one run, per repetition of the work.
 struct Sample {
     private(set) var values: [Metric: Double] = [:]
 
@@ -20,7 +20,7 @@ struct Sample {
         set { values[metric] = newValue }
     }
 
-    /// Notes the middle and the tail of latencies, in nanoseconds.
+    /// Records the median and the tail of latencies, in nanoseconds.
     mutating func add(latencies: [Int64]) {
         guard !latencies.isEmpty else { return }
         let sorted = latencies.sorted()
@@ -36,7 +36,7 @@ struct Usage {
     private let switches = baseline_process_switches()
     private let counts = baseline_counts_now()
 
-    /// What was used since, for one of `times`.
+    /// What has been used since, per repetition.
     func sample(per times: Int) -> Sample {
         let now = Usage()
         func each(_ before: Int64, _ after: Int64) -> Double { Double(after - before) / Double(times) }
@@ -59,14 +59,14 @@ struct Usage {
     }
 }
 
-/// What `work`, which does something `times` times, uses for one of them.
+/// Returns what `work`, which does something `times` times, uses per repetition.
 func measure(_ times: Int, _ work: () async throws -> Void) async rethrows -> Sample {
     let before = Usage()
     try await work()
     return before.sample(per: times)
 }
 
-/// What `work`, which does not wait, uses.
+/// Returns what `work`, which does not wait, uses.
 func measureSynchronously(_ times: Int, _ work: () throws -> Void) rethrows -> Sample {
     let before = Usage()
     try work()

@@ -27,7 +27,7 @@ import FrameSocket
         guard unsafe baseline_decode(codec, jpeg, jpeg.count) == 0 else { throw BaselineFailure() }
     }
 
-    /// Sends pictures, and returns when the first one began.
+    /// Sends images, and returns when the first one started.
     func send(_ pictures: PictureSequence, frames: Int, interval: UInt64, to socket: Int32) throws -> Int64 {
         let start = unsafe pictures.withBaseline {
             unsafe baseline_send_pictures(socket, codec, $0, Int32(frames), Int64(interval))
@@ -36,7 +36,7 @@ import FrameSocket
         return start
     }
 
-    /// Receives pictures, and returns how old each was.
+    /// Receives images, and returns the age of each.
     func receive(frames: Int, from socket: Int32) throws -> [Int64] {
         var latencies = [Int64](repeating: 0, count: frames)
         guard unsafe baseline_receive_pictures(socket, codec, Int32(frames), &latencies) == 0 else {
@@ -45,7 +45,7 @@ import FrameSocket
         return latencies
     }
 
-    /// Sends pictures from a thread to this one, which has `receiver`.
+    /// Sends images from a thread to this one, which has `receiver`.
     func send(_ pictures: PictureSequence, frames: Int, to receiver: BaselineCodec) throws {
         let status = unsafe pictures.withBaseline {
             unsafe baseline_end_to_end(codec, receiver.codec, $0, Int32(frames))

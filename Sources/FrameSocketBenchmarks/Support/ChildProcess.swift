@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Another process of this program, which reads commands and prints answers, one a line.
+/// Another process of this program, which reads commands and prints answers, one per line.
 ///
 /// It ends when its input does. Waiting for an answer blocks.
 ///
@@ -14,10 +14,10 @@
     private let input: UnsafeMutablePointer<FILE>
     private let output: UnsafeMutablePointer<FILE>
 
-    /// The descriptor under which the child finds the one that it was given.
+    /// The descriptor number at which the child finds the one that it was given.
     static let givenDescriptor: Int32 = 3
 
-    /// Starts this program with `arguments`, and gives it a descriptor.
+    /// Starts this program with `arguments`, and passes it a descriptor.
     init(_ arguments: [String], giving descriptor: Int32? = nil) throws {
         let (inputRead, inputWrite) = try Self.makePipe()
         let (outputRead, outputWrite) = try Self.makePipe()
@@ -27,7 +27,7 @@
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, inputRead, STDIN_FILENO)
         unsafe posix_spawn_file_actions_adddup2(&actions, outputWrite, STDOUT_FILENO)
-        // The last one: the pipes may have this number here.
+        // Last, since the pipes may have this number here.
         if let descriptor { unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Self.givenDescriptor) }
         #if os(Linux)
             let executable = "/proc/self/exe"

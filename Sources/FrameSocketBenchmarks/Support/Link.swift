@@ -2,7 +2,7 @@ import CBaseline
 import Dispatch
 import FrameSocket
 
-/// Both ends of a connection in this process, on a thread each, as those of the baseline are.
+/// Both ends of a connection in this process, on a thread each, like those of the baseline.
 final class Link: Sendable {
     let client: SocketConnection
     let connection: FrameConnection
@@ -15,9 +15,9 @@ final class Link: Sendable {
         connection = try await server.nextConnection()
     }
 
-    /// Sends a frame over and over while another task receives, and returns how old each was on its arrival.
+    /// Sends a frame repeatedly while another task receives, and returns the age of each on arrival.
     ///
-    /// At a pace a thread sends that does nothing else, as a camera's does.
+    /// If paced, a thread sends that does nothing else, like a camera's.
     func run(_ message: FrameMessage, frames: Int, interval: UInt64, isOnOwnThread: Bool) async throws -> [Int64] {
         let receiving = Task(executorPreference: isOnOwnThread ? connection.thread : nil) { [connection] in
             try await connection.receive(frames)
@@ -32,9 +32,10 @@ final class Link: Sendable {
             await pace(frames, interval: interval) { [client] _ in
                 var message = message
                 message.timestamp = MonotonicClock.now()
-                // Should it not be taken the receiver is told, as it would wait for it.
+                // If it is not accepted, the receiver is told, which would otherwise wait for it.
                 do { try client.submit(message) { _ in isOut.signal() } } catch { return client.close() }
-                // As a plain call blocks until all is out, which it is at once unless the machine lags behind.
+                // Like a plain call, blocks until everything is sent, which is immediate unless the machine lags
+                // behind.
                 isOut.wait()
             }
         }
@@ -42,7 +43,7 @@ final class Link: Sendable {
     }
 }
 
-/// Calls `body` once each `interval` nanoseconds, on a thread that may wait.
+/// Calls `body` every `interval` nanoseconds, on a thread that may wait.
 func pace(_ times: Int, interval: UInt64, _ body: @escaping @Sendable (Int) -> Void) async {
     await withCheckedContinuation { continuation in
         DispatchQueue(label: "framesocket-bench.pace", qos: .userInitiated).async {
@@ -57,7 +58,7 @@ func pace(_ times: Int, interval: UInt64, _ body: @escaping @Sendable (Int) -> V
 }
 
 extension SocketConnection.Configuration {
-    /// One that sends a body as it is, and tells at once where it is lost.
+    /// A connection that sends a body as it is, and reports a loss at once.
     static func benchmark(on thread: IOThread) -> Self {
         var configuration = Self()
         configuration.thread = thread
@@ -77,9 +78,9 @@ extension FrameServer {
 }
 
 extension FrameConnection {
-    /// Receives so many frames, and returns how old each was on its arrival, 0 where its sender does not tell.
+    /// Receives `count` frames, and returns the age of each on arrival, 0 if its sender does not state it.
     ///
-    /// A frame has arrived when `use` has done with it.
+    /// A frame has arrived when `use` has finished with it.
     func receive(_ count: Int, use: (Frame) throws -> Void = { _ in }) async throws -> [Int64] {
         var latencies: [Int64] = []
         latencies.reserveCapacity(count)

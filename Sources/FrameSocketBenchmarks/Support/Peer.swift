@@ -9,21 +9,22 @@ import FrameSocket
 
 /// What this program does as the other process of a case; see ``ChildProcess``.
 enum Peer {
-    /// The word by which it is asked to.
+    /// The argument that selects it.
     static let command = "peer"
 
     static func run(_ words: [String]) async throws {
         switch (words.first, words.count) {
         case ("pictures", 5): try await sendPictures(words[1], fixtures: words[2], path: words[3], size: words[4])
         case ("camera", 4): try await sendCamera(words[1], frames: words[2], path: words[3])
+        case ("lane", 5): try await LaneContender.runPeer(Array(words.dropFirst()))
         case ("idle", 4): try await idle(words[1], words[2], seconds: words[3])
         default: throw BaselineFailure()
         }
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
-    /// Sends a sequence as often as it is told to, by this package or by plain C, and answers when it began and what
+    /// Sends a sequence on each command, with this package or with plain C, and answers when it started and what
     /// processor time it took.
     private static func sendPictures(_ content: String, fixtures: String, path: String, size: String) async throws {
         guard let content = PictureSequence.Content(rawValue: content) else { throw BaselineFailure() }
@@ -54,12 +55,12 @@ enum Peer {
 
     // MARK: Memory
 
-    /// Sends pictures that it reads from its input, one after the other, and answers its memory at the most.
+    /// Sends images that it reads from its input, one after another, and answers its peak memory.
     private static func sendCamera(_ size: String, frames: String, path: String) async throws {
         guard let size = BufferSize(size), let frames = Int(frames) else { throw BaselineFailure() }
         let client = SocketConnection(path: path, configuration: .benchmark(on: .shared))
         try await client.open(within: .seconds(5))
-        // At 4K half the size, as extensions with little memory do.
+        // At 4K at half the size, as extensions with little memory do.
         let scale: OutputScale = size.width > 1920 ? .fraction(numerator: 1, denominator: 2) : .full
         let uploader = SampleUploader(connection: client, configuration: .init(scale: scale))
         let pool = PixelBufferPool(maximumIdle: 1)
@@ -96,7 +97,7 @@ enum Peer {
     private static func idle(_ count: String, _ kind: String, seconds: String) async throws {
         guard let count = Int(count), let seconds = Int(seconds) else { throw BaselineFailure() }
         let server = try FrameServer.forMany()
-        // What the first ones take, others need not.
+        // The first ones allocate what later ones share.
         var clients = try await server.connectClients(8)
         let before = ProcessMemory.resident ?? 0
         var connections: [FrameConnection] = []
@@ -116,7 +117,8 @@ enum Peer {
         answer((after - before) / Double(count), sample[.cpu] ?? 0)
     }
 
-    private static func answer(_ numbers: Double...) {
+    /// Prints the numbers of an answer.
+    static func answer(_ numbers: Double...) {
         print(numbers.map { "\($0)" }.joined(separator: " "))
         fflush(nil)
     }

@@ -8,19 +8,19 @@ import PNGReading
     import Darwin
 #endif
 
-/// Pictures that are sent one after the other, over and over.
+/// Images that are sent one after another, repeatedly.
 ///
-/// - Note: `@unchecked Sendable` holds because nothing changes after it is made.
+/// - Note: `@unchecked Sendable` holds because nothing changes after initialization.
 @safe final class PictureSequence: @unchecked Sendable {
-    /// What is to be seen.
+    /// The content of the images.
     enum Content: String {
-        /// A screen, always the same picture.
+        /// A screen that does not change.
         case still
-        /// A screen on which a line is typed: a little changes.
+        /// A screen on which a line is typed: little changes.
         case typing
         /// A phone's screen that is scrolled, 1125x2436: most of it changes.
         case scroll
-        /// A photo that moves: everything changes.
+        /// A moving photo: everything changes.
         case motion
 
         fileprivate var paths: [String] {
@@ -35,11 +35,11 @@ import PNGReading
 
     let width: Int
     let height: Int
-    /// Forth and back, so that one follows on the other as on a screen.
+    /// Forward and back, so that each image follows from the previous one as on a screen.
     private let pictures: [PixelBuffer]
     private let baselines: UnsafeMutablePointer<UnsafePointer<UInt8>?>
 
-    /// Reads the pictures, and makes them of a size: smaller ones by scaling, larger ones by repeating them.
+    /// Reads the images, and scales or tiles them to a size.
     init(_ content: Content, _ size: BufferSize? = nil, fixtures: String) throws {
         var pictures = try content.paths.map { try Self.picture(at: "\(fixtures)/\($0)") }
         if let size {
@@ -59,7 +59,7 @@ import PNGReading
         (width, height) = (pictures[0].width, pictures[0].height)
         unsafe baselines = .allocate(capacity: self.pictures.count)
         for (index, picture) in self.pictures.enumerated() {
-            // The pictures, and with them this memory, stay for as long as this object does, and nobody changes them.
+            // The images, and with them this memory, live as long as this object, and nobody changes them.
             unsafe (baselines + index).initialize(to: picture.withUnsafePlanes { unsafe UnsafePointer($0[0].base) })
         }
     }
@@ -70,10 +70,10 @@ import PNGReading
 
     var count: Int { pictures.count }
 
-    /// The picture in a place, counted over all repetitions.
+    /// The image at a position, counted over all repetitions.
     subscript(index: Int) -> PixelBuffer { pictures[index % pictures.count] }
 
-    /// Calls `body` with the same pictures as the baselines take them, to be coded in quality 80.
+    /// Calls `body` with the same images as the baselines take them, to be encoded at quality 80.
     func withBaseline<Result>(_ body: (UnsafePointer<baseline_pictures>) -> Result) -> Result {
         let pixels = unsafe UnsafePointer(baselines)
         let bytesPerRow = Int32(pictures[0].plane(0).bytesPerRow)
@@ -96,7 +96,7 @@ import PNGReading
 }
 
 extension PixelBuffer {
-    /// A part of a plane that is tiled with this picture, from a place in it on.
+    /// A part of a plane that is tiled with this image, from a position in it on.
     fileprivate func repeated(width: Int, height: Int, x: Int = 0, y: Int = 0) throws -> PixelBuffer {
         var result = try PixelBuffer(width: width, height: height, format: format)
         let pixel = format.bytesPerPixel
@@ -114,9 +114,9 @@ extension PixelBuffer {
     }
 }
 
-/// A picture that is not where it should be.
+/// An image file that is missing.
 struct MissingFixture: Error, CustomStringConvertible {
     let path: String
 
-    var description: String { "there is no \(path); run this from the package's root, or name --fixtures" }
+    var description: String { "\(path) does not exist; run this from the package's root, or use --fixtures" }
 }

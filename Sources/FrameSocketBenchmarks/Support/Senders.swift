@@ -6,13 +6,14 @@ struct Senders {
     private let server: FrameServer
     private let pairs: [(client: SocketConnection, connection: FrameConnection)]
 
-    /// Connects the senders to a server that reads on so many threads.
+    /// Connects the senders to a server that reads on this many threads.
     init(_ count: Int, threads: Int) async throws {
         server = try .forMany(threads: threads)
         pairs = try await server.connectClients(count)
     }
 
-    /// Sends so many frames from each, and returns how many of them the slowest had sent, of 1, when the fastest was done.
+    /// Sends `frames` frames from each, and returns what fraction of them the slowest had sent when the fastest was
+    /// done.
     func run(_ frames: Int) async throws -> Double {
         let message = FrameMessage(
             jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000).span),
@@ -35,7 +36,7 @@ struct Senders {
         return progress.withLock { $0.shareOfSlowest ?? 0 }
     }
 
-    /// How far each is.
+    /// The progress of each.
     private struct Progress {
         var received: [Int]
         var shareOfSlowest: Double?
@@ -49,7 +50,7 @@ struct Senders {
 }
 
 extension FrameServer {
-    /// A server that many may connect to, and stay silent.
+    /// A server to which many may connect and stay silent.
     static func forMany(threads: Int = 1) throws -> FrameServer {
         var configuration = Configuration()
         configuration.thread = IOThread()

@@ -14,7 +14,8 @@ enum SocketPath {
         path(last.wrappingAdd(1, ordering: .relaxed).newValue)
     }
 
-    /// Removes what is left at the end: a server that is let go of closes on its own thread, which ends with the process.
+    /// Removes what is left at the end: a server that is released closes on its own thread, which ends with the
+    /// process.
     static func removeAll() {
         for number in 0..<last.load(ordering: .relaxed) {
             for name in [path(number + 1), path(number + 1) + ".lock"] { _ = unsafe unlink(name) }

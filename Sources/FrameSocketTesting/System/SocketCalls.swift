@@ -71,7 +71,7 @@ enum SocketCalls {
     ) throws(PeerError) -> Value {
         let bytes = Array(path.utf8)
         guard !bytes.isEmpty, bytes.count <= maximumPathBytes, !bytes.contains(0) else {
-            let message = "'\(path)': a peer's path has 1 to \(maximumPathBytes) bytes, and no NUL"
+            let message = "invalid path '\(path)': expected 1 to \(maximumPathBytes) bytes without NUL"
             throw PeerError(.invalidPath, message)
         }
         var address = sockaddr_un()
@@ -219,7 +219,8 @@ enum SocketCalls {
         }
     }
 
-    /// Waits up to `timeout` milliseconds, and returns whether one of the events has happened, or the socket has failed.
+    /// Waits up to `timeout` milliseconds, and returns whether one of the events has happened, or the socket has
+    /// failed.
     static func poll(_ descriptor: Int32, for events: Int16, timeout: Int32) throws(PeerError) -> Bool {
         var state = pollfd(fd: descriptor, events: events, revents: 0)
         return try retrying("poll") { unsafe systemPoll(&state, 1, timeout) } > 0

@@ -3,8 +3,8 @@ internal import Locking
 
 /// One wait for a socket, on a thread that lives as long as the wait.
 ///
-/// It needs no descriptor of its own, so that a peer goes on while a test has the process run out of them. So nothing can wake
-/// its `poll`, which looks every 20 ms whether the wait is still wanted.
+/// It needs no descriptor of its own, so that a peer goes on while a test has the process run out of them. So nothing
+/// can wake its `poll`, which looks every 20 ms whether the wait is still wanted.
 final class SocketWait: Sendable {
     private struct State: ~Copyable {
         var isCancelled = false
@@ -34,7 +34,7 @@ final class SocketWait: Sendable {
                         continuation.resume()
                     }
                 } catch {
-                    finish(.failure(PeerError(.system, systemError: error, "no thread can be made to wait on")))
+                    finish(.failure(PeerError(.system, systemError: error, "cannot create a thread to wait on")))
                     continuation.resume()
                 }
             }

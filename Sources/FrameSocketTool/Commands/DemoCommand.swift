@@ -1,28 +1,31 @@
 import FrameSocket
 import Locking
 
-/// `framesocket demo`: sends the fixtures to a second process of this program, and looks at what arrived there.
+/// `framesocket demo`: sends the fixtures to a second process of this program and checks what arrived.
 struct DemoCommand: Command {
     static let name = "demo"
-    static let summary = "see the whole of it at work, both ends, on real screens"
+    static let summary = "send sample images between two processes and compare"
     static let help = """
         Usage: framesocket demo [options]
 
-        Starts a receiver in a process of its own, sends it screens and photographs, and
-        compares what arrived with what was sent: the bytes, and the pixels. Then it
-        offers frames faster than they can go, as a live source does.
+        Starts a receiver in a separate process, sends it screenshots and photographs,
+        and compares what arrived with what was sent, byte by byte and pixel by pixel.
+        Then offers frames faster than they can be sent, as a live source does.
 
-          --fixtures DIR   where the pictures are (Fixtures, here or above)
-          --output DIR     where to put what arrived (a new temporary directory)
-          --quality Q      quality of the JPEGs, 1 to 100 (80)
-          --seconds S      how long the live part lasts (2)
+          --fixtures DIR   directory of the images (Fixtures, here or in a parent
+                           directory)
+          --output DIR     directory for the received images (a new temporary one)
+          --quality Q      JPEG quality, 1 to 100 (80)
+          --seconds S      duration of the live part (2)
+          --shared         also compare JPEGs with images in shared memory
         """
 
     private let fixtures: String?
     private let output: String?
     private let quality: Int
     private let seconds: Double
-    /// The receivers that were started; nil once the demo ends, after which none may be.
+    private let comparesTransports: Bool
+    /// The receivers that were started; nil once the demo is ending, after which none may start.
     private let receivers = Locked<[DemoReceiver]?>([])
 
     init(_ arguments: inout Arguments) throws(UsageError) {
@@ -30,7 +33,8 @@ struct DemoCommand: Command {
         output = try arguments.value("--output")
         quality = try arguments.integer("--quality", in: 1...100) ?? 80
         seconds = try arguments.number("--seconds") ?? 2
-        guard try arguments.rest().isEmpty else { throw UsageError(message: "demo wants no more than options") }
+        comparesTransports = arguments.flag("--shared")
+        guard try arguments.rest().isEmpty else { throw UsageError(message: "demo takes no operands") }
     }
 
     func run() async throws(CommandFailure) {
@@ -40,33 +44,34 @@ struct DemoCommand: Command {
             try Files.makeDirectory(output)
             return output
         }
-        // Of its own, and short: the path of a socket may not be long, and the output's may be.
+        // A directory of its own with a short path: socket paths are limited, and the output's may be longer.
         let sockets = try Files.making { () throws(Files.Failure) in
             try Files.makeTemporaryDirectory(named: "framesocket")
         }
         let isDone = Locked(false)
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            // It reads files and waits for processes: not for Swift's pool.
+            // Reads files and waits for processes, which must not block Swift's pool.
             defer { isDone.withLock { $0 = true } }
             return await Task(executorPreference: IOThread()) {
                 do throws(CommandFailure) {
                     try await showEveryFrame(of: sequences, socket: sockets + "/every", received)
                     try await showLive(sequences, socket: sockets + "/live")
+                    if comparesTransports { try await showTransports(sequences, sockets: sockets) }
                     return Result<Void, CommandFailure>.success(())
                 } catch {
                     return .failure(error)
                 }
             }.value
         } end: {
-            // Before the receivers end, for which the work that is interrupted fails.
+            // Before the receivers end, since that makes the interrupted work fail.
             let isInterrupted = !isDone.withLock { $0 }
-            // Their sockets go with them.
+            // The directory holds their sockets.
             for receiver in receivers.withLock({ $0.take() }) ?? [] {
                 receiver.stop()
                 _ = await receiver.ended()
             }
             Files.removeDirectory(sockets)
-            // Of a demo that was interrupted nobody is told where its pictures are.
+            // After an interruption, nobody is told where the images are.
             if output == nil, isInterrupted { Files.removeDirectory(received, with: Reception.isFrame) }
         }
         try outcome.get()
@@ -74,21 +79,21 @@ struct DemoCommand: Command {
 
     // MARK: Every frame
 
-    /// Sends each picture once, and compares what arrived with what was sent.
+    /// Sends each image once and compares what arrived with what was sent.
     private func showEveryFrame(
         of sequences: [DemoSequence],
         socket: String,
         _ directory: String
     ) async throws(CommandFailure) {
         let count = sequences.reduce(0) { $0 + $1.paths.count }
-        Terminal.say("Every frame: \(count) pictures at quality \(quality), from process to process through \(socket)")
+        Terminal.say("Every frame: \(count) images at quality \(quality), from process to process through \(socket)")
         let arguments = [socket, "--count", "\(count)", "--output", directory, "--overwrite", "--decode", "--json"]
         let receiver = try startReceiver(arguments)
         let uploader = try await makeUploader(socket)
         try Terminal.table("sequence", "frames", "size", "a frame", "frames/s", "bytes", "PSNR, worst")
         var first = 0
         var areAllIdentical = true
-        // It sees what the uploader's own saw, and so cuts and keeps strips where that did.
+        // It sees the same frames as the uploader's own, and so cuts and keeps the same strips.
         let encoder = StripEncoder()
         for sequence in sequences {
             let pictures = try sequence.pictures()
@@ -121,17 +126,17 @@ struct DemoCommand: Command {
             """
             Sent \(statistics.sent) of \(statistics.offered), dropped \(statistics.dropped); \
             encoding \(Format.milliseconds(statistics.encoding.mean)), transfer \
-            \(Format.milliseconds(statistics.transfer.mean)) a frame. \
-            Received and decoded there: \(receiver.counts.frames), errors: \(receiver.counts.errors).
-            What arrived is in \(directory)
+            \(Format.milliseconds(statistics.transfer.mean)) per frame. \
+            Received and decoded: \(receiver.counts.frames), errors: \(receiver.counts.errors).
+            The received images are in \(directory)
             """
         )
         guard areAllIdentical, statistics.sent == count, receiver.counts.frames == count, status == 0 else {
-            throw CommandFailure(.badData, "what arrived is not what was sent")
+            throw CommandFailure(.badData, "the received images differ from those sent")
         }
     }
 
-    /// Compares the files that the receiver wrote with the pictures that were sent.
+    /// Compares the files that the receiver wrote with the images that were sent.
     private func compare(
         _ pictures: [PixelBuffer],
         by strips: StripEncoder,
@@ -146,7 +151,7 @@ struct DemoCommand: Command {
             for (index, picture) in pictures.enumerated() {
                 let arrived = try Files.contents(of: "\(directory)/\(Reception.fileName(first + index))")
                 let sent = try strips.encode(picture, with: encoder).jpeg
-                // A short one is padded on its way.
+                // A short JPEG is padded when it is sent.
                 let padding = [UInt8](repeating: 0, count: FramePadding.byteCount(forBodyOf: sent.count))
                 areIdentical = areIdentical && arrived == sent + padding
                 let decoded = try decoder.decode(arrived.span, as: .bgra)
@@ -162,7 +167,7 @@ struct DemoCommand: Command {
 
     // MARK: Live
 
-    /// Offers a moving screen at a rate that no one keeps up with: the latest frame goes, and none is late.
+    /// Offers a moving screen faster than it can be sent: the latest frame is sent, and none is late.
     private func showLive(_ sequences: [DemoSequence], socket: String) async throws(CommandFailure) {
         guard let sequence = sequences.first(where: { $0.name == "desktop-window" }) ?? sequences.first else { return }
         let pictures = try sequence.pictures()
@@ -188,21 +193,21 @@ struct DemoCommand: Command {
         let drops = statistics.drops.map { "\($0.value) because \($0.key)" }.joined(separator: ", ")
         Terminal.say(
             """
-            Live: \(statistics.offered) frames offered in \(Format.decimal(elapsed, digits: 1)) s, \(statistics.sent) sent \
-            (\(Format.decimal(Double(statistics.sent) / elapsed, digits: 0)) a second), \
-            dropped: \(drops.isEmpty ? "none" : drops); \(receiver.counts.frames) received.
-            A frame waited \(Format.milliseconds(statistics.queueAge.mean)) for its turn, \
+            Live: offered \(statistics.offered) frames in \(Format.decimal(elapsed, digits: 1)) s, sent \(statistics.sent) \
+            (\(Format.decimal(Double(statistics.sent) / elapsed, digits: 0)) per second), \
+            dropped: \(drops.isEmpty ? "none" : drops); received \(receiver.counts.frames).
+            A frame waited \(Format.milliseconds(statistics.queueAge.mean)) to be sent, \
             at most \(Format.milliseconds(statistics.queueAge.maximum)).
             """
         )
         guard receiver.counts.frames == statistics.sent, receiver.counts.errors == 0 else {
-            throw CommandFailure(.badData, "not every frame that was sent has arrived")
+            throw CommandFailure(.badData, "some of the frames that were sent did not arrive")
         }
     }
 
-    private func startReceiver(_ arguments: [String]) throws(CommandFailure) -> DemoReceiver {
+    func startReceiver(_ arguments: [String]) throws(CommandFailure) -> DemoReceiver {
         try receivers.withLock { receivers throws(CommandFailure) in
-            // An interrupted demo removes its directories, and a receiver that starts now would create them again.
+            // An interrupted demo removes its directories; a receiver that starts now would create them again.
             guard var started = receivers.take() else { throw CommandFailure(.interrupted, "the demo was interrupted") }
             defer { receivers = started }
             let receiver = try DemoReceiver(arguments)
@@ -211,20 +216,23 @@ struct DemoCommand: Command {
         }
     }
 
-    private func makeUploader(_ socket: String) async throws(CommandFailure) -> SampleUploader {
+    func makeUploader(
+        _ socket: String,
+        sharing: SampleUploader.Configuration.Sharing = .off
+    ) async throws(CommandFailure) -> SampleUploader {
         let connection = SocketConnection(path: socket)
         do {
             try await connection.open(within: .seconds(30))
         } catch {
             throw CommandFailure(.unavailable, "\(error)")
         }
-        return SampleUploader(connection: connection, configuration: .init(quality: quality))
+        return SampleUploader(connection: connection, configuration: .init(quality: quality, sharing: sharing))
     }
 }
 
 extension Terminal {
     /// Prints a row of the demo's table.
-    fileprivate static func table(_ name: String, _ cells: String...) throws(CommandFailure) {
+    static func table(_ name: String, _ cells: String...) throws(CommandFailure) {
         let widths = [6, 10, 9, 8, 9, 11]
         let row = zip(cells, widths).map { $0.leftPadded($1) }.joined(separator: "  ")
         do {

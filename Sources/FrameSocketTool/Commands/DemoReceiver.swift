@@ -1,7 +1,7 @@
 import FrameSocket
 import Locking
 
-/// A receiver in a process of its own, and what it has told.
+/// A receiver in a separate process, and what it has reported.
 final class DemoReceiver: Sendable {
     struct Counts {
         var frames = 0
@@ -32,21 +32,21 @@ final class DemoReceiver: Sendable {
 
     var counts: Counts { state.withLock { $0 } }
 
-    /// Waits until the receiver has told of `count` frames.
+    /// Waits until the receiver has reported `count` frames.
     func wait(forFrames count: Int) async throws(CommandFailure) {
         while counts.frames + counts.errors < count {
-            guard !counts.hasEnded else { throw CommandFailure(.unavailable, "the receiver has ended too early") }
+            guard !counts.hasEnded else { throw CommandFailure(.unavailable, "the receiver ended too early") }
             try? await Task.sleep(for: .milliseconds(5))
         }
     }
 
-    /// Asks the receiver to end, unless it has.
+    /// Asks the receiver to end, unless it already has.
     func stop() {
-        // Not waited for before this is told, so that the number of the process is still its own.
+        // The process is not reaped before `hasEnded` is set, so its ID is still its own.
         state.withLock { if !$0.hasEnded { process.stop() } }
     }
 
-    /// Waits until the receiver has ended; its exit code.
+    /// Waits until the receiver has ended and returns its exit code.
     func ended() async -> Int32 {
         await ending.value
     }

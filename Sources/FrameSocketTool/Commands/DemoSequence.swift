@@ -1,14 +1,17 @@
 import FrameSocket
 
-/// Pictures that belong together: the frames of a screen that moves, or photographs of one kind.
+/// Images that belong together: the frames of a moving screen, or photographs of one kind.
 struct DemoSequence: Sendable {
     let name: String
     let paths: [FilePath]
 
-    /// The sequences below a directory of fixtures; without one, of the nearest that is found.
+    /// Returns the sequences below a directory of fixtures, by default the nearest one.
     static func all(in directory: String?) throws(CommandFailure) -> [DemoSequence] {
         guard let directory = directory ?? nearestFixtures() else {
-            throw CommandFailure(.noInput, "there is no directory Fixtures here or above; name one with --fixtures")
+            throw CommandFailure(
+                .noInput,
+                "no directory 'Fixtures' here or in a parent directory; name one with --fixtures"
+            )
         }
         var sequences: [DemoSequence] = []
         do {

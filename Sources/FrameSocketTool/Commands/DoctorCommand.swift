@@ -1,25 +1,25 @@
 import FrameSocket
 
-/// `framesocket doctor`: says what is wrong with a path, and how it is mended.
+/// `framesocket doctor`: diagnoses what is wrong with a path and how to fix it.
 struct DoctorCommand: Command {
     static let name = "doctor"
-    static let summary = "say what is wrong with a path, and how it is mended"
-    /// The diagnosis is the one object that is printed.
+    static let summary = "diagnose problems with a path and explain how to fix them"
+    /// The diagnosis is the only object that is printed.
     static let reportsFailure = false
     static let help = """
         Usage: framesocket doctor PATH [options]
 
-        Looks at PATH as a server would that is about to listen there, and a sender
-        that is about to connect: the path, its directory, what stands there, who
-        listens, the limit of descriptors, and the JPEG library. Nothing is changed;
-        a server that listens sees a sender that comes and goes.
+        Examines PATH as a server that is about to listen there would, and as a sender
+        that is about to connect would: the path, its directory, what exists there, who
+        listens, the descriptor limit, the JPEG library and shared memory. Nothing is
+        changed; a server that listens sees a sender that connects and leaves.
 
           --json           print one JSON object
-          --timeout S      how many seconds a server may take to answer; default: 2
+          --timeout S      seconds that a server may take to answer (2)
 
-        The exit code is that of the worst finding: 0 where nothing is wrong, 69 where
-        nobody of this user's listens at a socket, 73 where a server cannot listen, 75
-        where one does not answer.
+        The exit code is that of the worst finding: 0 if nothing is wrong, 69 if nobody
+        listens at a socket owned by you, 73 if a server cannot listen, 75 if a server
+        does not answer.
         """
 
     let path: String
@@ -31,17 +31,17 @@ struct DoctorCommand: Command {
         timeout = try arguments.number("--timeout") ?? 2
         let paths = try arguments.rest()
         guard paths.count == 1, let path = paths.first else {
-            throw UsageError(message: "doctor wants one path to look at")
+            throw UsageError(message: "doctor expects one path")
         }
         guard case .path = try Arguments.endpoint(path) else {
-            throw UsageError(message: "doctor looks at paths, and \(path) is a port")
+            throw UsageError(message: "invalid path '\(path)': doctor examines paths, not ports")
         }
         self.path = path
     }
 
     func run() async throws(CommandFailure) {
         let diagnosis = await PathDiagnosis(of: path, within: .seconds(timeout))
-        let findings = diagnosis.findings + [JPEGLibrary.finding]
+        let findings = diagnosis.findings + [JPEGLibrary.finding, SharedMemoryCheck.finding]
         do {
             if isJSON {
                 try Terminal.print(Self.json(diagnosis, findings).text)
@@ -66,27 +66,27 @@ struct DoctorCommand: Command {
 }
 
 extension PathFinding {
-    /// The finding as scripts read it.
+    /// The finding as a JSON object.
     fileprivate var json: JSONLine {
         var line = JSONLine()
         line.add("code", code.rawValue)
         line.add("severity", severity.description)
         line.add("message", message)
-        if let mend { line.add("mend", mend) }
+        if let remedy { line.add("mend", remedy) }
         for (name, value) in values.sorted(by: { $0.key < $1.key }) { line.add(name, value) }
         return line
     }
 
-    /// The finding as a person reads it.
+    /// The finding for a person.
     fileprivate var report: String {
         let mark = severity == .note ? "ok" : severity.description
         let first = "\(mark.rightPadded(9))\(message) (\(code))"
-        return mend.map { "\(first)\n\("mend:".leftPadded(14)) \($0)" } ?? first
+        return remedy.map { "\(first)\n\("remedy:".leftPadded(16)) \($0)" } ?? first
     }
 }
 
 extension ExitCode {
-    /// How the program ends whose worst finding this is.
+    /// The exit code for a diagnosis whose worst finding is this one.
     fileprivate init(_ finding: PathFinding) {
         self =
             switch finding.code {

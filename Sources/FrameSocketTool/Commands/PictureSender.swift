@@ -1,12 +1,12 @@
 import FrameSocket
 import Locking
 
-/// Sends every picture of a source to a server that takes them all.
+/// Sends every image of a source to a server that accepts them all.
 final class PictureSender: Sendable {
     private struct State {
         var uploader: SampleUploader?
         var startedAt = MonotonicClock.now()
-        /// How many files could not be sent.
+        /// The number of files that could not be sent.
         var badFiles = 0
     }
 
@@ -14,7 +14,7 @@ final class PictureSender: Sendable {
     private let source: any PictureSource
     private let link: ServerLink
     private let sound: SoundSender?
-    /// The memory that JPEGs are decoded into, from one to the next.
+    /// Memory for decoding JPEGs, reused from one to the next.
     private let pixels = PixelBufferPool(maximumIdle: 1)
     private let check = PassthroughCheck()
     private let state = Locked(State())
@@ -31,7 +31,7 @@ final class PictureSender: Sendable {
 
     func run() async throws(CommandFailure) {
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            // Reading files and pipes blocks: it has a thread of its own.
+            // Reading files and pipes blocks, so it runs on a thread of its own.
             await Task(executorPreference: IOThread()) { [self] in
                 do throws(CommandFailure) {
                     try await send()
@@ -42,7 +42,7 @@ final class PictureSender: Sendable {
             }.value
         } end: { [self] in
             await link.close()
-            // The last frame counts once what follows its sending is done.
+            // The last frame is counted once its sending has completed.
             try? await state.withLock { $0.uploader }?.finish()
             Terminal.endProgress()
             summarise()
@@ -52,7 +52,7 @@ final class PictureSender: Sendable {
 
     // MARK: Sending
 
-    /// Sends the pictures over the first connection whose server reads them.
+    /// Sends the images over the first connection whose server reads them.
     private func send() async throws(CommandFailure) {
         var source = source
         var schedule = SendingSchedule(framesPerSecond: command.fps)
@@ -68,7 +68,7 @@ final class PictureSender: Sendable {
             } catch {
                 result = .failure(error)
             }
-            // Sound that has begun plays to its end; what nobody has asked for by now is not waited for.
+            // Audio that has started plays to its end; audio that nobody has asked for by now is not waited for.
             let isOver = if case .success(false) = result { false } else { true }
             if !isOver || sound?.isWanted == false { sounding?.cancel() }
             await sounding?.value
@@ -80,9 +80,9 @@ final class PictureSender: Sendable {
         }
     }
 
-    /// Sends what is left of the source, beginning with `first`.
+    /// Sends the rest of the source, beginning with `first`.
     ///
-    /// - Returns: false if the server turned the connection away; `first` is then what is to be sent again.
+    /// - Returns: false if the server turned the connection away; `first` is then the image to send again.
     private func send(
         from source: inout any PictureSource,
         first: inout Picture?,
@@ -92,7 +92,7 @@ final class PictureSender: Sendable {
         let connection = uploader.connection
         var last: Picture?
         while let picture = try nextPicture(first.take(), of: &source) {
-            // What has been accepted is not kept: its memory is the next one's.
+            // An accepted image is not kept: its memory is reused for the next one.
             last = link.isAdmitted ? nil : picture
             if connection.closeReason != nil {
                 first = picture
@@ -116,7 +116,7 @@ final class PictureSender: Sendable {
             if let stopAfter = command.stopAfter, uploader.statistics.sent >= stopAfter { break }
             if !command.isQuiet { Terminal.showProgress("\(Format.count(uploader.statistics.sent, "frame")) sent") }
         }
-        // The last frame is sent, even if the pacing has held it back.
+        // The last frame is sent even if pacing has held it back.
         try? await uploader.finish()
         guard uploader.statistics.offered > 0 else { return true }
         guard try await isAccepted(.taken, uploader) else {
@@ -127,7 +127,7 @@ final class PictureSender: Sendable {
         return true
     }
 
-    /// Whether the server takes frames; false if it has turned the connection away, and there is time to try again.
+    /// Whether the server accepts frames; false if it has turned the connection away and there is time to try again.
     private func isAccepted(
         _ outcome: SampleUploader.Outcome,
         _ uploader: SampleUploader
@@ -150,7 +150,7 @@ final class PictureSender: Sendable {
         return true
     }
 
-    /// Why the frames that are left cannot be sent.
+    /// Explains why the remaining frames cannot be sent.
     private func lost(_ uploader: SampleUploader) -> CommandFailure {
         do {
             try link.checkEnd(of: uploader.connection)
@@ -162,7 +162,7 @@ final class PictureSender: Sendable {
         return CommandFailure(.unavailable, "\(command.endpoint): the receiver ended the connection after \(count)")
     }
 
-    /// The picture that is to be sent again, or else the next one that can be read.
+    /// Returns the image to send again, or else the next one that can be read.
     private func nextPicture(
         _ again: Picture?,
         of source: inout any PictureSource
@@ -177,7 +177,7 @@ final class PictureSender: Sendable {
         }
     }
 
-    /// Leaves out a file that cannot be sent, if there are others.
+    /// Skips a file that cannot be sent, if there are others.
     private func skip(
         in source: inout any PictureSource,
         for failure: CommandFailure
@@ -194,7 +194,7 @@ final class PictureSender: Sendable {
         state.withLock { $0.badFiles += 1 }
     }
 
-    /// Offers a picture, and waits until it is out, so that none is dropped.
+    /// Offers an image and waits until it is sent, so that none is dropped.
     private func offer(
         _ picture: Picture,
         to uploader: SampleUploader,
@@ -202,7 +202,7 @@ final class PictureSender: Sendable {
     ) async throws(CommandFailure) -> SampleUploader.Outcome {
         let failures = uploader.statistics.drops[.encodingFailed]
         let outcome = try submit(picture, to: uploader, at: timestamp)
-        // Waiting for a frame that the pacing holds back would send it.
+        // Waiting for a frame that pacing holds back would send it.
         if outcome == .taken { try? await uploader.finish() }
         let statistics = uploader.statistics
         if statistics.drops[.encodingFailed] != failures, let error = statistics.lastEncodingError {
@@ -223,7 +223,7 @@ final class PictureSender: Sendable {
             return uploader.send(pixels, orientation: orientation, timestamp: timestamp)
         }
         guard case .jpeg(let jpeg) = picture.content else {
-            throw CommandFailure(.badData, "\(picture.name): --passthrough sends JPEGs, and this is none")
+            throw CommandFailure(.badData, "\(picture.name): not a JPEG, and --passthrough sends only JPEGs")
         }
         let whole = command.sendsFiles ? PassthroughCheck.trimmed(jpeg) : jpeg
         if command.sendsFiles, !command.isForced { try check.check(whole, named: picture.name) }
@@ -240,7 +240,7 @@ final class PictureSender: Sendable {
         }
     }
 
-    /// Checks that receivers take frames as large as this picture will be sent.
+    /// Checks that receivers accept frames as large as this image will be.
     private func checkSize(of pixels: PixelBuffer, named name: String) throws(CommandFailure) {
         let scale = command.configuration.scale
         let size = scale.plan(forWidth: pixels.width, height: pixels.height, orientation: command.orientation).canvas
@@ -251,12 +251,12 @@ final class PictureSender: Sendable {
         guard isTooLarge, !command.isForced else { return }
         throw CommandFailure(
             .badData,
-            "\(name): \(size.width)x\(size.height) pixels, and receivers take at most \(limits.maximumPixels) of them,"
-                + " \(limits.maximumDimension) on a side; --scale, --width and --fit send fewer"
+            "\(name): \(size.width)x\(size.height) pixels; receivers accept at most \(limits.maximumPixels) pixels and"
+                + " \(limits.maximumDimension) per side; use --scale, --width or --fit"
         )
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     private func summarise() {
         let (uploader, startedAt) = state.withLock { ($0.uploader, $0.startedAt) }
@@ -267,17 +267,19 @@ final class PictureSender: Sendable {
             line.add("frames", statistics?.sent ?? 0)
             line.add("bytes", statistics?.bytes ?? 0)
             line.add("dropped", statistics?.dropped ?? 0)
+            if let shared = statistics?.shared, shared > 0 { line.add("shared", shared) }
             try? Terminal.print(line.text)
         }
         guard !command.isQuiet, let statistics, statistics.offered > 0 else { return }
         let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
         var parts = [
-            "\(Format.count(statistics.sent, "frame")) of \(statistics.offered) sent",
+            "sent \(Format.count(statistics.sent, "frame")) of \(statistics.offered)",
             Format.bytes(statistics.bytes),
             "\(Format.decimal(Double(statistics.sent) / seconds, digits: 1)) frames/s",
             "encoding \(Format.milliseconds(statistics.encoding.mean))",
             "transfer \(Format.milliseconds(statistics.transfer.mean))",
         ]
+        if statistics.shared > 0 { parts.insert("\(statistics.shared) in shared memory", at: 1) }
         for cause in DropCause.allCases {
             if let count = statistics.drops[cause] { parts.append("\(count) dropped: \(cause)") }
         }

@@ -9,36 +9,37 @@ import Locking
     import Darwin
 #endif
 
-/// `framesocket preview`: listens at a path, and serves a page that shows what comes.
+/// `framesocket preview`: listens at a path and serves a page that shows the stream.
 struct PreviewCommand: Command {
     static let name = "preview"
-    static let summary = "listen at a path and show what comes in a browser"
+    static let summary = "listen at a path and show the stream in a browser"
     static let help = """
         Usage: framesocket preview PATH [options]
 
-        Listens at PATH, or at tcp:PORT of this machine, and serves a page that shows
-        the picture of the latest sender, upright, with its size, rate and latency.
-        Beside the page (/) there are /stream (multipart/x-mixed-replace, for an <img>),
-        /snapshot.jpg and /state (JSON). With several senders the page lets the viewer
-        choose; ?sender=N behind an address chooses the one of connection N.
+        Listens at PATH, or at tcp:PORT on this machine, and serves a page that shows
+        the latest sender's stream upright, with its size, rate and latency. Besides the
+        page (/) it serves /stream (multipart/x-mixed-replace, for an <img>),
+        /snapshot.jpg and /state (JSON). If there are several senders, the page offers a
+        choice; ?sender=N after an address selects the one of connection N.
 
-          --http ADDRESS   where to serve the page (127.0.0.1:8080); port 0 picks a free
-                           one
-          --http-open      let everybody look: other users of this machine, and, which
-                           any address but 127.x.x.x and [::1] needs, other machines.
-                           There is no password and no encryption
-          --http-name N    answer to the host name N as well
-          --viewers N      how many may look at once, 1 to 256 (16)
-          --json           print one JSON object a line for each event
-          --token-file F   show the bytes of F before the first frame, and expect them
+          --http ADDRESS   address to serve the page at (127.0.0.1:8080); port 0 picks a
+                           free one
+          --http-open      allow everybody to watch: other users of this machine and, at
+                           any address but 127.x.x.x and [::1], other machines. There is
+                           no password and no encryption
+          --http-name N    also answer to the host name N
+          --viewers N      maximum number of viewers, 1 to 256 (16)
+          --json           print one JSON object per line for each event
+          --token-file F   send the contents of F before the first frame, and expect
+                           them from the other side
           --peer-token-file F
-                           expect the bytes of F instead
-          --quiet          tell nothing on standard error but failures
+                           expect the contents of F instead
+          --quiet          print nothing but failures on standard error
         """
 
-    /// Where the page is unless told otherwise.
+    /// The page's default address.
     static let standardAddress = "127.0.0.1:8080"
-    /// Beside the viewers: pages that ask for the state, and programs that look once.
+    /// Connections besides the viewers: pages that poll the state, and programs that ask once.
     static let furtherConnections = 32
 
     let endpoint: SocketEndpoint
@@ -53,7 +54,9 @@ struct PreviewCommand: Command {
     init(_ arguments: inout Arguments) throws(UsageError) {
         let text = try arguments.value("--http") ?? Self.standardAddress
         guard let address = HTTPAddress(text) else {
-            throw UsageError(message: "--http wants an address and a port such as 127.0.0.1:8080, not \"\(text)\"")
+            throw UsageError(
+                message: "invalid value '\(text)' for --http: expected an address and a port such as 127.0.0.1:8080"
+            )
         }
         self.address = address
         isOpen = arguments.flag("--http-open")
@@ -63,11 +66,11 @@ struct PreviewCommand: Command {
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
         guard address.isLoopback || isOpen else {
-            throw UsageError(message: "\(address) is open to other machines; --http-open says that this is meant")
+            throw UsageError(message: "\(address) is reachable from other machines; add --http-open to allow that")
         }
         let paths = try arguments.rest()
         guard paths.count == 1, let path = paths.first else {
-            throw UsageError(message: "preview wants one path to listen at")
+            throw UsageError(message: "preview expects one path to listen at")
         }
         endpoint = try Arguments.endpoint(path)
     }
@@ -83,7 +86,7 @@ struct PreviewCommand: Command {
                 return .failure(error)
             }
         } end: {
-            // Where they are being made just now, the lock waits for them: the socket's file has to go.
+            // The lock waits for servers that are being created, since the socket's file has to be removed.
             let service = service.withLock { $0 }
             stage.close()
             service.server?.close()
@@ -94,7 +97,7 @@ struct PreviewCommand: Command {
         try outcome.get()
     }
 
-    /// Starts both servers; a port in use leaves nothing at the path.
+    /// Starts both servers; if the port is in use, nothing stays at the path.
     private func start(
         _ stage: PreviewStage,
         _ service: Locked<PreviewService>
@@ -102,12 +105,12 @@ struct PreviewCommand: Command {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
         configuration.delivery = .newest
-        // A server of pages that cannot accept a connection would try again and again.
+        // A page server that cannot accept a connection would retry again and again.
         configuration.limits.connections = try ProcessLimits.places(
             configuration.limits.connections,
             beside: ProcessLimits.laterDescriptors + viewers + Self.furtherConnections
         )
-        // Whoever says whether it is paused says so only to those who ask.
+        // Senders report that they are paused only if asked to.
         configuration.hello = ControlHello()
         let page: HTTPServer
         let server: FrameServer
@@ -142,7 +145,7 @@ struct PreviewCommand: Command {
         return server
     }
 
-    /// What other machines may call this one.
+    /// The host names by which other machines may address this one.
     private var ownNames: [String] {
         guard isOpen else { return [] }
         var name = [CChar](repeating: 0, count: 256)
@@ -151,7 +154,7 @@ struct PreviewCommand: Command {
         return [text, text + ".local"]
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     @Sendable private func report(_ event: Reception.Event) {
         tell(event.json, event.sentence)
@@ -161,10 +164,10 @@ struct PreviewCommand: Command {
         var line = JSONLine(event: "preview")
         line.add("url", address.url)
         line.add("port", address.port)
-        tell(line.text, "the picture is at \(address.url)")
+        tell(line.text, "preview at \(address.url)")
     }
 
-    /// Tells scripts and people; a script that has gone is no reason to end, as there are those who look.
+    /// Reports to scripts and people; a script that has gone does not end the preview, which has viewers.
     private func tell(_ json: String, _ sentence: String?) {
         if isJSON {
             try? Terminal.print(json)
@@ -174,7 +177,7 @@ struct PreviewCommand: Command {
     }
 }
 
-/// What has to be ended: where senders connect, and where the page is.
+/// What has to be closed at the end: where senders connect, and the page.
 private struct PreviewService: Sendable {
     var server: FrameServer?
     var page: HTTPServer?

@@ -1,45 +1,45 @@
 import FrameSocket
 
-/// Raw video on standard output: images of one size, one after the other.
+/// Raw video on standard output: images of one size, one after another.
 ///
-/// Its reader knows the size beforehand, or from a header before the first image. So all images have the size of the first,
-/// or of the box that the user gave; one of another size ends the output, rather than being read as garbage.
+/// The reader knows the size in advance, or from a header before the first image. All images therefore have the size of
+/// the first, or of the box that the user gave; an image of another size ends the output.
 struct RawOutput {
-    /// What is written.
+    /// The format of the output.
     struct Settings: Sendable {
         /// How pixels are arranged.
         var format: PixelFormat
         /// What the samples of planar formats mean.
         var color = VideoColor.jpeg
-        /// The bytes from one row to the next in each plane; nil if rows follow each other.
+        /// The bytes from one row to the next in each plane; nil if rows are contiguous.
         var strides: [Int]?
-        /// Whether YUV4MPEG2 headers say what comes.
+        /// Whether YUV4MPEG2 headers precede the stream and each frame.
         var isY4M = false
-        /// The frames a second that such a header states.
+        /// The frame rate that such a header states.
         var framesPerSecond = 30.0
     }
 
     private let settings: Settings
     private let box: OutputScale?
     private let decoder: FrameDecoder
-    /// The memory of scaled images, from one to the next, and that of converted ones.
+    /// Memory for scaled and for converted images, reused from one to the next.
     private let scaled = PixelBufferPool(maximumIdle: 1)
     private let converted = PixelBufferPool(maximumIdle: 1)
     private var size: BufferSize?
 
-    /// Prepares to write.
+    /// Creates an output.
     ///
     /// - Parameters:
-    ///   - settings: what is written.
-    ///   - box: the size that every image is scaled to, black where it does not reach; nil leaves them as they are.
-    ///   - decoder: decodes the frames.
+    ///   - settings: The format.
+    ///   - box: The size that every image is scaled to, with black borders; nil leaves images as they are.
+    ///   - decoder: The decoder of the frames.
     init(_ settings: Settings, box: BufferSize?, decoder: FrameDecoder) {
         self.settings = settings
         self.box = box.map { .letterbox(width: $0.width, height: $0.height, turning: .never) }
         self.decoder = decoder
     }
 
-    /// What is written for a frame.
+    /// Returns the bytes for a frame.
     mutating func bytes(of frame: Frame) throws -> FrameBytes {
         var pixels = try decoder.decode(frame, as: settings.format)
         if let box {
@@ -59,13 +59,14 @@ struct RawOutput {
         }
     }
 
-    /// What stands before an image of the given size.
+    /// Returns the bytes that precede an image of the given size.
     private mutating func header(for current: BufferSize) throws(CommandFailure) -> [UInt8] {
         if let size, size != current {
             throw CommandFailure(
                 .badData,
-                "the pictures were \(size.width)x\(size.height) and now are \(current.width)x\(current.height), which raw"
-                    + " video cannot tell its reader: give all one size with --letterbox WxH"
+                "the size changed from \(size.width)x\(size.height) to \(current.width)x\(current.height), which raw "
+                    + "video"
+                    + " cannot express; scale all images to one size with --letterbox WxH"
             )
         }
         let isFirst = size == nil
@@ -77,10 +78,10 @@ struct RawOutput {
 }
 
 extension PixelBuffer {
-    /// The bytes of the rows of each plane.
+    /// The bytes of the visible rows of each plane.
     fileprivate var packedStrides: [Int] { (0..<planeCount).map { plane($0).visibleBytesPerRow } }
 
-    /// The bytes of all planes, with rows so far apart.
+    /// The bytes of all planes at the strides of the output.
     fileprivate func byteCount(_ strides: [Int]) -> Int {
         strides.enumerated().reduce(0) { $0 + $1.element * plane($1.offset).height }
     }

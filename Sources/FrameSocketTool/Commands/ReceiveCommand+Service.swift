@@ -8,23 +8,24 @@ import FrameSocket
     import Darwin
 #endif
 
-/// What `framesocket receive` does as a service beside receiving.
+/// What `framesocket receive` does as a service besides receiving.
 extension ReceiveCommand {
-    /// How often the counters are written.
+    /// The interval at which the counters are written.
     private static let metricsInterval: Duration = .seconds(5)
 
-    /// How long what has arrived may take to be handled at the end: well below the 90 s after which systemd kills.
+    /// How long frames that have arrived may take to be handled at the end: well below the 90 s after which systemd
+    /// kills.
     private static let drainLimit: Duration = .seconds(20)
 
-    /// Ends as a service manager wants it, where one has started this program.
+    /// Sets the exit code that a service manager expects, if one has started this program.
     func prepare(for manager: ServiceManager) {
         guard manager.isThere || place.isPassed else { return }
-        // Anything else is a failure to it.
+        // A service manager regards any other code as a failure.
         Interruption.termination = .done
         signal(SIGHUP, SIG_IGN)
     }
 
-    /// Tells that the server listens, to everybody who wants to know.
+    /// Reports to everybody concerned that the server listens.
     func announce(_ server: FrameServer, _ reception: Reception, to manager: ServiceManager) async {
         do {
             try await writeMetrics(server, reception)
@@ -35,13 +36,13 @@ extension ReceiveCommand {
         manager.tell(.ready(status: "listening at \(server.endpoint)"))
     }
 
-    /// Writes the counters and tells the watchdog, until the task is cancelled.
+    /// Writes the counters and notifies the watchdog until the task is cancelled.
     func serve(_ server: FrameServer, _ reception: Reception, _ manager: ServiceManager) async {
         await withDiscardingTaskGroup { group in
             if metrics != nil {
                 group.addTask {
                     while (try? await Task.sleep(for: Self.metricsInterval)) != nil {
-                        // A disk that is full for a while costs counters, and no frames.
+                        // A full disk costs counters, not frames.
                         try? await writeMetrics(server, reception)
                     }
                 }
@@ -49,7 +50,8 @@ extension ReceiveCommand {
             if let interval = manager.watchdogInterval {
                 group.addTask {
                     while (try? await Task.sleep(for: interval)) != nil {
-                        // By way of the thread that reads the sockets: where that hangs nothing is told.
+                        // Sent by way of the thread that reads the sockets: if that hangs, the watchdog is not
+                        // notified.
                         await Task(executorPreference: IOThread.shared) { manager.tell(.alive) }.value
                     }
                 }
@@ -57,7 +59,7 @@ extension ReceiveCommand {
         }
     }
 
-    /// Ends what a signal ends: a service first delivers what has arrived.
+    /// Handles a signal: a service first delivers what has arrived.
     func end(_ server: FrameServer, _ reception: Reception, _ manager: ServiceManager) async {
         manager.tell(.stopping)
         if Interruption.isTermination {
@@ -66,7 +68,7 @@ extension ReceiveCommand {
                 guard (try? await Task.sleep(for: Self.drainLimit)) != nil else { return }
                 await reception.finish(.failure(CommandFailure(.timedOut, "frames were not handled in time")))
             }
-            // The consumers have taken everything, and handled it.
+            // The consumers have received and handled everything.
             _ = await reception.outcome()
             limit.cancel()
         }

@@ -1,66 +1,67 @@
 import FrameSocket
 import Locking
 
-/// `framesocket receive`: listens at a path, and does with the frames what the options say.
+/// `framesocket receive`: listens at a path and handles frames as the options say.
 struct ReceiveCommand: Command {
     static let name = "receive"
-    static let summary = "listen at a path and take the frames that come"
+    static let summary = "listen at a path and receive frames"
     static let help = """
         Usage: framesocket receive PATH [options]
                framesocket receive --systemd [options]
 
-        Listens at PATH, or at tcp:PORT of this machine, takes every frame of every
-        sender, and goes on until it is stopped.
+        Listens at PATH, or at tcp:PORT on this machine, and receives every frame of
+        every sender until it is stopped.
 
-          --count N        end after N frames over all senders
-          --output DIR     write each JPEG to DIR/frame-000000.jpg, …, byte for byte as
-                           received
-          --overwrite      replace frames that are in DIR already; without it, that is
-                           refused
+          --count N        end after N frames from all senders together
+          --output DIR     write each JPEG to DIR/frame-000000.jpg, …, as received
+          --overwrite      replace existing frames in DIR; by default that is an error
           --decode         decode each frame; one that cannot be decoded is an error
           --allow-progressive
-                           decode progressive JPEGs too, of up to 100 scans
-          --json           print one JSON object a line for each event
+                           also decode progressive JPEGs, of up to 100 scans
+          --json           print one JSON object per line for each event
           --mjpeg          write the JPEGs to standard output, one after another
           --raw FORMAT     write the pixels to standard output; FORMAT is one of
                            \(PixelFormat.allCases.map(\.name).joined(separator: " "))
           --y4m            write the pixels to standard output as YUV4MPEG2, which
                            states their size, range and a rate of 30 frames a second
         \(RawVideoOptions.help)
-          --letterbox WxH  scale every picture to that size, black where it does not
-                           reach (with --raw and --y4m); without it, a change of size
-                           ends the video with exit code 65
-          --upright        turn pixels as their orientation says (with --raw and --y4m)
-          --newest         take the latest frame where frames come faster than they are
-                           handled, and count the others
-          --audio FILE     ask for sound, and write the app's to a WAVE file
+          --letterbox WxH  scale every image to that size, with black borders (with
+                           --raw and --y4m); without it, a change of size ends the
+                           video with exit code 65
+          --upright        rotate images upright (with --raw and --y4m)
+          --shared         ask for images in shared memory, which senders on this machine
+                           may send without encoding them (not with --mjpeg, --output
+                           or --wire-log)
+          --newest         skip to the latest frame if frames arrive faster than they
+                           are handled; skipped frames are counted
+          --audio FILE     ask for audio, and write the app's audio to a WAVE file
           --prefer-rate N  ask for at most N frames a second
           --prefer-size WxH
-                           ask for frames that fit in
+                           ask for frames of at most this size
           --prefer-quality Q
                            ask for JPEGs of quality 1 to 100
-          --stop-after N   ask the sender to stop when N frames have come, and end
-          --token-file F   show the bytes of F before the first frame, and expect them
+          --stop-after N   ask the sender to stop after N frames, and end
+          --token-file F   send the contents of F before the first frame, and expect
+                           them from the other side
           --peer-token-file F
-                           expect the bytes of F instead
-          --wire-log FILE  write every byte that senders send, with the time, to FILE,
-                           for framesocket replay
-          --stats json     print a JSON object a second with rate, size, drops and
-                           latency; where frames go to standard output, on standard
-                           error
-          --systemd        listen on the socket that systemd passes, which stays
-          --socket-name N  the one of that name (FileDescriptorName=), where there are
+                           expect the contents of F instead
+          --wire-log FILE  write every byte received, with its time, to FILE for
+                           framesocket replay
+          --stats json     print a JSON object every second with rate, size, drops and
+                           latency; on standard error if frames go to standard output
+          --systemd        listen on the socket that systemd passes, and leave it there
+          --socket-name N  name of that socket (FileDescriptorName=), if there are
                            several
-          --metrics FILE   write counters for Prometheus to FILE every 5 seconds
+          --metrics FILE   write Prometheus counters to FILE every 5 seconds
           --timeout S      end after S seconds; exit code 75 unless --count is reached
-                           by then, or without --count any frame has come
-          --quiet          tell nothing on standard error but failures
+                           by then or, without --count, a frame has arrived
+          --quiet          print nothing but failures on standard error
         """
 
-    /// How many scans a progressive JPEG may have if such are allowed: those of common programs have about ten.
+    /// The maximum number of scans of a progressive JPEG, if allowed; common programs write about ten.
     static let progressiveScans = 100
 
-    /// What goes to standard output.
+    /// The format of what goes to standard output.
     enum Output {
         case nothing
         case json
@@ -70,26 +71,28 @@ struct ReceiveCommand: Command {
 
     let place: ListeningPlace
     let tokens: HandshakeTokenFiles?
-    /// What each sender is asked for as soon as it has connected; nil where that is nothing.
+    /// The preferences sent to each sender once it has connected; nil if there are none.
     let requests: [ControlRequest]
     let audio: String?
     let takesNewest: Bool
-    /// Whether the senders are asked to stop for good when there are enough frames.
+    /// Whether senders may share memory.
+    let acceptsSharedMemory: Bool
+    /// Whether senders are asked to stop for good once there are enough frames.
     let stopsSenders: Bool
     let count: Int?
     let directory: String?
-    /// Whether frames that are in the directory are replaced.
+    /// Whether existing frames in the directory are replaced.
     let overwrites: Bool
     let decodes: Bool
     let allowsProgressive: Bool
     let output: Output
-    /// The size that raw video is to have, whatever that of the pictures.
+    /// The size of raw video, whatever the size of the images.
     let box: BufferSize?
     let isUpright: Bool
     /// Whether a line a second is printed for scripts.
     let printsStatistics: Bool
     let wireLog: String?
-    /// The file that the counters are written to.
+    /// The file for the counters.
     let metrics: String?
     let timeout: Double?
     let isQuiet: Bool
@@ -98,11 +101,12 @@ struct ReceiveCommand: Command {
         let count = try arguments.integer("--count", in: 1...(.max))
         let stopAfter = try arguments.integer("--stop-after", in: 1...(.max))
         guard count == nil || stopAfter == nil else {
-            throw UsageError(message: "--count and --stop-after both say when to end")
+            throw UsageError(message: "--count and --stop-after are mutually exclusive")
         }
         self.count = count ?? stopAfter
         stopsSenders = stopAfter != nil
         takesNewest = arguments.flag("--newest")
+        acceptsSharedMemory = arguments.flag("--shared")
         audio = try arguments.value("--audio")
         tokens = try arguments.tokens()
         requests = try Self.requests(&arguments, wantsAudio: audio != nil)
@@ -125,15 +129,20 @@ struct ReceiveCommand: Command {
         printsStatistics = try arguments.value("--stats", "json") { $0 == "json" ? true : nil } ?? false
         isQuiet = arguments.flag("--quiet")
         guard [isJSON, isMJPEG, raw != nil, isY4M].count(where: { $0 }) <= 1 else {
-            throw UsageError(message: "standard output has room for one of --json, --mjpeg, --raw and --y4m")
+            throw UsageError(message: "--json, --mjpeg, --raw and --y4m are mutually exclusive")
         }
         if isMJPEG || settings != nil { try Terminal.checkTakesBytes() }
-        guard box == nil || settings != nil else { throw UsageError(message: "--letterbox goes with --raw and --y4m") }
+        guard box == nil || settings != nil else { throw UsageError(message: "--letterbox requires --raw or --y4m") }
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
+        guard !acceptsSharedMemory || (!isMJPEG && directory == nil && wireLog == nil) else {
+            throw UsageError(
+                message: "--shared receives images without JPEGs, which --mjpeg, --output and --wire-log need"
+            )
+        }
         place = try ListeningPlace(&arguments)
     }
 
-    /// What of raw video is written; nil if none is.
+    /// The format of raw video; nil if none is written.
     private static func settings(
         _ raw: PixelFormat?,
         isY4M: Bool,
@@ -141,13 +150,13 @@ struct ReceiveCommand: Command {
     ) throws(UsageError) -> RawOutput.Settings? {
         guard let format = raw ?? (isY4M ? .i420 : nil) else {
             guard !options.isGiven else {
-                throw UsageError(message: "--range, --matrix and --stride go with --raw; the first two also with --y4m")
+                throw UsageError(message: "--range and --matrix require --raw or --y4m, and --stride requires --raw")
             }
             return nil
         }
         try options.check(format)
         guard !isY4M || options.strides == nil else {
-            throw UsageError(message: "--stride goes with --raw; rows of Y4M follow each other")
+            throw UsageError(message: "--stride requires --raw; the rows of Y4M are contiguous")
         }
         let color = options.color(orElse: .jpeg)
         return RawOutput.Settings(format: format, color: color, strides: options.strides, isY4M: isY4M)
@@ -181,7 +190,7 @@ struct ReceiveCommand: Command {
                 return .failure(error)
             }
         } end: {
-            // Where the server is being made just now, the lock waits for it: its socket has to go.
+            // The lock waits for a server that is being created, since its socket has to be removed.
             guard let server = holder.withLock({ $0 }) else { return }
             await end(server, reception, manager)
         }
@@ -213,6 +222,7 @@ struct ReceiveCommand: Command {
             var configuration = FrameServer.Configuration()
             configuration.tokens = tokens
             configuration.tap = tap
+            configuration.acceptsSharedMemory = acceptsSharedMemory
             configuration.delivery = takesNewest ? .newest : .everyFrame
             configuration.limits.connections = places
             let server = try holder.withLock { holder throws(TransportError) in
@@ -228,13 +238,13 @@ struct ReceiveCommand: Command {
         throw CommandFailure(.noInput, place.complaint)
     }
 
-    /// Takes frames until there are enough, or something ends it.
+    /// Receives frames until there are enough, or until something ends it.
     private func receive(
         from server: FrameServer,
         _ reception: Reception,
         _ manager: ServiceManager
     ) async -> Result<Void, CommandFailure> {
-        // The frames are handled on a thread of their own: writing may block, and must not hold up the sockets, nor
+        // Frames are handled on a thread of their own: writing may block, and must hold up neither the sockets nor
         // Swift's pool.
         let thread = IOThread()
         return await withTaskGroup(of: Void.self) { group in
@@ -248,7 +258,7 @@ struct ReceiveCommand: Command {
                         await reception.finish(.failure(CommandFailure(.unavailable, "\(error)")))
                     }
                 }
-                // The server has ended, and all that came from it is handled.
+                // The server has ended, and everything received from it is handled.
                 await reception.finish(.success(()))
             }
             group.addTask { await serve(server, reception, manager) }

@@ -1,7 +1,7 @@
 import FrameSocket
 
 extension Reception.Event {
-    /// The event as scripts read it.
+    /// The event as a JSON object.
     var json: String {
         switch self {
         case .listening(let endpoint):
@@ -26,6 +26,7 @@ extension Reception.Event {
             // As deployed receivers turn it; whether it is mirrored as well follows from the orientation.
             line.add("rotation", frame.orientation.deployedRotation)
             line.add("bytes", frame.jpeg.count)
+            if frame.shared != nil { line.add("shared", true) }
             if let jpegSize {
                 line.add("jpegWidth", jpegSize.width)
                 line.add("jpegHeight", jpegSize.height)
@@ -56,7 +57,7 @@ extension Reception.Event {
         }
     }
 
-    /// The event as a person reads it; nil where there is nothing to say.
+    /// The event for a person; nil if there is nothing to say.
     var sentence: String? {
         switch self {
         case .listening(let endpoint): "listening at \(endpoint)"
@@ -73,7 +74,7 @@ extension Reception.Event {
 }
 
 extension SenderStatus.State {
-    /// The word on the wire.
+    /// The name on the wire.
     fileprivate var name: String {
         switch self {
         case .live: "live"
@@ -83,7 +84,7 @@ extension SenderStatus.State {
     }
 }
 
-/// What all senders together have sent.
+/// The totals of all senders.
 struct ReceptionTotals {
     var connections = 0
     var undecodable = 0
@@ -91,27 +92,30 @@ struct ReceptionTotals {
     var superseded = 0
     private(set) var frames = 0
     private(set) var bytes: UInt64 = 0
+    /// The frames in shared memory.
+    private(set) var shared = 0
     private var firstAt: UInt64?
     private var lastAt: UInt64 = 0
 
     mutating func add(_ frame: Frame) {
         frames += 1
-        // As the sender counts them.
+        // As numbered by the sender.
         bytes += UInt64(frame.jpeg.withBytes { $0.countWithoutPadding })
+        if frame.shared != nil { shared += 1 }
         if firstAt == nil { firstAt = frame.receivedAt }
         lastAt = frame.receivedAt
     }
 
-    /// When the last frame came, on the monotonic clock; nil where none has.
+    /// When the last frame arrived, on the monotonic clock; nil if none has.
     var lastFrameAt: UInt64? { firstAt == nil ? nil : lastAt }
 
-    /// Frames a second, from the first to the last.
+    /// Frames per second, from the first to the last.
     private var rate: String? {
         guard let firstAt, lastAt > firstAt, frames > 1 else { return nil }
         return Format.decimal(Double(frames - 1) * 1e9 / Double(lastAt - firstAt), digits: 1) + " frames/s"
     }
 
-    /// The same, and what is known of one connection besides.
+    /// The totals, with what is known of one connection.
     func adding(_ received: ReceptionStatistics?, _ supersededFrames: Int) -> Self {
         var totals = self
         totals.missing &+= received?.missing ?? 0
@@ -119,17 +123,18 @@ struct ReceptionTotals {
         return totals
     }
 
-    /// Frames that the senders had and that were not taken, wherever they were lost.
+    /// Frames that senders had but that were not received, wherever they were lost.
     var dropped: UInt64 { missing &+ UInt64(superseded) }
 
     func summary(decoding: TimeSummary) -> String {
         var parts = [
             "\(Format.count(frames, "frame")) from \(Format.count(connections, "sender"))", Format.bytes(bytes),
         ]
+        if shared > 0 { parts.append("\(shared) in shared memory") }
         if let rate { parts.append(rate) }
         if decoding.count > 0 { parts.append("decoding \(Format.milliseconds(decoding.mean))") }
         if missing > 0 { parts.append("\(missing) dropped by the sender") }
-        if superseded > 0 { parts.append("\(superseded) gave way to newer ones") }
+        if superseded > 0 { parts.append("\(superseded) superseded by newer ones") }
         if undecodable > 0 { parts.append("\(undecodable) not decodable") }
         return parts.joined(separator: ", ")
     }

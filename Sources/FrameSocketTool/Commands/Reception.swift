@@ -1,10 +1,10 @@
 import FrameSocket
 
-/// What `framesocket receive` does with what comes: counts, writes, tells.
+/// What `framesocket receive` does with frames: counts, writes and reports them.
 ///
 /// Its tasks run on a thread of the command's own, so that a slow disk or reader blocks nobody else.
 actor Reception {
-    /// What there is to tell.
+    /// Something to report.
     enum Event {
         case listening(at: SocketEndpoint)
         case connected(FrameConnection)
@@ -19,7 +19,7 @@ actor Reception {
     private var raw: RawOutput?
     private var statistics = ReceptionTotals()
     private var meter = ReceptionMeter()
-    /// What has come from those who are connected.
+    /// The totals of the senders that are connected.
     private var received: [Int: ReceptionStatistics] = [:]
     private var sound: WAVWriter?
     private var connections: [Int: FrameConnection] = [:]
@@ -39,7 +39,7 @@ actor Reception {
 
     // MARK: The end
 
-    /// Waits until there are enough frames, or ``finish(_:)`` is called.
+    /// Waits until there are enough frames, or until ``finish(_:)`` is called.
     func outcome() async -> Result<Void, CommandFailure> {
         if let result { return result }
         return await withCheckedContinuation { waiters.append($0) }
@@ -64,16 +64,16 @@ actor Reception {
         finish(.failure(CommandFailure(.timedOut, "\(message) within \(Format.seconds(seconds))")))
     }
 
-    /// Tells a person what came.
+    /// Prints the totals for a person.
     func summarise() {
         if command.printsStatistics { tick() }
         Terminal.endProgress()
         if !command.isQuiet { Terminal.say(statistics.summary(decoding: decoder.decoding)) }
     }
 
-    // MARK: What comes
+    // MARK: Frames
 
-    /// Takes the frames of one sender to its end.
+    /// Receives the frames of one sender to its end.
     func follow(_ connection: FrameConnection) async {
         statistics.connections += 1
         connections[connection.id] = connection
@@ -89,7 +89,7 @@ actor Reception {
                 take(frame, of: connection)
             }
         } catch {
-            // Of a bad stream the code says what is wrong in it, as docs/wire-format.md names it.
+            // For an invalid stream, the code is the one that docs/wire-format.md lists.
             let code = error.wireError?.code.rawValue ?? error.code.rawValue
             report(.failed(connection: connection.id, code: code, message: error.description))
         }
@@ -106,9 +106,9 @@ actor Reception {
         for await status in connection.statuses { report(.status(status, connection: connection.id)) }
     }
 
-    // MARK: Sound
+    // MARK: Audio
 
-    /// Makes the file that the app's sound goes to.
+    /// Creates the file for the app's audio.
     func writeSound(to path: String) throws(Files.Failure) {
         sound = try WAVWriter(path)
     }
@@ -143,10 +143,10 @@ actor Reception {
         }
     }
 
-    /// Decodes and writes a frame; the JPEG's own size where it was decoded.
+    /// Decodes and writes a frame; returns the JPEG's own size if it was decoded.
     private func consume(_ frame: Frame) throws -> (width: Int, height: Int)? {
         var size: (width: Int, height: Int)?
-        if command.decodes {
+        if command.decodes, frame.shared == nil {
             let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
             size = (header.width, header.height)
         }
@@ -171,30 +171,30 @@ actor Reception {
         return size
     }
 
-    /// The name of the file for the frame with the given number: `frame-000000.jpg`.
+    /// Returns the file name of the frame with the given number, such as `frame-000000.jpg`.
     static func fileName(_ index: Int) -> String {
         let number = String(index)
         return "frame-" + String(repeating: "0", count: max(0, 6 - number.count)) + number + ".jpg"
     }
 
-    /// Whether a file of this name is one of those that ``fileName(_:)`` names.
+    /// Returns whether ``fileName(_:)`` may have returned this name.
     static func isFrame(_ name: String) -> Bool {
         guard name.hasPrefix("frame-"), name.hasSuffix(".jpg") else { return false }
         let number = name.dropFirst(6).dropLast(4)
         return number.count >= 6 && number.allSatisfy { ("0"..."9").contains($0) }
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
-    /// What came from all senders, those included who are still connected.
+    /// The totals of all senders, including those still connected.
     var totals: ReceptionTotals {
         connections.values.reduce(statistics) { $0.adding(received[$1.id], $1.supersededFrames) }
     }
 
-    /// How many senders are connected.
+    /// The number of connected senders.
     var senderCount: Int { connections.count }
 
-    /// Tells once a second how it goes.
+    /// Reports progress every second.
     func tick() {
         let reading = meter.read(connections: connections.count, totals: totals)
         if command.printsStatistics { printStatistics(reading.json) }
@@ -217,7 +217,7 @@ actor Reception {
         }
     }
 
-    /// Tells of an event: on standard output where that was asked for, or else to a person.
+    /// Reports an event on standard output if requested, or else to a person.
     func report(_ event: Event) {
         if case .json = command.output {
             print(event.json)

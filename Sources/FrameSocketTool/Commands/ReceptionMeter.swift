@@ -1,18 +1,18 @@
 import FrameSocket
 
-/// What comes, second by second: for the line that a person sees and for `--stats json`.
+/// The rate of reception, second by second, for the progress line and for `--stats json`.
 struct ReceptionMeter {
-    /// What one look at the meter shows.
+    /// One reading of the meter.
     struct Reading {
-        /// Senders that are connected.
+        /// The number of connected senders.
         let connections: Int
         let totals: ReceptionTotals
-        /// The size of the last frame, as its head states it.
+        /// The size of the last frame, as its header states it.
         let size: BufferSize?
-        /// Since the look before.
+        /// Since the previous reading.
         let framesPerSecond: Double
         let bytesPerSecond: UInt64
-        /// From presentation time to last byte, of the frames since the look before that state one.
+        /// From presentation time to last byte, of the frames since the previous reading that state one.
         let latency: TimeSummary
     }
 
@@ -31,10 +31,10 @@ struct ReceptionMeter {
         }
     }
 
-    /// Looks at what came since the last time, and begins anew.
+    /// Returns what has arrived since the previous reading, and starts the next.
     mutating func read(connections: Int, totals: ReceptionTotals) -> Reading {
         let now = MonotonicClock.now()
-        // Two looks at the same moment see nothing, and not infinitely much.
+        // Two readings at the same moment see nothing, rather than an infinite rate.
         let seconds = max(Double(now &- startedAt) / 1e9, 1e-3)
         defer { (startedAt, frames, bytes, latency) = (now, 0, 0, TimeSummary()) }
         return Reading(
@@ -49,7 +49,7 @@ struct ReceptionMeter {
 }
 
 extension ReceptionMeter.Reading {
-    /// The reading as a person sees it, in one line.
+    /// The reading for a person, in one line.
     var line: String {
         guard let size else {
             return connections == 0 ? "waiting for a sender" : "waiting for the first frame"
@@ -66,7 +66,7 @@ extension ReceptionMeter.Reading {
         return parts.joined(separator: ", ")
     }
 
-    /// The reading as scripts read it; times are in nanoseconds.
+    /// The reading as a JSON object; times are in nanoseconds.
     var json: String {
         var line = JSONLine(event: "statistics")
         line.add("connections", connections)

@@ -8,15 +8,15 @@ import FrameSocket
     import Darwin
 #endif
 
-/// The counters of a reception, as Prometheus reads them from a file.
+/// The counters of a reception, in the text format of Prometheus.
 struct ReceptionMetrics {
     let endpoint: SocketEndpoint
-    /// Senders that are connected.
+    /// The number of connected senders.
     let connections: Int
     let refused: Int
     let totals: ReceptionTotals
 
-    /// The text format, version 0.0.4; each metric is labelled with the socket, so that several receivers are told apart.
+    /// The text format, version 0.0.4; each metric is labelled with the socket, to tell several receivers apart.
     var text: String {
         var text = ""
         add(&text, "connections_total", "counter", "Senders that have connected.", totals.connections)
@@ -25,13 +25,19 @@ struct ReceptionMetrics {
         add(&text, "frames_total", "counter", "Frames received.", totals.frames)
         add(&text, "frame_bytes_total", "counter", "Bytes of the JPEGs received.", totals.bytes)
         add(&text, "missing_frames_total", "counter", "Frames that senders numbered and dropped.", totals.missing)
-        add(&text, "superseded_frames_total", "counter", "Frames that gave way to newer ones.", totals.superseded)
+        add(
+            &text,
+            "superseded_frames_total",
+            "counter",
+            "Frames that were superseded by newer ones.",
+            totals.superseded
+        )
         add(&text, "undecodable_frames_total", "counter", "Frames that could not be decoded.", totals.undecodable)
         if let lastFrameAt = totals.lastFrameAt {
-            // Of the monotonic clock, which says how long ago it was.
+            // The timestamp is of the monotonic clock, which gives the age.
             let age = Double(MonotonicClock.now() &- lastFrameAt) / 1e9
             let stamp = Format.decimal(Self.now - age, digits: 3)
-            add(&text, "last_frame_timestamp_seconds", "gauge", "When the last frame came, in Unix time.", stamp)
+            add(&text, "last_frame_timestamp_seconds", "gauge", "When the last frame arrived, in Unix time.", stamp)
         }
         return text
     }

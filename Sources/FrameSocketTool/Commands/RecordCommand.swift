@@ -1,31 +1,32 @@
 import FrameSocket
 import Locking
 
-/// `framesocket record`: listens at a path, and writes the frames of one sender at a time to a Matroska file.
+/// `framesocket record`: listens at a path and writes the frames of one sender at a time to a Matroska file.
 struct RecordCommand: Command {
     static let name = "record"
-    static let summary = "write the frames that come to a Matroska file"
+    static let summary = "record a stream to a Matroska file"
     static let help = """
         Usage: framesocket record PATH FILE [options]
 
-        Listens at PATH, or at tcp:PORT of this machine, and writes the JPEGs of the
-        sender as they are, with their times and orientations, to the Matroska file
-        FILE; - is standard output. Goes on until it is stopped. What is written plays,
-        however the program ends.
+        Listens at PATH, or at tcp:PORT on this machine, and writes the sender's JPEGs
+        unchanged, with their times and orientations, to the Matroska file FILE; - is
+        standard output. Records until it is stopped. The file is playable however the
+        program ends.
 
-        While a sender is connected no other is taken; one that comes after it goes on
-        in the same file.
+        While a sender is connected, no other is accepted; a later one continues the
+        same file.
 
           --count N        end after N frames
-          --once           end when the first sender has left
-          --overwrite      replace FILE if it is there; without it, that is refused
-          --json           print one JSON object a line for each event
-          --token-file F   show the bytes of F before the first frame, and expect them
+          --once           end when the first sender leaves
+          --overwrite      replace FILE if it exists; by default that is an error
+          --json           print one JSON object per line for each event
+          --token-file F   send the contents of F before the first frame, and expect
+                           them from the other side
           --peer-token-file F
-                           expect the bytes of F instead
+                           expect the contents of F instead
           --timeout S      end with exit code 75 unless --count is reached, or the first
                            sender has left, within S seconds
-          --quiet          tell nothing on standard error but failures
+          --quiet          print nothing but failures on standard error
         """
 
     let endpoint: SocketEndpoint
@@ -48,13 +49,13 @@ struct RecordCommand: Command {
         isQuiet = arguments.flag("--quiet")
         let rest = try arguments.rest()
         guard rest.count == 2 else {
-            throw UsageError(message: "record wants the path to listen at, and a file to write")
+            throw UsageError(message: "record expects a path to listen at and a file")
         }
         endpoint = try Arguments.endpoint(rest[0])
         path = rest[1]
         if path == "-" { try Terminal.checkTakesBytes() }
         guard path != "-" || !isJSON else {
-            throw UsageError(message: "standard output has room for the file or --json, not for both")
+            throw UsageError(message: "--json and a recording to standard output are mutually exclusive")
         }
     }
 
@@ -70,7 +71,7 @@ struct RecordCommand: Command {
                 return .failure(error)
             }
         } end: {
-            // Where the server is being made just now, the lock waits for it: its socket has to go.
+            // The lock waits for a server that is being created, since its socket has to be removed.
             if let server = holder.withLock({ $0 }) {
                 server.close()
                 try? await server.closed()
@@ -108,9 +109,9 @@ struct RecordCommand: Command {
         }
     }
 
-    /// Records until there are enough frames, or something ends it.
+    /// Records until there are enough frames, or until something ends it.
     private func record(from server: FrameServer, _ recording: Recording) async -> Result<Void, CommandFailure> {
-        // Writing may block, and must not hold up the sockets, nor Swift's pool.
+        // Writing may block, and must hold up neither the sockets nor Swift's pool.
         let thread = IOThread()
         return await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: thread) {

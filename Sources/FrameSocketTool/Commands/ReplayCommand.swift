@@ -1,28 +1,29 @@
 import FrameSocket
 
-/// `framesocket replay`: sends what was recorded once more.
+/// `framesocket replay`: sends a recording again.
 struct ReplayCommand: Command {
     static let name = "replay"
-    static let summary = "send a recording, or a wire log, once more"
+    static let summary = "send a recording or a wire log again"
     static let help = """
         Usage: framesocket replay PATH FILE [options]
 
-        Sends the frames of FILE, as `framesocket record` or ffmpeg writes it (Matroska
-        with Motion JPEG), to the server at PATH, or at tcp:PORT of this machine, at
-        the pace at which they were recorded. - is standard input. FILE may also come
-        first.
+        Sends the frames of FILE, a Matroska file with Motion JPEG as written by
+        framesocket record or ffmpeg, to the server at PATH, or at tcp:PORT on this
+        machine, at the pace at which they were recorded. - is standard input. FILE may
+        also come first.
 
-        Where FILE is a wire log (receive --wire-log), every byte of it is sent as it
-        came, each connection as one of its own, whether it is right or wrong.
+        If FILE is a wire log (receive --wire-log), every byte of it is sent as it was
+        received, valid or not, each connection over one of its own.
 
-          --speed N        N times as fast; 0 as fast as it goes (1)
-          --loop N         send the file N times; 0 for ever
-          --token-file F   show the bytes of F before the first frame, and expect them
+          --speed N        play N times as fast; 0 for as fast as possible (1)
+          --loop N         send the file N times (1); 0 repeats endlessly
+          --token-file F   send the contents of F before the first frame, and expect
+                           them from the other side
           --peer-token-file F
-                           expect the bytes of F instead
-          --wait S         how many seconds to look for a server with a free place (5)
+                           expect the contents of F instead
+          --wait S         seconds to wait for a server with a free place (5)
           --json           print what was sent as a JSON object
-          --quiet          tell nothing on standard error but failures
+          --quiet          print nothing but failures on standard error
         """
 
     let file: String
@@ -47,15 +48,17 @@ struct ReplayCommand: Command {
         isQuiet = arguments.flag("--quiet")
         let rest = try arguments.rest()
         guard rest.count == 2 else {
-            throw UsageError(message: "expected the path of a server, and a file")
+            throw UsageError(message: "replay expects the path of a server and a file")
         }
         let isFileFirst = Self.isFileFirst(rest[0], rest[1])
         file = rest[isFileFirst ? 0 : 1]
         endpoint = try Arguments.endpoint(rest[isFileFirst ? 1 : 0])
-        guard file != "-" || loops == 1 else { throw UsageError(message: "standard input cannot be sent twice") }
+        guard file != "-" || loops == 1 else {
+            throw UsageError(message: "standard input (-) cannot be sent more than once")
+        }
     }
 
-    /// Whether the first word names the file, as it did before `replay` took its words in the order of the others.
+    /// Whether the first operand names the file, an order that `replay` accepts for compatibility.
     private static func isFileFirst(_ first: String, _ second: String) -> Bool {
         if first == "-" || second.hasPrefix("tcp:") { return true }
         if second == "-" || first.hasPrefix("tcp:") { return false }
@@ -68,14 +71,14 @@ struct ReplayCommand: Command {
             guard case .path(let path) = endpoint, tokens == nil else {
                 throw CommandFailure(
                     .usage,
-                    "a wire log is sent to a path, without tokens: it holds what came behind them"
+                    "a wire log can be sent only to a path, and without --token-file: it starts after the tokens"
                 )
             }
             try await WireLogReplay(self, path).run(input)
         } else if try begins(input, MatroskaReader.begins) {
             try await FileReplay(self).run(input)
         } else {
-            throw CommandFailure(.badData, "\(input.name): this is neither a Matroska file nor a wire log")
+            throw CommandFailure(.badData, "\(input.name): neither a Matroska file nor a wire log")
         }
     }
 
@@ -99,7 +102,7 @@ struct ReplayCommand: Command {
         }
     }
 
-    /// Tells of what was sent.
+    /// Reports what was sent.
     func summarise(frames: Int, bytes: UInt64) {
         Terminal.endProgress()
         if isJSON {
@@ -108,19 +111,19 @@ struct ReplayCommand: Command {
             line.add("bytes", bytes)
             try? Terminal.print(line.text)
         }
-        if !isQuiet { Terminal.say("\(Format.count(frames, "frame")) sent, \(Format.bytes(bytes))") }
+        if !isQuiet { Terminal.say("sent \(Format.count(frames, "frame")), \(Format.bytes(bytes))") }
     }
 }
 
-/// When things that were recorded are due once more.
+/// When recorded events are due during a replay.
 struct ReplayPace {
     private let speed: Double
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
-    /// When the replay began, by the clock of time stamps.
+    /// When the replay began, on the clock of timestamps.
     private let startedAt = MonotonicClock.now()
     private var last: UInt64?
-    /// Of the recording, since its beginning: what of it has been replayed.
+    /// The part of the recording that has been replayed, since its beginning.
     private var elapsed: UInt64 = 0
 
     init(speed: Double) {
@@ -128,18 +131,18 @@ struct ReplayPace {
         start = clock.now
     }
 
-    /// Goes on to what was recorded at `time`; what is not later than the one before is due at once.
+    /// Advances to what was recorded at `time`; what is not later than its predecessor is due at once.
     mutating func advance(to time: UInt64) {
         if let last, time > last { elapsed = elapsed.addingReportingOverflow(time - last).partialValue }
         last = time
     }
 
-    /// Goes on to another recording, which begins where this one ended.
+    /// Advances to another recording, which begins where this one ended.
     mutating func rewind() { last = nil }
 
-    /// The time stamp of what is due: its own distance from the first, in the replay's time.
+    /// The timestamp of what is due: its distance from the first, in the replay's time.
     ///
-    /// As fast as it goes the distances are those of the recording.
+    /// As fast as possible, the distances are those of the recording.
     var timestamp: UInt64 {
         let scaled = speed > 0 ? Double(elapsed) / speed : 0
         let offset = speed == 0 || speed == 1 ? elapsed : UInt64(exactly: min(scaled, 1e18).rounded()) ?? 0

@@ -1,41 +1,42 @@
 import FrameSocket
 
-/// `framesocket send`: sends pictures to a server, every one of them.
+/// `framesocket send`: sends images to a server, every one of them.
 struct SendCommand: Command {
     static let name = "send"
-    static let summary = "send pictures, a directory of them, or video from standard input"
+    static let summary = "send images, a directory of images, or video from standard input"
     static let help = """
         Usage: framesocket send PATH FILE... [options]
                framesocket send PATH - [options]
                framesocket send PATH - --size WxH --format FORMAT [options]
 
-        Sends every picture to the server at PATH, or at tcp:PORT of this machine, in
-        order. FILE is a JPEG, PNG or PNM file, or a directory of them; - is a stream
-        of JPEGs, one after another, or of Y4M on standard input, or raw video if its
-        size and format are given.
+        Sends every image to the server at PATH, or at tcp:PORT on this machine, in
+        order. FILE is a JPEG, PNG or PNM file, or a directory of such files; - reads a
+        stream of JPEGs, one after another, or Y4M from standard input, or raw video if
+        its size and format are given.
 
-          --fps N          at most N frames a second; without it, as fast as they are
-                           taken
-          --loop N         send the files N times; 0 for ever
+          --fps N          send at most N frames a second; by default, as fast as they
+                           are accepted
+          --loop N         send the files N times (1); 0 repeats endlessly
         \(SendOptions.help)
-          --orientation N  1 to 8, as the pictures lie (1); 0 for unknown
-          --passthrough    send JPEGs as they are, up to their end
-          --force          send also what receivers refuse by default
-          --no-padding     do not pad bodies under 10,240 bytes, which wedges deployed
-                           receivers
+          --orientation N  orientation of the images, 1 to 8 (1); 0 for unknown
+          --passthrough    send JPEGs unchanged, up to their end marker
+          --force          also send what receivers reject by default
+          --no-padding     do not pad bodies under 10,240 bytes, which make deployed
+                           receivers hang
           --size WxH       size of raw video
           --format FORMAT  format of raw video, one of
                            \(PixelFormat.allCases.map(\.name).joined(separator: " "))
         \(RawVideoOptions.help)
-          --audio FILE     send the sound of a WAVE file as well, at its own pace, to a
+          --audio FILE     also send the audio of a WAVE file, at its own pace, to a
                            receiver that asks for it
           --stop-after N   end after N frames
-          --token-file F   show the bytes of F before the first frame, and expect them
+          --token-file F   send the contents of F before the first frame, and expect
+                           them from the other side
           --peer-token-file F
-                           expect the bytes of F instead
-          --wait S         how many seconds to look for a server with a free place (5)
+                           expect the contents of F instead
+          --wait S         seconds to wait for a server with a free place (5)
           --json           print what was sent as a JSON object
-          --quiet          tell nothing on standard error but failures
+          --quiet          print nothing but failures on standard error
         """
 
     let endpoint: SocketEndpoint
@@ -49,7 +50,7 @@ struct SendCommand: Command {
     let loops: Int
     let orientation: FrameOrientation
     let isPassthrough: Bool
-    /// Whether what receivers refuse is sent all the same.
+    /// Whether to send what receivers reject.
     let isForced: Bool
     let padsShortBodies: Bool
     let wait: Double
@@ -78,31 +79,40 @@ struct SendCommand: Command {
         wait = try arguments.number("--wait") ?? 5
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
+        if isPassthrough, configuration.sharing != .off {
+            throw UsageError(
+                message: "--passthrough and --shared are mutually exclusive: shared images are not encoded"
+            )
+        }
         if isPassthrough, options.changesPictures || size != nil {
-            throw UsageError(message: "--passthrough sends JPEGs as they are, and options would change them")
+            throw UsageError(message: "--passthrough sends JPEGs unchanged; remove the options that would change them")
         }
         let rest = try arguments.rest()
         guard let path = rest.first, rest.count >= 2 else {
-            throw UsageError(message: "send wants the path of a server, and pictures to send")
+            throw UsageError(message: "send expects the path of a server and at least one file")
         }
         endpoint = try Arguments.endpoint(path)
         paths = Array(rest.dropFirst())
         guard !paths.contains("-") || paths.count == 1 else {
-            throw UsageError(message: "standard input (-) can only be sent alone")
+            throw UsageError(message: "standard input (-) cannot be combined with files")
         }
         switch (size, format) {
         case (let size?, let format?) where paths == ["-"]: rawFormat = (size.width, size.height, format)
         case (nil, nil): rawFormat = nil
-        default: throw UsageError(message: "raw video wants all of: -, --size and --format")
+        default: throw UsageError(message: "raw video requires -, --size and --format together")
         }
         if let format { try rawOptions.check(format) }
         guard rawFormat != nil || rawOptions.strides == nil, paths == ["-"] || !rawOptions.isGiven else {
-            throw UsageError(message: "--range and --matrix go with video on standard input, --stride with --size")
+            throw UsageError(
+                message: "--range and --matrix require video on standard input, and --stride requires --size"
+            )
         }
-        guard paths != ["-"] || loops == 1 else { throw UsageError(message: "standard input cannot be sent twice") }
+        guard paths != ["-"] || loops == 1 else {
+            throw UsageError(message: "standard input (-) cannot be sent more than once")
+        }
     }
 
-    /// Whether files are sent, and not what comes on standard input.
+    /// Whether files are sent, as opposed to standard input.
     var sendsFiles: Bool { paths != ["-"] }
 
     private func makeSource() throws(CommandFailure) -> any PictureSource {

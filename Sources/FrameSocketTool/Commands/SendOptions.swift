@@ -1,26 +1,28 @@
 import FrameSocket
 
-/// The options of `send` that say what is sent of each picture, and how often.
+/// The options of `send` that choose what is sent of each image, and how often.
 struct SendOptions {
     static let help = """
-          --quality Q      quality of the JPEGs, 1 to 100 (80)
+          --quality Q      JPEG quality, 1 to 100 (80)
           --subsampling S  4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 or gray (4:2:0)
-          --scale N/D      send a fraction of width and height
-          --width N        at most N pixels wide, as NetEase sends (720)
-          --fit WxH        at most that size, in proportion
-          --letterbox WxH  just that size, black where the picture is not
-          --fill WxH       just that size, cut where the picture overhangs
-          --agora          640x360 or 360x640 as Agora picks it
-          --rotate         turn pictures upright before they are sent
-          --rate N         at most N frames a second of the pictures' own time
-          --every N        every N-th picture, as Jitsi does (3)
-          --skip-unchanged leave out pictures that equal the one before
-          --no-strips      encode whole pictures, without restart markers
-          --plain          send no fields but those that deployed senders send
+          --scale N/D      scale width and height to this fraction
+          --width N        scale down to at most N pixels wide, as NetEase does (720)
+          --fit WxH        scale down to at most this size, in proportion
+          --letterbox WxH  scale to exactly this size, with black borders
+          --fill WxH       scale to exactly this size, cropping what exceeds it
+          --agora          scale to 640x360 or 360x640, as Agora does
+          --rotate         rotate images upright before they are sent
+          --rate N         at most N frames a second of the images' own time
+          --every N        send every N-th image, as Jitsi does (3)
+          --skip-unchanged skip images that equal the previous one
+          --shared         send images in shared memory, without encoding, to a receiver
+                           on this machine that asks for it
+          --no-strips      encode whole images, without restart markers
+          --plain          send only the fields that deployed senders send
         """
 
     let configuration: SampleUploader.Configuration
-    /// Whether any option wants another picture than the one that is handed in.
+    /// Whether any option changes the image that was submitted.
     let changesPictures: Bool
 
     init(_ arguments: inout Arguments) throws(UsageError) {
@@ -38,7 +40,8 @@ struct SendOptions {
             pacing: try Self.pacing(&arguments),
             appliesOrientation: isTurned,
             sendsTiming: !arguments.flag("--plain"),
-            strips: arguments.flag("--no-strips") ? .off : .automatic
+            strips: arguments.flag("--no-strips") ? .off : .automatic,
+            sharing: arguments.flag("--shared") ? .allowed() : .off
         )
     }
 
@@ -52,7 +55,7 @@ struct SendOptions {
             arguments.flag("--agora") ? .agora : nil,
         ].compactMap(\.self)
         guard choices.count <= 1 else {
-            throw UsageError(message: "only one of --scale, --width, --fit, --letterbox, --fill and --agora can be had")
+            throw UsageError(message: "--scale, --width, --fit, --letterbox, --fill and --agora are mutually exclusive")
         }
         return choices.first
     }
@@ -60,7 +63,9 @@ struct SendOptions {
     private static func pacing(_ arguments: inout Arguments) throws(UsageError) -> Pacing {
         let rate = try arguments.number("--rate")
         let every = try arguments.integer("--every", in: 1...(.max))
-        guard rate == nil || every == nil else { throw UsageError(message: "--rate and --every exclude each other") }
+        guard rate == nil || every == nil else {
+            throw UsageError(message: "--rate and --every are mutually exclusive")
+        }
         let pacing = rate.map { Pacing.framesPerSecond($0) } ?? every.map { Pacing.every($0) } ?? .everyFrame
         return arguments.flag("--skip-unchanged") ? pacing.skippingUnchanged() : pacing
     }

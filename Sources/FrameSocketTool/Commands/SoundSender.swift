@@ -1,7 +1,7 @@
 import FrameSocket
 import Locking
 
-/// Sends the sound of a WAVE file at its own pace, to a receiver that asks for it.
+/// Sends the audio of a WAVE file at its own pace, to a receiver that asks for it.
 final class SoundSender: Sendable {
     private let file: Locked<WAVFile>
     private let hasBegun = Locked(false)
@@ -10,14 +10,14 @@ final class SoundSender: Sendable {
         file = Locked(try WAVFile(path))
     }
 
-    /// Whether the receiver has asked for sound by now.
+    /// Whether the receiver has asked for audio.
     var isWanted: Bool { hasBegun.withLock { $0 } }
 
-    /// Sends it to its end, or to the connection's, from when the receiver asks for it.
+    /// Sends the file once the receiver asks for it, until the file or the connection ends.
     func send(over connection: SocketConnection) async {
         guard await isAsked(over: connection) else { return }
         hasBegun.withLock { $0 = true }
-        // Reading a file blocks: not for Swift's pool.
+        // Reading a file blocks, so it must not happen on Swift's pool.
         await Task(executorPreference: IOThread()) { [self] in
             let clock = ContinuousClock()
             let begin = (clock.now, MonotonicClock.now())
@@ -33,7 +33,7 @@ final class SoundSender: Sendable {
         }.value
     }
 
-    /// Waits until the receiver asks; false where it never does.
+    /// Waits until the receiver asks; returns false if it never does.
     private func isAsked(over connection: SocketConnection) async -> Bool {
         if connection.wants.contains(.audio) { return true }
         for await request in connection.requests {

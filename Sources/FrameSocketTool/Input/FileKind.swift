@@ -1,10 +1,10 @@
-/// What a file is, told by its first bytes.
+/// The kind of a file, detected from its first bytes.
 enum FileKind {
     case jpeg
     case png
     case pnm
     case empty
-    /// A format that is not read here, by its name.
+    /// A format that is not supported, with its name.
     case foreign(String)
     case unknown
 

@@ -1,6 +1,6 @@
-/// A file's path as the system has it: bytes, which need not be UTF-8.
+/// A file's path as the system sees it: bytes, which need not be UTF-8.
 ///
-/// A `String` would put other characters in the place of the bytes that are not, and name another file.
+/// A `String` would replace bytes that are not UTF-8 by other characters, and so name another file.
 struct FilePath: Sendable, Equatable {
     private let bytes: [UInt8]
 
@@ -13,13 +13,14 @@ struct FilePath: Sendable, Equatable {
         self.bytes = Array(bytes.prefix { $0 != 0 })
     }
 
-    /// The path for a person, in which a byte that is not UTF-8 is shown as `\xFF`; it opens the same file only if there is none.
+    /// The path for display: bytes that are not UTF-8 are shown as `\xFF`, so only a path without any opens the same
+    /// file.
     var text: String { Self.text(of: bytes) }
 
-    /// What a `String` can name; nil for a path with other bytes.
+    /// The path as a `String`; nil if it has bytes that are not UTF-8.
     var exactText: String? { String(validating: bytes, as: UTF8.self) }
 
-    /// The last part.
+    /// The last component.
     var name: String { Self.text(of: bytes.split(separator: UInt8(ascii: "/")).last ?? []) }
 
     /// Returns the path of an entry of this directory.
@@ -28,7 +29,7 @@ struct FilePath: Sendable, Equatable {
         return FilePath(bytes + slash + entry.bytes)
     }
 
-    /// Calls `body` with the bytes as C has them.
+    /// Calls `body` with the path as a C string.
     func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result? {
         let text = bytes.map { CChar(bitPattern: $0) } + [0]
         return unsafe text.withUnsafeBufferPointer { text in
@@ -42,7 +43,7 @@ struct FilePath: Sendable, Equatable {
         var text = ""
         var rest = Array(bytes)[...]
         while let first = rest.first {
-            // The characters of one to four bytes that begin here, or the one byte.
+            // The one to four bytes of a character that begins here, or a single byte.
             let whole = (1...4).lazy.compactMap { String(validating: rest.prefix($0), as: UTF8.self) }.first
             text += whole ?? "\\x" + (first < 16 ? "0" : "") + String(first, radix: 16, uppercase: true)
             rest = rest.dropFirst(whole?.utf8.count ?? 1)
@@ -52,7 +53,7 @@ struct FilePath: Sendable, Equatable {
 }
 
 extension FilePath: Comparable {
-    /// Orders by the bytes.
+    /// Orders paths by their bytes.
     static func < (first: FilePath, second: FilePath) -> Bool {
         first.bytes.lexicographicallyPrecedes(second.bytes)
     }

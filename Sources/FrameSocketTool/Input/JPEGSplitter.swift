@@ -1,19 +1,19 @@
-/// Cuts a stream of JPEGs, one after another, into single ones.
+/// Splits a stream of JPEGs, one after another, into single ones.
 ///
-/// Feed it pieces of any size.
+/// Accepts chunks of any size.
 ///
-/// It follows the markers, so that a thumbnail within a picture does not end it; what stands between two pictures, such
-/// as the heads of a multipart stream, is skipped.
+/// It follows the markers, so that a thumbnail within an image does not end it. Whatever separates two images, such as
+/// the headers of a multipart stream, is skipped.
 struct JPEGSplitter {
-    /// The most bytes that one JPEG may have.
+    /// The maximum size of one JPEG in bytes.
     static let maximumByteCount = 32 << 20
 
     private enum State {
-        /// Before a picture; whether the last byte was FF.
+        /// Before an image; whether the last byte was FF.
         case between(afterFF: Bool)
-        /// Where a marker is to begin.
+        /// Where a marker is expected.
         case marker
-        /// Behind a marker's FF.
+        /// After a marker's FF.
         case code
         /// In a segment: its marker, and the bytes of its length that have been read.
         case length(code: UInt8, high: UInt8?)
@@ -25,12 +25,12 @@ struct JPEGSplitter {
     private var state = State.between(afterFF: false)
     private var picture: [UInt8] = []
 
-    /// Whether the stream stands within a picture.
+    /// Whether the stream has stopped within an image.
     var isInPicture: Bool { if case .between = state { false } else { true } }
 
-    /// Takes one byte; the picture where that was its last.
+    /// Consumes one byte; returns the image if that was its last.
     ///
-    /// A picture that breaks the rules or becomes too large is given up, and the search for the next one goes on.
+    /// An image that is malformed or becomes too large is given up, and the search for the next one continues.
     mutating func take(_ byte: UInt8) -> [UInt8]? {
         if isInPicture {
             picture.append(byte)
@@ -68,7 +68,7 @@ struct JPEGSplitter {
         return nil
     }
 
-    /// Takes up the marker `code`; the picture where it is the last one.
+    /// Handles the marker `code`; returns the image if the marker is its last.
     private mutating func begin(_ code: UInt8) -> [UInt8]? {
         switch code {
         case 0xFF:

@@ -1,24 +1,24 @@
 import FrameSocket
 import Locking
 
-/// Looks at JPEGs that are to be sent as they are, as a receiver with the default limits does.
+/// Checks JPEGs that are to be sent unchanged, as a receiver with the default limits does.
 final class PassthroughCheck: Sendable {
-    /// Files that were found to be good: each is decoded once, however often it is sent.
+    /// Files that passed: each is decoded once, however often it is sent.
     private let good = Locked<Set<String>>([])
     private let decoder: JPEGDecoder
 
     init() {
-        // A receiver's limits, and no more pixels than show that it can be decoded.
+        // A receiver's limits, and no more pixels than are needed to show that the JPEG can be decoded.
         decoder = JPEGDecoder(pool: PixelBufferPool(maximumIdle: 1))
     }
 
-    /// Returns the JPEG up to its end: what cameras put behind it no receiver takes.
+    /// Returns the JPEG up to its end: receivers reject what cameras append.
     static func trimmed(_ jpeg: [UInt8]) -> [UInt8] {
         guard let end = JPEGHeader.endOfImage(in: jpeg.span), end < jpeg.count else { return jpeg }
         return jpeg[end...].allSatisfy { $0 == 0 } ? jpeg : Array(jpeg[..<end])
     }
 
-    /// Checks that receivers take the JPEG.
+    /// Checks that receivers accept the JPEG.
     ///
     /// - Throws: a failure that names the file and the reason.
     func check(_ jpeg: [UInt8], named name: String) throws(CommandFailure) {
@@ -26,13 +26,13 @@ final class PassthroughCheck: Sendable {
         do {
             let limit = WireLimits().maximumContentLength
             guard jpeg.count <= limit else {
-                throw CommandFailure(.badData, "\(name): \(jpeg.count) bytes, and receivers take at most \(limit)")
+                throw CommandFailure(.badData, "\(name): \(jpeg.count) bytes; receivers accept at most \(limit)")
             }
             _ = try decoder.decode(jpeg.span, as: .gray)
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw CommandFailure(.badData, "\(name): \(error); receivers refuse it, and --force sends it all the same")
+            throw CommandFailure(.badData, "\(name): \(error); receivers reject it, use --force to send it anyway")
         }
         good.withLock { _ = $0.insert(name) }
     }

@@ -1,8 +1,8 @@
 import FrameSocket
 
-/// A picture to be sent, and what to call it in a complaint.
+/// An image to send, with its name in error messages.
 struct Picture: Sendable {
-    /// The picture, as it came.
+    /// The image as it was read.
     enum Content: Sendable {
         case jpeg([UInt8])
         case pixels(PixelBuffer)
@@ -11,7 +11,7 @@ struct Picture: Sendable {
     let name: String
     let content: Content
 
-    /// The pixels, decoded into memory of `pool` where the picture came as a JPEG.
+    /// The pixels; those of a JPEG are decoded into memory of `pool`.
     func pixels(_ pool: PixelBufferPool) throws(CommandFailure) -> PixelBuffer {
         switch content {
         case .pixels(let pixels): return pixels

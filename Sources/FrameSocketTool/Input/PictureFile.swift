@@ -1,14 +1,14 @@
 import FrameSocket
 import PNGReading
 
-/// A picture file: JPEG, PNM or PNG, told by its first bytes and not by its name.
+/// An image file: JPEG, PNM or PNG, detected from its first bytes and not from its name.
 struct PictureFile {
-    /// The ends of names that a directory's pictures have.
+    /// The file name extensions that are picked from a directory.
     static let extensions = [".jpg", ".jpeg", ".ppm", ".pgm", ".pnm", ".png"]
 
     let content: Picture.Content
 
-    /// Reads a file; its pixels, if it has any, into memory of `pool`.
+    /// Reads a file; its pixels, if any, into memory of `pool`.
     init(_ path: FilePath, pool: PixelBufferPool) throws(CommandFailure) {
         let bytes: [UInt8]
         do {
@@ -21,13 +21,16 @@ struct PictureFile {
         case .jpeg, .png, .pnm: break
         case .empty: throw CommandFailure(.badData, "\(path.text): the file is empty")
         case .foreign(let name):
-            throw CommandFailure(.badData, "\(path.text): a \(name) file, and not a JPEG, PNG or PNM file")
+            throw CommandFailure(
+                .badData,
+                "\(path.text): \(name) files are not supported; convert it to JPEG, PNG or PNM"
+            )
         case .unknown: throw CommandFailure(.badData, "\(path.text): not a JPEG, PNG or PNM file")
         }
         do throws(TurboJPEGError) {
             switch kind {
             case .jpeg:
-                // Checked here, so that what is sent as it is has at least a size.
+                // Checked here, so that an image that is sent unchanged has at least a size.
                 _ = try JPEGHeader(inspecting: bytes.span)
                 content = .jpeg(bytes)
             case .png:
@@ -40,18 +43,18 @@ struct PictureFile {
         }
     }
 
-    /// The library's words without its name, where they are those of another one.
+    /// Returns the error's message, with libpng's own if it comes from there.
     private static func complaint(_ error: TurboJPEGError, about bytes: [UInt8]) -> String {
         guard case .png = FileKind(bytes) else { return "\(error)" }
         return error.libraryMessage.map { "\(error.message) (libpng: \($0))" } ?? error.message
     }
 
-    /// The files that `paths` name: themselves, and the pictures in those that are directories, by name.
+    /// Returns the files that `paths` name: files themselves, and the images in directories, sorted by name.
     static func expand(_ paths: [String]) throws(CommandFailure) -> [FilePath] {
         var files: [FilePath] = []
         for path in paths {
             guard Files.isDirectory(path) else {
-                guard Files.exists(path) else { throw CommandFailure(.noInput, "\(path): there is no such file") }
+                guard Files.exists(path) else { throw CommandFailure(.noInput, "\(path): no such file") }
                 files.append(FilePath(path))
                 continue
             }
@@ -65,7 +68,7 @@ struct PictureFile {
             }
         }
         guard !files.isEmpty else {
-            throw CommandFailure(.noInput, "there is no picture in \(paths.joined(separator: ", "))")
+            throw CommandFailure(.noInput, "no images in \(paths.joined(separator: ", "))")
         }
         return files
     }

@@ -1,13 +1,13 @@
 import FrameSocket
 
-/// Gives out the pictures of one command, one after the other.
+/// Produces the images of one command, one after another.
 ///
 /// Reading blocks, so it happens on a thread of the command's own and never on Swift's pool.
 protocol PictureSource: Sendable {
-    /// The next picture; nil at the end.
+    /// The next image; nil at the end.
     mutating func next() throws(CommandFailure) -> Picture?
 
-    /// Leaves the latest picture out from now on, because it cannot be sent; false if there is nothing else.
+    /// Skips the latest image from now on, because it cannot be sent; returns false if there is no other.
     mutating func skipLast() -> Bool
 }
 
@@ -15,16 +15,16 @@ extension PictureSource {
     mutating func skipLast() -> Bool { false }
 }
 
-/// The pictures of files, as often as is wished.
+/// The images of files, as many times as requested.
 struct FileSource: PictureSource {
-    /// The files, without those that were found to be bad.
+    /// The files, without those found to be unusable.
     private var paths: [FilePath]
     private let hasSeveral: Bool
     private var loopsLeft: Int
     private var index = 0
-    /// One picture's memory, from one to the next.
+    /// Memory for images, reused from one to the next.
     private let pool = PixelBufferPool(maximumIdle: 1)
-    /// The picture read last, for a single file that is sent many times.
+    /// The image read last, kept for a single file that is sent many times.
     private var last: Picture?
     private var lastPath: FilePath?
 
@@ -57,7 +57,7 @@ struct FileSource: PictureSource {
     }
 }
 
-/// Raw video on standard input: frames of one size, one after the other, without anything between them.
+/// Raw video on standard input: contiguous frames of one size.
 struct RawSource: PictureSource {
     private let reader: RawReader
 
@@ -75,7 +75,7 @@ struct RawSource: PictureSource {
     }
 }
 
-/// A stream on standard input that says itself what it is: JPEGs, or YUV4MPEG2.
+/// A stream on standard input that identifies itself: JPEGs, or YUV4MPEG2.
 struct StreamSource: PictureSource {
     private let options: RawVideoOptions
     private let isPassthrough: Bool
@@ -92,32 +92,32 @@ struct StreamSource: PictureSource {
         return try source.next()
     }
 
-    /// Looks at the first bytes.
+    /// Detects the format from the first bytes.
     private func begin() throws(CommandFailure) -> any PictureSource {
         let bytes = try StandardInput.prefix(Y4MHeader.magic.utf8.count)
         guard bytes == Array(Y4MHeader.magic.utf8) else {
             guard !options.isGiven else {
                 throw CommandFailure(
                     .usage,
-                    "--range and --matrix go with raw video and Y4M, and standard input has neither"
+                    "--range and --matrix require raw video or Y4M, and standard input has neither"
                 )
             }
             return MJPEGSource(after: bytes)
         }
         guard !isPassthrough else {
-            throw CommandFailure(.usage, "--passthrough sends JPEGs as they are, and standard input has Y4M")
+            throw CommandFailure(.usage, "--passthrough sends JPEGs unchanged, and standard input has Y4M")
         }
         return try Y4MSource(options)
     }
 }
 
-/// A YUV4MPEG2 stream on standard input, which says itself what it is.
+/// A YUV4MPEG2 stream on standard input, which describes itself.
 struct Y4MSource: PictureSource {
     private let header: Y4MHeader
     private let reader: RawReader
     private var index = 0
 
-    /// Goes on with a stream whose first bytes have been read: its magic.
+    /// Continues a stream whose first bytes, its magic, have been read.
     init(_ options: RawVideoOptions) throws(CommandFailure) {
         header = try Y4MHeader(parsing: StandardInput.line(atMost: Y4MHeader.maximumByteCount))
         reader = try RawReader(
@@ -133,7 +133,7 @@ struct Y4MSource: PictureSource {
         let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount)
         guard !line.isEmpty else { return nil }
         guard line.hasPrefix("FRAME") else {
-            throw CommandFailure(.badData, "the Y4M stream has no header of frame \(index) where one should be")
+            throw CommandFailure(.badData, "the Y4M stream has no frame header where frame \(index) should begin")
         }
         guard let pixels = try reader.read(index, advice: "was the stream cut off?") else {
             throw CommandFailure(.badData, "the Y4M stream ends within frame \(index)")
@@ -143,14 +143,14 @@ struct Y4MSource: PictureSource {
     }
 }
 
-/// JPEGs on standard input, one after the other.
+/// JPEGs on standard input, one after another.
 struct MJPEGSource: PictureSource {
     private var splitter = JPEGSplitter()
     private var bytes: [UInt8] = []
     private var position = 0
     private var index = 0
 
-    /// Goes on with a stream whose first bytes have been read.
+    /// Continues a stream whose first bytes have been read.
     init(after bytes: [UInt8]) {
         self.bytes = bytes
     }
@@ -170,7 +170,7 @@ struct MJPEGSource: PictureSource {
         guard !splitter.isInPicture else {
             throw CommandFailure(.badData, "standard input ends within frame \(index)")
         }
-        guard index > 0 else { throw CommandFailure(.badData, "there is no JPEG on standard input") }
+        guard index > 0 else { throw CommandFailure(.badData, "no JPEG on standard input") }
         return nil
     }
 }

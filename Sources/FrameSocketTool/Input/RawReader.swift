@@ -6,12 +6,12 @@ struct RawReader: Sendable {
     private let height: Int
     private let format: PixelFormat
     private let color: VideoColor
-    /// The bytes behind each row, by planes.
+    /// The padding bytes after each row, by plane.
     private let padding: [Int]
-    /// How many planes are there; the others are gray.
+    /// How many planes are read; the others are gray.
     private let planeCount: Int
     private let byteCount: Int
-    /// The memory of the image that is read, and of the one before, which its sender may let go of a moment later.
+    /// The memory of the current image and of the previous one, which its sender may release a moment later.
     private let pool = PixelBufferPool(maximumIdle: 2)
     private let converted = PixelBufferPool(maximumIdle: 2)
 
@@ -41,10 +41,10 @@ struct RawReader: Sendable {
     /// Reads the next image.
     ///
     /// - Parameters:
-    ///   - index: its number.
-    ///   - advice: what to ask of a user whose input ends within it.
-    /// - Returns: the image; nil at the end of the input.
-    /// - Throws: why it cannot be read.
+    ///   - index: The image's number.
+    ///   - advice: A question to the user whose input ends within the image.
+    /// - Returns: The image; nil at the end of the input.
+    /// - Throws: A failure if the image cannot be read.
     func read(_ index: Int, advice: String) throws(CommandFailure) -> PixelBuffer? {
         do {
             var pixels = try pool.buffer(width: width, height: height, format: format)
@@ -76,7 +76,7 @@ struct RawReader: Sendable {
         var count = 0
         for index in 0..<planeCount {
             let plane = pixels.plane(index)
-            // In one go if there is no padding between the rows, here or there.
+            // In one go if neither side has padding between the rows.
             let isWhole = plane.bytesPerRow == plane.visibleBytesPerRow && padding[index] == 0
             for row in 0..<(isWhole ? 1 : plane.height) {
                 let fill = { (bytes: inout MutableSpan<UInt8>) in
@@ -99,14 +99,14 @@ struct RawReader: Sendable {
     }
 }
 
-/// Standard input, read to the byte: what follows is left to whoever reads next.
+/// Standard input, read without reading ahead: what follows is left to the next reader.
 enum StandardInput {
-    /// Reads until `bytes` is full or the input ends, and returns how many there were.
+    /// Reads until `bytes` is full or the input ends, and returns how many bytes there were.
     static func fill(_ bytes: inout MutableSpan<UInt8>) throws(Files.Failure) -> Int {
         try Files.read(from: 0, filling: &bytes, name: "standard input")
     }
 
-    /// Reads once, so that `bytes` has at most `count` bytes; false at the end.
+    /// Reads once, so that `bytes` has at most `count` bytes; returns false at the end.
     static func read(into bytes: inout [UInt8], upTo count: Int) throws(CommandFailure) -> Bool {
         do {
             return try Files.read(from: 0, into: &bytes, atMost: count - bytes.count, name: "standard input")
@@ -115,7 +115,7 @@ enum StandardInput {
         }
     }
 
-    /// Reads so many bytes, or as many as there are, and returns how many there were.
+    /// Skips `count` bytes, or as many as there are, and returns how many there were.
     static func skip(_ count: Int) throws(Files.Failure) -> Int {
         if count == 0 { return 0 }
         var bytes = [UInt8](repeating: 0, count: count)
@@ -123,7 +123,7 @@ enum StandardInput {
         return try fill(&span)
     }
 
-    /// The first bytes, so many or as many as there are.
+    /// The first `count` bytes, or as many as there are.
     static func prefix(_ count: Int) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count, try read(into: &bytes, upTo: count) {}

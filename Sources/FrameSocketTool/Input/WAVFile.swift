@@ -8,27 +8,27 @@ import FrameSocket
     import Darwin
 #endif
 
-/// A WAVE file of 16-bit PCM, read block by block: a film's sound would not fit into a sending process.
+/// A WAVE file of 16-bit PCM, read block by block: the audio of a film would not fit into a sending process.
 ///
-/// RIFF chunks that are not needed are skipped. The RIFF chunk's own size is not asked for, since programs that write
+/// RIFF chunks that are not needed are skipped. The RIFF chunk's own size is ignored, since programs that write
 /// to a pipe cannot know it; for the same reason a `data` chunk of 4,294,967,295 bytes goes on to the file's end.
 struct WAVFile: ~Copyable {
-    /// How many frames a block has, the last one excepted.
+    /// The number of frames in a block, except the last.
     static let framesPerBlock = 1_024
 
-    /// The most chunks that may come before the samples.
+    /// The maximum number of chunks before the samples.
     static let maximumChunkCount = 256
 
     /// The sample rate and the number of channels.
     let format: AudioFormat
 
     private var input: Input
-    /// The bytes of samples that are still to come; nil where only the end of the file tells.
+    /// The bytes of samples still to come; nil if only the end of the file tells.
     private var bytesLeft: Int?
     private var framesRead = 0
     private let startTime: UInt64
 
-    /// Opens a file, or a pipe, and reads up to the samples; the first one is at `startTime`, in nanoseconds.
+    /// Opens a file or a pipe, and reads up to the samples; the first one is at `startTime`, in nanoseconds.
     init(_ path: String, startTime: UInt64 = 0) throws(CommandFailure) {
         var input = try Input(path)
         let (format, byteCount) = try Self.readHead(&input)
@@ -43,7 +43,7 @@ struct WAVFile: ~Copyable {
         let frameByteCount = format.channels * 2
         let wanted = min(Self.framesPerBlock * frameByteCount, bytesLeft ?? .max)
         let bytes = try input.take(atMost: wanted)
-        // What is there of a file cut short is given out first; the next call finds the end too early.
+        // The complete frames of a truncated file are returned first; the next call reports the truncation.
         let part = bytes.count % frameByteCount
         let whole = bytes.count - part
         input.putBack(part)
@@ -65,11 +65,11 @@ struct WAVFile: ~Copyable {
         }
     }
 
-    /// Reads up to the first sample; the format, and the number of bytes of samples as the file states it.
+    /// Reads up to the first sample; returns the format, and the number of bytes of samples that the file states.
     private static func readHead(_ input: inout Input) throws(CommandFailure) -> (AudioFormat, UInt32) {
         let riff = try input.take(12, of: "the RIFF header")
         guard riff.starts(with: "RIFF".utf8), riff[8...].elementsEqual("WAVE".utf8) else {
-            throw input.failure("it is not a RIFF file of the kind WAVE")
+            throw input.failure("it is not a WAVE file (RIFF)")
         }
         var format: AudioFormat?
         for _ in 0..<maximumChunkCount {
@@ -80,7 +80,7 @@ struct WAVFile: ~Copyable {
                 guard format == nil else { throw input.failure("it has two fmt chunks") }
                 format = try readFormat(Int(size), &input)
             case "data":
-                guard let format else { throw input.failure("its samples come before their format") }
+                guard let format else { throw input.failure("its samples precede their format") }
                 guard size == .max || Int(size).isMultiple(of: format.channels * 2) else {
                     throw input.failure("\(size) bytes of samples are not a whole number of frames")
                 }
@@ -103,7 +103,7 @@ struct WAVFile: ~Copyable {
                 throw input.failure("its extensible fmt chunk has only \(size) bytes")
             }
             guard chunk[26..<40].elementsEqual(subformatEnd) else {
-                throw input.failure("its samples are of an unknown subformat")
+                throw input.failure("its samples have an unknown subformat")
             }
             tag = chunk.short(at: 24)
         }
@@ -111,7 +111,7 @@ struct WAVFile: ~Copyable {
         let bits = chunk.short(at: 14)
         guard tag == 1, bits == 16 else {
             throw input.failure(
-                "its samples are \(bits) bits of format \(tag), and 16 bits of PCM (format 1) are needed"
+                "its samples have \(bits) bits in format \(tag); only 16-bit PCM (format 1) is supported"
             )
         }
         let frameByteCount = Int(chunk.short(at: 12))
@@ -130,7 +130,7 @@ struct WAVFile: ~Copyable {
 }
 
 extension WAVFile {
-    /// The file's bytes, one after the other, a pipe's capacity at a time.
+    /// The file's bytes, read a pipe's capacity at a time.
     private struct Input: ~Copyable {
         private let path: String
         private let descriptor: Int32
@@ -159,19 +159,19 @@ extension WAVFile {
             return taken
         }
 
-        /// Makes the last bytes of those just taken be the next ones again.
+        /// Puts back the last bytes that were taken.
         mutating func putBack(_ count: Int) {
             position -= count
         }
 
-        /// Takes `count` bytes, which must be there.
+        /// Takes `count` bytes, which must exist.
         mutating func take(_ count: Int, of part: String) throws(CommandFailure) -> [UInt8] {
             let taken = try take(atMost: count)
             guard taken.count == count else { throw failure("it ends within \(part)") }
             return taken
         }
 
-        /// Passes over `count` bytes, which must be there.
+        /// Skips `count` bytes, which must exist.
         mutating func skip(_ count: Int) throws(CommandFailure) {
             var left = count
             while left > 0 {
@@ -182,7 +182,7 @@ extension WAVFile {
             }
         }
 
-        /// Reads once; false at the end.
+        /// Reads once; returns false at the end.
         private mutating func fill() throws(CommandFailure) -> Bool {
             bytes.removeFirst(position)
             position = 0
@@ -196,12 +196,12 @@ extension WAVFile {
 }
 
 extension [UInt8] {
-    /// Two bytes at an offset, the low one first.
+    /// The 16-bit little-endian number at an offset.
     fileprivate func short(at offset: Int) -> UInt16 {
         UInt16(self[offset]) | UInt16(self[offset + 1]) << 8
     }
 
-    /// Four bytes at an offset, the low one first.
+    /// The 32-bit little-endian number at an offset.
     fileprivate func number(at offset: Int) -> UInt32 {
         UInt32(short(at: offset)) | UInt32(short(at: offset + 2)) << 16
     }

@@ -2,25 +2,25 @@ import FrameSocket
 
 /// The first line of a YUV4MPEG2 stream, which states size, rate, subsampling and range of the video.
 ///
-/// The format is that of the mjpegtools (`yuv4mpeg(5)`); the range stands in the extension that ffmpeg reads and writes.
+/// The format is that of the mjpegtools (`yuv4mpeg(5)`); the range is in the extension that ffmpeg reads and writes.
 struct Y4MHeader: Sendable, Equatable {
     static let magic = "YUV4MPEG2"
-    /// The longest line, without its end, that is read.
+    /// The maximum length of the line, without its end.
     static let maximumByteCount = 1024
 
     var size: BufferSize
-    /// The frames a second; nil if the stream does not say.
+    /// The frames per second; nil if the stream does not state them.
     var framesPerSecond: Double?
-    /// The range of the samples: limited unless the stream says something else.
+    /// The range of the samples: limited unless stated otherwise.
     var range: VideoColor.Range
-    /// Whether there is luma alone.
+    /// Whether there is only luma.
     var isMono = false
 
     init(size: BufferSize, framesPerSecond: Double?, range: VideoColor.Range) {
         (self.size, self.framesPerSecond, self.range) = (size, framesPerSecond, range)
     }
 
-    /// The header as it is written, with the end of the line.
+    /// The header as written, with the end of the line.
     var text: String {
         let rate = framesPerSecond.map { " F\(Int(($0 * 1000).rounded())):1000" } ?? ""
         let range = range == .full ? "FULL" : "LIMITED"
@@ -28,9 +28,9 @@ struct Y4MHeader: Sendable, Equatable {
             "\(Self.magic) W\(size.width) H\(size.height)\(rate) Ip A1:1 C420jpeg XYSCSS=420JPEG XCOLORRANGE=\(range)\n"
     }
 
-    /// Reads a header, with or without its magic, and without the end of the line.
+    /// Parses a header, with or without its magic, and without the end of the line.
     ///
-    /// - Throws: a failure that says what in it cannot be taken.
+    /// - Throws: A failure that says what is not supported.
     init(parsing line: String) throws(CommandFailure) {
         var (width, height) = (0, 0)
         range = .limited
@@ -43,7 +43,7 @@ struct Y4MHeader: Sendable, Equatable {
             case "F": framesPerSecond = Self.rate(value)
             case "C": isMono = try Self.isMono(value)
             case "I" where !["p", "?"].contains(value):
-                throw CommandFailure(.badData, "the Y4M video is interlaced (I\(value)): deinterlace it first")
+                throw CommandFailure(.badData, "the Y4M video is interlaced (I\(value)); deinterlace it first")
             case "X" where value == "COLORRANGE=FULL": range = .full
             case "X" where value == "COLORRANGE=LIMITED": range = .limited
             default: break
@@ -61,13 +61,14 @@ struct Y4MHeader: Sendable, Equatable {
         return parts[0] / parts[1]
     }
 
-    /// Whether a subsampling is none at all; those that differ from 4:2:0 in more than where samples lie are refused.
+    /// Checks whether there is no chroma; subsamplings that differ from 4:2:0 in more than sample positions are
+    /// rejected.
     private static func isMono(_ name: Substring) throws(CommandFailure) -> Bool {
         if name == "mono" { return true }
         guard ["420", "420jpeg", "420mpeg2", "420paldv"].contains(name) else {
             throw CommandFailure(
                 .badData,
-                "Y4M of C\(name) cannot be read: make it 4:2:0 with 8 bits (-pix_fmt yuv420p)"
+                "Y4M format C\(name) is not supported; convert it to 8-bit 4:2:0 (-pix_fmt yuv420p)"
             )
         }
         return false

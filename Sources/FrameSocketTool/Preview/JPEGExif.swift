@@ -1,10 +1,10 @@
 import FrameSocket
 
-/// What a JPEG's own Exif data say of its picture, which browsers heed and this wire does not.
+/// What a JPEG's own Exif data say about its image, which browsers heed and this protocol does not.
 enum JPEGExif {
-    /// Where a JPEG has its Exif segment (APP1), marker and length included; nil where it has none.
+    /// The range of the Exif segment (APP1), including marker and length; nil if there is none.
     static func segment(of jpeg: Span<UInt8>) -> Range<Int>? {
-        // Behind FF D8, each segment is FF, its kind, and two bytes of length, which count themselves.
+        // After FF D8, each segment is FF, its kind, and two bytes of length, which include themselves.
         var start = 2
         while start + 4 <= jpeg.count, jpeg[start] == 0xFF {
             let kind = jpeg[start + 1]
@@ -27,7 +27,7 @@ enum JPEGExif {
         return content.count >= name.count && name.indices.allSatisfy { content[$0] == name[$0] }
     }
 
-    /// The JPEG without its Exif segment; the same bytes where it has none.
+    /// The JPEG without its Exif segment; the same bytes if it has none.
     static func removed(from jpeg: FrameBytes) -> FrameBytes {
         guard let segment = jpeg.withBytes({ segment(of: $0) }) else { return jpeg }
         var bytes = jpeg.array()

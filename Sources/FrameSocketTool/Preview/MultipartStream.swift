@@ -1,13 +1,13 @@
 import FrameSocket
 
-/// Pictures as a stream that browsers show in an `<img>`, each in place of the one before (`multipart/x-mixed-replace`).
+/// Images as a stream that browsers show in an `<img>`, each replacing the previous one (`multipart/x-mixed-replace`).
 ///
-/// Browsers built on Blink show a part when the *head of the next one* has been read, so that head goes out right behind
-/// each picture. That is why no part states its length: nobody knows the next picture's yet.
+/// Browsers built on Blink show a part once the *header of the next one* has been read, so that header is sent right
+/// after each image. That is why no part states its length: the next image's is not known yet.
 struct MultipartStream {
-    /// What stands between the pictures.
+    /// What separates the images.
     ///
-    /// A JPEG may hold any bytes, and its sender must not be able to begin a part of its own.
+    /// A JPEG may contain any bytes, and its sender must not be able to start a part of its own.
     private let boundary: String
 
     /// What is still to be written, from ``offset`` on.
@@ -19,13 +19,13 @@ struct MultipartStream {
         case jpeg(FrameBytes)
     }
 
-    /// A stream with a boundary that nobody can foresee.
+    /// Creates a stream with an unpredictable boundary.
     init() {
         var generator = SystemRandomNumberGenerator()
         self.init(boundary: "picture-" + String(generator.next() as UInt64, radix: 36))
     }
 
-    /// A stream with the given boundary.
+    /// Creates a stream with the given boundary.
     init(boundary: String) {
         self.boundary = boundary
         pieces = [.text(Array("--\(boundary)\r\n\(Self.partHead)".utf8))]
@@ -36,16 +36,16 @@ struct MultipartStream {
     /// The value of the field `Content-Type`.
     var contentType: String { "multipart/x-mixed-replace; boundary=\(boundary)" }
 
-    /// Whether everything has been written, so that the next picture can be the latest.
+    /// Whether everything has been written, so that the next image can be the latest.
     var isIdle: Bool { pieces.isEmpty }
 
-    /// Adds a picture.
+    /// Adds an image.
     mutating func add(_ jpeg: FrameBytes) {
         pieces.append(.jpeg(jpeg))
         pieces.append(.text(Array("\r\n--\(boundary)\r\n\(Self.partHead)".utf8)))
     }
 
-    /// Writes as much as there is and as fits, and returns how many bytes that were.
+    /// Writes as much as there is and as fits, and returns how many bytes that was.
     mutating func write(to room: inout MutableSpan<UInt8>) -> Int {
         unsafe room.withUnsafeMutableBytes { room in unsafe write(to: room) }
     }
@@ -68,7 +68,7 @@ struct MultipartStream {
         return written
     }
 
-    /// Copies what has not been written of a piece; how much, and whether that was all of it.
+    /// Copies what has not been written of a piece; returns how much, and whether that was all of it.
     private func copy(_ bytes: Span<UInt8>, to room: UnsafeMutableRawBufferPointer) -> (count: Int, isWhole: Bool) {
         let count = min(bytes.count - offset, room.count)
         unsafe bytes.extracting(offset..<(offset + count)).withUnsafeBytes { unsafe room.copyMemory(from: $0) }

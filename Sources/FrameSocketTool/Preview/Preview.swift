@@ -1,8 +1,8 @@
 import FrameSocket
 
-/// Brings what senders send onto the stage.
+/// Passes what senders send to the stage.
 struct Preview: Sendable {
-    /// How often those who look are looked after.
+    /// The interval at which viewers are checked.
     static let tendingInterval = Duration.milliseconds(100)
 
     private let stage: PreviewStage
@@ -13,9 +13,9 @@ struct Preview: Sendable {
         self.report = report
     }
 
-    /// Takes what comes until the server ends.
+    /// Receives until the server ends.
     func follow(_ server: FrameServer) async -> Result<Void, CommandFailure> {
-        // Turning pictures takes a while, and must not hold up the sockets, nor Swift's pool.
+        // Rotating images takes a while, and must hold up neither the sockets nor Swift's pool.
         let thread = IOThread()
         return await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -39,7 +39,7 @@ struct Preview: Sendable {
         }
     }
 
-    /// Takes what one sender sends, to its end.
+    /// Receives what one sender sends, to its end.
     private func follow(_ connection: FrameConnection) async {
         report(.connected(connection))
         stage.begin(connection)

@@ -1,14 +1,14 @@
 import FrameSocket
 
-/// How fast frames of one sender come just now, and how old they are when they do.
+/// The current rate of one sender's frames, and their latency.
 struct PreviewMeter {
-    /// How far it looks back, in nanoseconds.
+    /// The length of the window in nanoseconds.
     static let window: UInt64 = 2_000_000_000
 
-    /// The most frames that are remembered, whatever the rate.
+    /// The maximum number of frames that are remembered, whatever the rate.
     static let capacity = 512
 
-    /// What has come within the window.
+    /// The frames within the window.
     struct Reading {
         var framesPerSecond = 0.0
         var bytesPerSecond: UInt64 = 0
@@ -34,13 +34,13 @@ struct PreviewMeter {
         if samples.count > Self.capacity { samples.removeFirst(samples.count - Self.capacity) }
     }
 
-    /// What has come by `now`.
+    /// The rates at `now`.
     func reading(at now: UInt64) -> Reading {
         var reading = Reading()
         let recent = samples.filter { $0.receivedAt >= Self.time(now, minus: Self.window) }
         guard let firstAt, let oldest = recent.first else { return reading }
-        // Where the window is not full yet, or does not hold all of it, what there is spans less; half a second at least,
-        // as two frames close together are no rate.
+        // If the window is not full yet, or cannot hold all of it, the frames span less; at least half a second, since
+        // two frames close together are no rate.
         let isCut = recent.count == Self.capacity
         let span = Self.time(now, minus: isCut ? oldest.receivedAt : firstAt)
         let seconds = Double(min(max(span, Self.window / 4), Self.window)) / 1e9

@@ -12,7 +12,7 @@ extension PreviewPage {
         let isStreaming = false;
         let retryAt = 0;
 
-        // The connection of the sender that is looked at, as text; empty for the latest.
+        // The connection of the selected sender, as text; empty for the latest.
         let chosen = new URLSearchParams(location.search).get("sender") ?? "";
 
         function address(path, query = {}) {
@@ -35,7 +35,7 @@ extension PreviewPage {
             return [String(sender.connection), `sender ${sender.connection}${process}${size}`];
           })];
           element("choice").hidden = choices.length < 2 && !chosen;
-          // A list that is open would be closed.
+            // Replacing the options would close an open list.
           const text = JSON.stringify(options);
           if (element("senders").dataset.options === text) return;
           element("senders").dataset.options = text;
@@ -55,14 +55,14 @@ extension PreviewPage {
           picture.removeAttribute("src");
         }
 
-        // The stream was refused, or has broken off.
+        // The stream was refused or has broken off.
         picture.addEventListener("error", () => {
           isStreaming = false;
           retryAt = performance.now() + patience;
         });
 
         function say(id, text) {
-          // What has not changed is not read aloud again.
+            // Unchanged text is not announced again by screen readers.
           if (element(id).textContent !== text) element(id).textContent = text;
         }
 
@@ -80,12 +80,13 @@ extension PreviewPage {
           return seconds < 60 ? `${Math.round(seconds)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
         }
 
-        // As a shell takes it.
+        // Quoted for a shell.
         function quoted(path) {
           return /^[\w./:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
         }
 
-        // What starts a sender, if there is none; a port needs a token besides, which does not belong on a page.
+        // A command that starts a sender, if there is none; a port would also need a token, which does not belong on a
+        // page.
         function commandFor(state) {
           if (state.state !== "none" || !state.path.startsWith("/")) return "";
           return `framesocket send ${quoted(state.path)} image.jpg --loop 0 --fps 10`;
@@ -94,18 +95,18 @@ extension PreviewPage {
         function describe(state) {
           switch (state.state) {
             case "none":
-              const hint = commandFor(state) ? " This starts one:" : "";
-              return ["No sender", `No sender is connected ${state.lastEnd ? `any more: ${state.lastEnd}` : "yet"}.${hint}`];
+                    const hint = commandFor(state) ? " To start one, run:" : "";
+                    return ["No sender", `${state.lastEnd ? `The last sender has left: ${state.lastEnd.replace(/\.$/, "")}.` : "No sender is connected."}${hint}`];
             case "waiting":
-              return ["Waiting", "A sender is connected, and has not sent a picture yet."];
+                    return ["Waiting", "A sender is connected but has not sent a frame yet."];
             case "paused":
-              return ["Paused", state.width ? "The sender has paused. This is its last picture." : "The sender has paused."];
+                    return ["Paused", state.width ? "The sender has paused. This is its last frame." : "The sender has paused."];
             case "live":
               if (!isStreaming && state.viewers >= state.maximumViewers) {
-                return ["Live", `There is no place left to look from: ${state.viewers} of ${state.maximumViewers} are taken.`];
+                        return ["Live", `No place left for another viewer: ${state.viewers} of ${state.maximumViewers} are taken.`];
               }
-              // A screen that stands still is not sent again, so this is no fault.
-              return ["Live", state.age > 3e9 ? `No new picture for ${duration(state.age)}.` : ""];
+                    // An unchanged screen is not sent again, so this is not an error.
+                    return ["Live", state.age > 3e9 ? `No new frame for ${duration(state.age)}.` : ""];
             default:
               return [state.state, ""];
           }
@@ -133,13 +134,13 @@ extension PreviewPage {
           const dropped = state.missing + state.superseded + state.undecodable;
           say("dropped", hasSender ? String(dropped) : "–");
           element("dropped").title = hasSender
-            ? `${state.missing} left out by the sender, ${state.superseded} overtaken by newer ones, ${state.undecodable} not decodable` : "";
+                ? `${state.missing} dropped by the sender, ${state.superseded} superseded by newer ones, ${state.undecodable} not decodable` : "";
           const process = state.pid === undefined ? `no. ${state.connection}` : `process ${state.pid}, user ${state.uid}`;
           say("sender", hasSender ? (state.senders > 1 ? `${process} (of ${state.senders})` : process) : "–");
           say("viewers", `${state.viewers} of ${state.maximumViewers}`);
 
-          picture.alt = hasPicture ? `Picture of the sender, ${state.width} by ${state.height} pixels` : "";
-          // A stream before there is a picture would take one of the viewers' places for nothing.
+            picture.alt = hasPicture ? `Latest frame, ${state.width} by ${state.height} pixels` : "";
+            // A stream before the first frame would take a viewer's place for nothing.
           if (hasPicture && !isStreaming && performance.now() >= retryAt) startStream();
           if (!hasPicture && isStreaming) stopStream();
           picture.hidden = !isStreaming;
@@ -157,7 +158,7 @@ extension PreviewPage {
         function showEnd() {
           document.body.dataset.state = "ended";
           say("summary", "Preview ended");
-          say("message", "The preview does not answer. This page goes on when it does again.");
+            say("message", "The preview does not answer. This page reconnects once it does.");
           element("note").hidden = false;
           element("command").hidden = true;
           document.title = "Preview ended – FrameSocket preview";
@@ -170,7 +171,7 @@ extension PreviewPage {
             const asked = chosen;
             const answer = await fetch(address("/state"), { signal: AbortSignal.timeout(5000) });
             if ((answer.status === 404 || answer.status === 400) && asked) {
-              // The sender has gone, or was never there.
+                      // The sender has left, or never existed.
               if (asked === chosen) choose("");
             } else {
               if (!answer.ok) throw new Error(answer.statusText);

@@ -1,4 +1,4 @@
-/// The page: what a browser is given of it, beside its style and its script.
+/// The page's HTML and icon; its style and script are in extensions.
 enum PreviewPage {
     static let html = """
         <!doctype html>
@@ -22,12 +22,12 @@ enum PreviewPage {
           <figure id="stage">
             <img id="picture" alt="" hidden>
             <figcaption id="note">
-              <span id="message">Asking the preview what there is to see.</span>
+                    <span id="message">Connecting to the preview.</span>
               <code id="command" hidden></code>
             </figcaption>
           </figure>
           <section aria-labelledby="facts-title">
-            <h2 id="facts-title">What comes</h2>
+                <h2 id="facts-title">Stream</h2>
             <p id="choice" hidden><label for="senders">Show</label> <select id="senders"></select></p>
             <dl>
               <div><dt>Size</dt><dd id="size">–</dd></div>
@@ -40,10 +40,10 @@ enum PreviewPage {
               <div><dt>Viewers</dt><dd id="viewers">–</dd></div>
             </dl>
             <p class="actions">
-              <a id="save" href="/snapshot.jpg" download="snapshot.jpg">Save picture</a>
+                    <a id="save" href="/snapshot.jpg" download="snapshot.jpg">Save frame</a>
               <button id="full" type="button">Full screen</button>
             </p>
-            <noscript><p>The page needs JavaScript to tell what it shows. <a href="/snapshot.jpg">The last picture</a> does not.</p></noscript>
+                <noscript><p>This page requires JavaScript. <a href="/snapshot.jpg">The latest frame</a> does not.</p></noscript>
           </section>
         </main>
         </body>

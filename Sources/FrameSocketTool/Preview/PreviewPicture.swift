@@ -1,12 +1,12 @@
 import FrameSocket
 import Locking
 
-/// A frame as a browser shows it: a JPEG that lies upright.
+/// A frame as a browser shows it: an upright JPEG.
 final class PreviewPicture: Sendable {
-    /// The quality of pictures that cannot be turned as they are.
+    /// The JPEG quality for images that cannot be rotated without loss.
     static let quality = 90
 
-    /// Its place among all pictures that were ever shown.
+    /// Its number among all images that were ever shown.
     let number: Int
     /// The size as shown.
     let size: BufferSize
@@ -14,9 +14,9 @@ final class PreviewPicture: Sendable {
     private let frame: Frame
     private let finished = Locked<FrameBytes?>(nil)
 
-    /// Takes a frame whose JPEG says what it is.
+    /// Creates an image from a frame whose JPEG describes itself.
     ///
-    /// - Throws: where it is no JPEG that could be shown.
+    /// - Throws: An error if the frame is not a JPEG that can be shown.
     init(_ frame: Frame, number: Int) throws(TurboJPEGError) {
         let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
         self.frame = frame
@@ -27,16 +27,16 @@ final class PreviewPicture: Sendable {
             : BufferSize(width: header.width, height: header.height)
     }
 
-    /// How the picture lay before it was turned.
+    /// The orientation of the image as received.
     var orientation: FrameOrientation { frame.orientation }
 
-    /// When the frame had been received, in nanoseconds of `MonotonicClock`.
+    /// When the frame was received, in nanoseconds of `MonotonicClock`.
     var receivedAt: UInt64 { frame.receivedAt }
 
-    /// The JPEG, upright and without an orientation of its own; made when it is first asked for, as turning takes longer than
-    /// everything else here.
+    /// The JPEG, upright and without an orientation of its own; created when first requested, since rotating takes
+    /// longer than everything else here.
     ///
-    /// - Throws: where the JPEG is damaged, and had to be turned.
+    /// - Throws: An error if the JPEG is damaged and has to be rotated.
     func jpeg() throws(TurboJPEGError) -> FrameBytes {
         try finished.withLock { finished throws(TurboJPEGError) in
             if let finished { return finished }
@@ -47,7 +47,7 @@ final class PreviewPicture: Sendable {
         }
     }
 
-    /// Turns a JPEG without loss where its sides allow that, and anew where they do not.
+    /// Rotates a JPEG, without loss if its dimensions allow that, and by encoding it again if they do not.
     private static func turn(_ frame: Frame) throws(TurboJPEGError) -> FrameBytes {
         do {
             return try frame.uprightJPEG(edges: .perfect).jpeg

@@ -1,17 +1,17 @@
 import FrameSocket
 
-/// What the preview answers to which request.
+/// The preview's answer to each request.
 struct PreviewRoutes: Sendable {
     let stage: PreviewStage
     /// Where senders connect.
     let endpoint: SocketEndpoint
-    /// Names by which this machine may be asked, beside `localhost` and addresses.
+    /// Names by which this machine may be addressed, besides `localhost` and addresses.
     let names: [String]
-    /// The user who may look, beside root; nil for everybody.
+    /// The user who may watch, besides root; nil for everybody.
     let user: UInt32?
 
-    /// What every answer says: nobody keeps it, guesses what it is, or shows it in a page of another site, and the page loads
-    /// and runs nothing that does not come from here.
+    /// Fields of every answer: it is not cached, its type is not guessed, no other site shows it in a page, and the
+    /// page loads and runs nothing from elsewhere.
     private static let protection = [
         ("Cache-Control", "no-store"),
         ("X-Content-Type-Options", "nosniff"),
@@ -35,23 +35,26 @@ struct PreviewRoutes: Sendable {
 
     private func refusal(of request: HTTPRequest) -> HTTPResponse? {
         guard request.isForThisHost(named: names) else {
-            return HTTPResponse(status: 421, "This server does not answer to that name; ask it by its address.")
+            return HTTPResponse(
+                status: 421,
+                "This server does not answer to that name; use its address, or --http-name."
+            )
         }
         if let refusal = refusal(of: request.userID) { return refusal }
-        // A link to the page is all that another site may have.
+        // Other sites may only link to the page.
         guard !request.isFromElsewhere || request.path == "/" else {
-            return HTTPResponse(status: 403, "This is not for pages of other sites.")
+            return HTTPResponse(status: 403, "Pages of other sites may not request this.")
         }
         guard request.method == "GET" || request.method == "HEAD" else {
-            return HTTPResponse(status: 405, "There is nothing to do here but to look.").adding("Allow", "GET, HEAD")
+            return HTTPResponse(status: 405, "Method not allowed; use GET or HEAD.").adding("Allow", "GET, HEAD")
         }
         return nil
     }
 
-    /// What a program of this user's is answered if it may not look; nil if it may.
+    /// The answer to a user's program that is not allowed to watch; nil if it is.
     func refusal(of userID: UInt32?) -> HTTPResponse? {
         guard let user, userID != user, userID != 0 else { return nil }
-        let sentence = "Only the user who started this preview may look, unless it is started with --http-open."
+        let sentence = "Only the user who started this preview may watch, unless it is started with --http-open."
         return HTTPResponse(status: 403, sentence)
     }
 
@@ -64,7 +67,7 @@ struct PreviewRoutes: Sendable {
         case "/state": chosen(by: request) { state(choosing: $0) }
         case "/snapshot.jpg": chosen(by: request) { snapshot(choosing: $0) }
         case "/stream": chosen(by: request) { stream(choosing: $0) }
-        default: HTTPResponse(status: 404, "There is nothing here. The page is at /.")
+        default: HTTPResponse(status: 404, "Not found; the page is at /.")
         }
     }
 
@@ -72,11 +75,11 @@ struct PreviewRoutes: Sendable {
         HTTPResponse(type: type, body: .bytes(Array(text.utf8)))
     }
 
-    /// Answers for the sender that the query names, by the number of its connection; without one, for the latest.
+    /// Answers for the sender that the query names by its connection number; without one, for the latest.
     private func chosen(by request: HTTPRequest, _ answer: (Int?) -> HTTPResponse) -> HTTPResponse {
         guard let text = request.sender else { return answer(nil) }
         guard let number = Int(text), number > 0 else {
-            return HTTPResponse(status: 400, "The query's sender is the number of a connection, such as sender=1.")
+            return HTTPResponse(status: 400, "The sender in a query is the number of a connection, such as sender=1.")
         }
         guard stage.state.sender(number) != nil else {
             return HTTPResponse(status: 404, "Sender \(number) is not connected.")
@@ -96,19 +99,19 @@ struct PreviewRoutes: Sendable {
 
     private func snapshot(choosing choice: Int?) -> HTTPResponse {
         guard let picture = stage.state.sender(choice)?.picture else {
-            return HTTPResponse(status: 404, "There is no picture yet.")
+            return HTTPResponse(status: 404, "There is no frame yet.")
         }
         do {
             return HTTPResponse(type: "image/jpeg", body: .frame(try picture.jpeg()))
         } catch {
-            return HTTPResponse(status: 404, "The last picture is damaged: \(error)")
+            return HTTPResponse(status: 404, "The latest frame is damaged: \(error)")
         }
     }
 
     private func stream(choosing choice: Int?) -> HTTPResponse {
         guard let seat = stage.admit(choosing: choice) else {
             let count = Format.count(stage.maximumViewers, "viewer")
-            return HTTPResponse(status: 503, "There is room for \(count), and no place is free.").adding(
+            return HTTPResponse(status: 503, "All places for viewers are taken (\(count)).").adding(
                 "Retry-After",
                 "5"
             )

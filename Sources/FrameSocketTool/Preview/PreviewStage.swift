@@ -1,51 +1,53 @@
 import FrameSocket
 import Locking
 
-/// What there is to see, who sends it, and who looks.
+/// The current image, its sender, and the viewers.
 ///
-/// Unless a viewer has chosen a sender, the picture is that of the one who connected last, of those who have sent any.
+/// Unless a viewer has selected a sender, the image is from the sender that connected last, of those that have sent
+/// any.
 final class PreviewStage: Sendable {
-    /// What is known of one sender.
+    /// The state of one sender.
     struct Sender {
         let id: Int
         let peer: PeerCredentials?
         var isPaused = false
         var statistics = ReceptionStatistics()
         var meter = PreviewMeter()
-        /// Frames that gave way to newer ones before this program could look at them.
+        /// Frames that were superseded by newer ones before this program handled them.
         var superseded = 0
-        /// Frames that are no pictures.
+        /// Frames that are not valid images.
         var undecodable = 0
         var picture: PreviewPicture?
     }
 
-    /// What is known of all.
+    /// The state of all.
     struct State {
         /// In the order in which they connected.
         var senders: [Sender] = []
-        /// How the last sender ended that did.
+        /// How the most recently ended sender ended.
         var lastEnd: CloseReason?
         var isClosed = false
 
         fileprivate(set) var seats: [ObjectIdentifier: Seat] = [:]
         fileprivate var pictureCount = 0
 
-        /// Returns the sender that a viewer chose, if it is connected; without a choice the one whose picture is shown, or is waited for.
+        /// Returns the sender that a viewer selected, if connected; without a selection, the sender whose image is
+        /// shown or awaited.
         func sender(_ choice: Int?) -> Sender? {
             guard let choice else { return senders.last { $0.picture != nil } ?? senders.last }
             return senders.first { $0.id == choice }
         }
-        /// How many look.
+        /// The number of viewers.
         var viewerCount: Int { seats.count }
     }
 
-    /// A viewer, and the answer that it is fed by.
+    /// A viewer, and the answer that it feeds.
     struct Seat {
         let viewer: PreviewViewer
         let stream: HTTPStream
     }
 
-    /// How many may look at once.
+    /// The maximum number of viewers.
     let maximumViewers: Int
 
     private let locked = Locked(State())
@@ -55,7 +57,7 @@ final class PreviewStage: Sendable {
         self.maximumViewers = maximumViewers
     }
 
-    /// What is known now.
+    /// The current state.
     var state: State { locked.withLock { $0 } }
 
     // MARK: Senders
@@ -64,14 +66,14 @@ final class PreviewStage: Sendable {
         locked.withLock { $0.senders.append(Sender(id: connection.id, peer: connection.peer)) }
     }
 
-    /// Takes a frame; false where it is no picture.
+    /// Handles a frame; returns false if it is not a valid image.
     func take(_ frame: Frame, of connection: FrameConnection) -> Bool {
         let (number, isWatched) = locked.withLock { state in
             state.pictureCount += 1
             return (state.pictureCount, !state.seats.isEmpty)
         }
         let picture = try? PreviewPicture(frame, number: number)
-        // Here, where nobody waits for it, and not where every viewer would.
+        // Done here, where nobody waits for it, and not once for every viewer.
         let isGood = isWatched ? (try? picture?.jpeg()) != nil : picture != nil
         change(connection.id) { sender in
             sender.statistics.add(frame)
@@ -92,7 +94,7 @@ final class PreviewStage: Sendable {
             state.senders.removeAll { $0.id == connection.id }
             state.lastEnd = reason
         }
-        // The picture of another may be to be seen now.
+        // The image of another sender may be visible now.
         wakeViewers()
     }
 
@@ -105,7 +107,7 @@ final class PreviewStage: Sendable {
 
     // MARK: Viewers
 
-    /// Lets another viewer look, at the sender it chose if it chose one; nil if there are enough viewers.
+    /// Admits another viewer, of the sender it selected if any; nil if there are enough viewers.
     func admit(choosing choice: Int? = nil) -> (stream: HTTPStream, contentType: String)? {
         let viewer = PreviewViewer(of: self, choosing: choice)
         let stream = HTTPStream {
@@ -131,12 +133,12 @@ final class PreviewStage: Sendable {
         for seat in seats { seat.stream.wake() }
     }
 
-    /// Has `body` called whenever those who look are looked after.
+    /// Registers `body` to be called whenever the viewers are checked.
     func tends(_ body: @escaping @Sendable () -> Void) {
         tending.withLock { $0 = body }
     }
 
-    /// Looks after those who look; to be called a few times a second.
+    /// Checks the viewers; must be called a few times a second.
     func tend() {
         tending.withLock { $0 }?()
         let now = MonotonicClock.now()
@@ -146,13 +148,13 @@ final class PreviewStage: Sendable {
         }
     }
 
-    /// Ends what the viewers see; new ones are not admitted.
+    /// Ends the viewers' streams; new ones are not admitted.
     func close() {
         locked.withLock { $0.isClosed = true }
         wakeViewers()
     }
 
-    /// Waits until all have read the end, but not long: one that reads nothing would never have.
+    /// Waits until all have read the end, but not long: a viewer that reads nothing never would.
     func emptied() async {
         for _ in 0..<50 where state.viewerCount > 0 {
             try? await Task.sleep(for: .milliseconds(10))

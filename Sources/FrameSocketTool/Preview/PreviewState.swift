@@ -1,15 +1,15 @@
 import FrameSocket
 
 extension PreviewStage.State {
-    /// What a page says in large letters.
+    /// The headline of a page.
     enum Summary: String {
         /// Nobody is connected.
         case none
-        /// A sender is connected and has not sent a picture yet.
+        /// A sender is connected and has not sent a frame yet.
         case waiting
-        /// Pictures come.
+        /// Frames arrive.
         case live
-        /// The sender has said that it sends none for now.
+        /// The sender has announced that it sends none for now.
         case paused
     }
 
@@ -19,7 +19,8 @@ extension PreviewStage.State {
         return sender.picture == nil ? .waiting : .live
     }
 
-    /// The state as a page and scripts read it, of the sender that was chosen or of the latest: one JSON object; times are in nanoseconds.
+    /// The state for a page and for scripts, of the selected sender or of the latest, as a JSON object; times are in
+    /// nanoseconds.
     func json(choosing choice: Int?, endpoint: SocketEndpoint, maximumViewers: Int, at now: UInt64) -> String {
         let shown = sender(choice)
         var line = JSONLine(event: "state")
@@ -36,7 +37,7 @@ extension PreviewStage.State {
 }
 
 extension PreviewStage.Sender {
-    /// What somebody chooses by.
+    /// What a viewer selects by.
     fileprivate var choice: JSONLine {
         var line = JSONLine()
         identify(in: &line)

@@ -1,16 +1,16 @@
 import FrameSocket
 import Locking
 
-/// One who looks at the pictures, at a pace of its own: when it has read one, the next is the latest there is.
+/// A viewer with a pace of its own: once it has read an image, the next one is the latest.
 final class PreviewViewer: Sendable {
-    /// After so many nanoseconds without a new picture the last one is sent again, once.
+    /// The number of nanoseconds without a new image after which the last one is sent again, once.
     ///
-    /// Browsers built on WebKit show a part when the next one comes, and would else not show what stands still.
+    /// Browsers built on WebKit show a part once the next one arrives, and would otherwise not show a still image.
     static let stillness: UInt64 = 200_000_000
 
     private struct State {
         var parts = MultipartStream()
-        /// The number of the picture that was added last.
+        /// The number of the image that was added last.
         var shown: Int?
         var addedAt: UInt64 = 0
         var isRepeated = false
@@ -23,9 +23,9 @@ final class PreviewViewer: Sendable {
     /// The value of the field `Content-Type`.
     let contentType: String
 
-    // Not back: the stage has the viewers.
+    // Weak: the stage holds the viewers.
     private weak let stage: PreviewStage?
-    /// The connection of the sender that is looked at; nil for the latest.
+    /// The connection of the selected sender; nil for the latest.
     private let choice: Int?
     private let locked: Locked<State>
 
@@ -37,7 +37,7 @@ final class PreviewViewer: Sendable {
         self.stage = stage
     }
 
-    /// Whether the last picture is to be sent again.
+    /// Whether the last image is to be sent again.
     func wantsRepetition(at now: UInt64) -> Bool {
         locked.withLock { $0.parts.isIdle && $0.wantsRepetition(at: now) }
     }
@@ -51,9 +51,9 @@ final class PreviewViewer: Sendable {
                 if let picture = sender?.picture {
                     add(picture, to: &state)
                 } else {
-                    // A connection's number is not given out again.
+                    // Connection numbers are not reused.
                     if choice != nil, sender == nil { return .end }
-                    // Its sender has left: there is nothing to repeat.
+                    // The sender has left: there is nothing to repeat.
                     state.isRepeated = true
                 }
             }

@@ -47,28 +47,28 @@ enum EBML: UInt32 {
     case cueTrack = 0xF7
     case cueClusterPosition = 0xF1
 
-    /// The size that says that the end is not known.
+    /// The size of an element of unknown length.
     static let unknownSize: [UInt8] = [0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
 
-    /// The ID as it is written, without bytes of zero before it.
+    /// The ID as it is written, without leading zero bytes.
     var id: [UInt8] { Array(Self.bytes(UInt64(rawValue)).drop { $0 == 0 }) }
 
-    /// The whole element, of short content.
+    /// A complete element with the given content.
     func element(_ content: [UInt8]) -> [UInt8] { id + Self.size(content.count) + content }
 
-    /// The whole element, which others make up.
+    /// A complete element that contains others.
     func element(_ children: [[UInt8]]) -> [UInt8] { element(Array(children.joined())) }
 
-    /// The whole element, of a number in eight bytes, so that its length never depends on it.
+    /// A complete element with a number in eight bytes, so that its length never depends on the number.
     func element(_ number: UInt64) -> [UInt8] { element(Self.bytes(number)) }
 
-    /// The whole element, of text.
+    /// A complete element with text.
     func element(_ text: String) -> [UInt8] { element(Array(text.utf8)) }
 
-    /// A size in eight bytes: seven of the number, behind one that says so.
+    /// A size in eight bytes: a byte that states the length, and seven of the number.
     static func size(_ count: Int) -> [UInt8] { [0x01] + bytes(UInt64(max(0, count))).dropFirst() }
 
-    /// The bytes of a number, the highest first.
+    /// The bytes of a number, the most significant first.
     static func bytes(_ number: UInt64) -> [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * UInt64($0))) }
     }

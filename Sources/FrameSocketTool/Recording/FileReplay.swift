@@ -1,7 +1,7 @@
 import FrameSocket
 import Locking
 
-/// Sends the frames of a Matroska file once more.
+/// Sends the frames of a Matroska file again.
 struct FileReplay {
     private let command: ReplayCommand
     private let sent = Locked((offered: 0, frames: 0, bytes: UInt64(0)))
@@ -44,7 +44,7 @@ struct FileReplay {
                 if connection.wasAskedToStop { return }
             }
             if reader.isCut, !command.isQuiet {
-                Terminal.say("framesocket replay: \(input.name) is cut off behind its last frame")
+                Terminal.say("framesocket replay: \(input.name) is cut off after its last frame")
             }
             pace.rewind()
         }
@@ -75,7 +75,7 @@ struct FileReplay {
 
     /// Sends a frame, unless the receiver wants none for now.
     ///
-    /// - Returns: false if the server has turned the connection away, and there is time to try again.
+    /// - Returns: false if the server has turned the connection away and there is time to try again.
     private func send(
         _ message: FrameMessage,
         over connection: SocketConnection,
@@ -114,6 +114,6 @@ struct FileReplay {
             sent.bytes &+= UInt64(message.jpeg.count)
             return sent.frames
         }
-        if !command.isQuiet { Terminal.showProgress("\(Format.count(count, "frame")) sent") }
+        if !command.isQuiet { Terminal.showProgress("sent \(Format.count(count, "frame"))") }
     }
 }

@@ -1,9 +1,9 @@
 import FrameSocket
 
-/// Reads the JPEGs and their times out of a Matroska file, whoever wrote it.
+/// Reads the JPEGs and their times from a Matroska file of any program.
 ///
-/// A flat walk over the elements: those that hold others are entered, those that say something are read, all others are
-/// skipped. So it makes no difference whether a length is known, and a file that was cut off ends with its last whole
+/// A flat walk over the elements: those that contain others are entered, those of interest are read, all others are
+/// skipped. So it makes no difference whether a length is known, and a truncated file ends with its last complete
 /// frame.
 struct MatroskaReader {
     /// A frame as it was recorded.
@@ -16,13 +16,13 @@ struct MatroskaReader {
     private let input: InputFile
     private var scale: UInt64 = 1_000_000
     private var clusterTime: UInt64 = 0
-    /// The track that is being described, and the one that is read.
+    /// The track that is being described, and the track that is read.
     private var described: (number: UInt64, codec: String) = (0, "")
     private var track: UInt64?
     /// Whether the file ends within an element.
     private(set) var isCut = false
 
-    /// Begins to read.
+    /// Creates a reader.
     init(_ input: InputFile) {
         self.input = input
     }
@@ -43,11 +43,11 @@ struct MatroskaReader {
         } catch {
             throw CommandFailure(.badData, "\(input.name): \(error)")
         }
-        if track == nil { throw CommandFailure(.badData, "\(input.name): there is no Motion JPEG in it") }
+        if track == nil { throw CommandFailure(.badData, "\(input.name): no Motion JPEG track") }
         return nil
     }
 
-    /// Takes an element; the frame where it holds one.
+    /// Handles an element; returns the frame if it holds one.
     private mutating func take(_ element: EBML?, _ size: UInt64?) throws -> Entry? {
         switch element {
         case .segment, .info, .tracks, .cluster, .blockGroup:
@@ -91,7 +91,7 @@ struct MatroskaReader {
 
     // MARK: Elements
 
-    /// The ID of the next element and its size, nil where that is unknown; nil at the end.
+    /// The ID of the next element and its size, nil if that is unknown; nil at the end.
     private mutating func element() throws(Files.Failure) -> (id: UInt32, size: UInt64?)? {
         guard !isCut, let first = try input.byte() else { return nil }
         guard let id = try variable(first, atMost: 4, keepsMarker: true),
@@ -105,7 +105,7 @@ struct MatroskaReader {
         return (UInt32(truncatingIfNeeded: id), isUnknown ? nil : size)
     }
 
-    /// A number whose first byte says how long it is; nil where the file ends within it, or it is none.
+    /// A number whose first byte states its length; nil if the file ends within it, or if it is malformed.
     private func variable(_ first: UInt8, atMost most: Int, keepsMarker: Bool) throws(Files.Failure) -> UInt64? {
         let more = first.leadingZeroBitCount
         guard more < most else { return nil }
@@ -121,7 +121,7 @@ struct MatroskaReader {
         try content(size, atMost: 8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// What is in an element; nothing where the file ends within it.
+    /// The content of an element; nothing if the file ends within it.
     private mutating func content(_ size: UInt64?, atMost most: Int) throws -> [UInt8] {
         guard let size, size <= UInt64(most) else { throw wrong("an element that is too large") }
         guard let bytes = try input.bytes(Int(size)) else {

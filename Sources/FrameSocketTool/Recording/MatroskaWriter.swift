@@ -1,10 +1,10 @@
 import FrameSocket
 
-/// Writes JPEGs and their times as a Matroska file, one cluster a frame, so that whatever is written plays.
+/// Writes JPEGs and their times as a Matroska file, one cluster per frame, so that it is playable at any time.
 ///
-/// A segment of unknown length holds clusters that each carry their own time, in nanoseconds: nothing that follows is
-/// needed to read a frame, and nothing before it is changed. Only at an orderly end an index and the duration are put
-/// into places that were kept free, for players that want to seek.
+/// A segment of unknown length contains clusters that each carry their own time, in nanoseconds: nothing that follows
+/// is needed to read a frame, and nothing before it is changed. Only an orderly end puts an index and the duration into
+/// reserved places, for players that seek.
 struct MatroskaWriter: ~Copyable {
     private let output: OutputFile
     /// What was written, and where the segment's content begins.
@@ -18,12 +18,12 @@ struct MatroskaWriter: ~Copyable {
     /// The time between two entries of the index.
     private static let cueInterval: UInt64 = 1_000_000_000
 
-    /// Writes the head.
+    /// Writes the header.
     ///
     /// - Parameters:
-    ///   - output: where to, at its beginning.
-    ///   - size: that of the first frame; others may have their own.
-    /// - Throws: what the system says.
+    ///   - output: The file, at its beginning.
+    ///   - size: The size of the first frame; others may have their own.
+    /// - Throws: The system's error.
     init(_ output: OutputFile, size: BufferSize) throws(Files.Failure) {
         let header = EBML.header.element([
             EBML.version.element(1), EBML.readVersion.element(1),
@@ -52,7 +52,7 @@ struct MatroskaWriter: ~Copyable {
         ])
         self.output = output
         segmentStart = UInt64(header.count + segment.count)
-        // Behind the info's own ID and size.
+        // After the info's own ID and size.
         durationOffset = segmentStart + UInt64(seekHead.count + 4 + 8)
         let head = header + segment + seekHead + info + tracks
         try output.write(head.span)
@@ -62,16 +62,16 @@ struct MatroskaWriter: ~Copyable {
     /// Adds a frame.
     ///
     /// - Parameters:
-    ///   - jpeg: the whole JPEG, without padding.
-    ///   - orientation: how it lies; see ``OrientationSegment``.
-    ///   - time: nanoseconds since the first frame, later than the one before.
-    /// - Throws: what the system says.
+    ///   - jpeg: The complete JPEG, without padding.
+    ///   - orientation: The orientation; see ``OrientationSegment``.
+    ///   - time: Nanoseconds since the first frame, later than the previous frame's.
+    /// - Throws: The system's error.
     mutating func append(_ jpeg: Span<UInt8>, _ orientation: FrameOrientation, at time: UInt64) throws(Files.Failure) {
         let segment = OrientationSegment.bytes(for: orientation, of: jpeg)
         let isMarked = !segment.isEmpty && jpeg.count > 2
         let start = isMarked ? [0xFF, 0xD8] + segment : []
         let rest = jpeg.extracting((isMarked ? 2 : 0)...)
-        // Track 1, no time of its own, and a flag for a picture that needs no other.
+        // Track 1, no time of its own, and the flag of a key frame.
         let blockHead: [UInt8] = [0x81, 0, 0, 0x80]
         let block =
             EBML.simpleBlock.id + EBML.size(blockHead.count + start.count + rest.count) + blockHead + start
@@ -88,9 +88,9 @@ struct MatroskaWriter: ~Copyable {
         lastTime = time
     }
 
-    /// Adds what a player needs in order to seek.
+    /// Adds the index and the duration, which players need in order to seek.
     ///
-    /// The index is whole before anything points to it, so that this too may be cut off anywhere.
+    /// The index is complete before anything points to it, so that this too may be interrupted anywhere.
     consuming func finish() throws(Files.Failure) {
         guard output.isSeekable else { return }
         let points = cues.map { cue in
@@ -103,12 +103,12 @@ struct MatroskaWriter: ~Copyable {
         }
         try output.write(EBML.cues.element(points).span)
         try output.write(Self.seekHead(at: offset &- segmentStart).span, at: segmentStart)
-        // The last frame stays as long as the one before.
+        // The last frame is shown for as long as the one before it.
         let duration = Double(lastTime &+ lastInterval).bitPattern
         try output.write(EBML.duration.element(duration).span, at: durationOffset)
     }
 
-    /// What tells a reader where the index begins; its length is always the same.
+    /// Tells a reader where the index begins; its length is constant.
     private static func seekHead(at position: UInt64) -> [UInt8] {
         EBML.seekHead.element(
             EBML.seek.element([
@@ -117,7 +117,7 @@ struct MatroskaWriter: ~Copyable {
         )
     }
 
-    /// Bytes that a reader skips, `length` in all, which are 9 or more.
+    /// An element that readers skip, `length` bytes in all, at least 9.
     private static func void(_ length: Int) -> [UInt8] {
         EBML.void.element((9..<max(9, length)).map { _ in 0 })
     }

@@ -1,33 +1,33 @@
 import FrameSocket
 
-/// An Exif segment of nothing but the orientation, which a recording puts at the beginning of a JPEG.
+/// An Exif segment with only the orientation, which a recording puts at the beginning of a JPEG.
 ///
-/// Players then show the picture upright, and the orientation may change from one frame to the next. It is always the
-/// same 36 bytes but for one, so that a replay knows it again, takes it out, and sends the JPEG as it was.
+/// Players then show the image upright, and the orientation may change from one frame to the next. All but one of its
+/// 36 bytes are constant, so that a replay recognizes it, removes it, and sends the JPEG as it was.
 ///
-/// Exif turns by 6 and 8 the other way than receivers on this wire do (docs/decisions/0006): the segment says what a
-/// player has to do.
+/// For 6 and 8, Exif turns the other way than receivers of this protocol do (docs/decisions/0006): the segment says
+/// what a player has to do.
 enum OrientationSegment {
     /// Up to the orientation's number, whose high byte is the last of these.
     private static let start: [UInt8] = [
         // APP1, of 34 bytes, with its name.
         0xFF, 0xE1, 0x00, 0x22, 0x45, 0x78, 0x69, 0x66, 0x00, 0x00,
-        // The head of a TIFF, the highest bytes first, whose directory follows at once.
+        // The header of a TIFF, big-endian, followed directly by its directory.
         0x4D, 0x4D, 0x00, 0x2A, 0x00, 0x00, 0x00, 0x08,
-        // One entry: orientation, one number of 16 bits.
+        // One entry: orientation, one 16-bit number.
         0x00, 0x01, 0x01, 0x12, 0x00, 0x03, 0x00, 0x00, 0x00, 0x01, 0x00,
     ]
 
     /// The rest of the number's field, and no further directory.
     private static let end: [UInt8] = [0, 0, 0, 0, 0, 0]
 
-    /// How many bytes the segment has.
+    /// The size of the segment in bytes.
     static let count = start.count + 1 + end.count
 
-    /// The segment that a JPEG gets; empty if the image is up already, or nobody knows.
+    /// The segment for a JPEG; empty if the image is upright, or its orientation unknown.
     ///
-    /// A JPEG that begins with such a segment of its own, as one taken from a recording does, gets one in any case: a replay
-    /// takes out the first.
+    /// A JPEG that already begins with such a segment, as one taken from a recording does, gets one in any case: a
+    /// replay removes the first.
     static func bytes(for orientation: FrameOrientation, of jpeg: Span<UInt8>) -> [UInt8] {
         switch orientation {
         case .unknown, .up: orientationNumber(in: jpeg) == nil ? [] : segment(FrameOrientation.up.rawValue)
@@ -53,7 +53,7 @@ enum OrientationSegment {
         return (orientation, Array(jpeg[..<2] + jpeg[(2 + count)...]))
     }
 
-    /// From the wire's number to Exif's, and back.
+    /// Converts between the protocol's number and Exif's.
     private static func exchanged(_ number: UInt8) -> UInt8 {
         switch number {
         case 6: 8

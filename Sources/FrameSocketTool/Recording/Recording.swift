@@ -1,6 +1,6 @@
 import FrameSocket
 
-/// What `framesocket record` does with what comes: one sender at a time goes into the file.
+/// What `framesocket record` does with frames: those of one sender at a time go into the file.
 actor Recording {
     private let command: RecordCommand
     private var output: OutputFile?
@@ -8,7 +8,7 @@ actor Recording {
     private var clock = RecordingClock()
     private var statistics = ReceptionTotals()
     private var duration: UInt64 = 0
-    /// The sender whose frames are taken.
+    /// The sender whose frames are recorded.
     private var current: Int?
     private var result: Result<Void, CommandFailure>?
     private var waiter: CheckedContinuation<Result<Void, CommandFailure>, Never>?
@@ -17,14 +17,14 @@ actor Recording {
         self.command = command
     }
 
-    /// Makes the file, or says why there can be none.
+    /// Creates the file.
     func open() throws(Files.Failure) {
         output = try OutputFile(command.path, overwrites: command.overwrites)
     }
 
     // MARK: The end
 
-    /// Waits until there are enough frames, or ``finish(_:)`` is called.
+    /// Waits until there are enough frames, or until ``finish(_:)`` is called.
     func outcome() async -> Result<Void, CommandFailure> {
         if let result { return result }
         return await withCheckedContinuation { waiter = $0 }
@@ -44,7 +44,7 @@ actor Recording {
 
     private var hasFailed: Bool { if case .failure = result { true } else { false } }
 
-    /// Writes what belongs behind the last frame, and tells what was recorded.
+    /// Completes the file, and reports what was recorded.
     func close() {
         finish(.success(()))
         Terminal.endProgress()
@@ -52,7 +52,7 @@ actor Recording {
         do {
             if let writer = writer.take() { try writer.finish() }
         } catch {
-            // The file's end fails for the same reason as what came before it, which is told already.
+            // The file's end fails for the same reason as what came before it, which has been reported.
             if !hasFailed { Terminal.say("framesocket record: \(error.message)") }
         }
         output = nil
@@ -66,13 +66,14 @@ actor Recording {
         guard !command.isQuiet else { return }
         let time = Format.decimal(Double(duration) / 1e9, digits: 2)
         Terminal.say(
-            "\(Format.count(statistics.frames, "frame")) in \(time) s, \(Format.bytes(statistics.bytes)), \(command.path)"
+            "recorded \(Format.count(statistics.frames, "frame")) in \(time) s, \(Format.bytes(statistics.bytes)): "
+                + "\(command.path)"
         )
     }
 
-    // MARK: What comes
+    // MARK: Frames
 
-    /// Takes the frames of one sender to its end, unless another one has the file.
+    /// Records the frames of one sender to its end, unless another sender has the file.
     func follow(_ connection: FrameConnection) async {
         report(.connected(connection))
         if current == nil {
@@ -111,7 +112,7 @@ actor Recording {
             }
             report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
             statistics.add(frame)
-            if !command.isQuiet { Terminal.showProgress("\(Format.count(statistics.frames, "frame")) recorded") }
+            if !command.isQuiet { Terminal.showProgress("recorded \(Format.count(statistics.frames, "frame"))") }
             if statistics.frames == command.count { finish(.success(())) }
         } catch let error as TurboJPEGError {
             report(.failed(connection: connection.id, code: error.code.name, message: "\(error)"))
@@ -136,7 +137,7 @@ actor Recording {
         try writer?.append(jpeg, frame.orientation, at: duration)
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     func report(_ event: Reception.Event) {
         if command.isJSON {

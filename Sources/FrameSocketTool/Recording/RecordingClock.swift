@@ -1,14 +1,14 @@
 /// When each frame of a recording is shown, in nanoseconds since the first.
 ///
-/// From one frame to the next goes as much time as their sender says. Where it says nothing, or what cannot be, such as
-/// a time before that of the frame before, and from one sender to the next, it is the time between their arrivals.
+/// The time between two frames is the one that their sender states. If it states none, or an impossible one such as
+/// a time before that of the previous frame, and from one sender to the next, it is the time between their arrivals.
 struct RecordingClock {
-    /// The most time that a sender may say went by between two frames: an hour.
+    /// The maximum time between two frames that is believed: an hour.
     static let maximumStep: UInt64 = 3_600_000_000_000
 
     private var last: (time: UInt64, connection: Int, timestamp: UInt64?, receivedAt: UInt64)?
 
-    /// The time of the next frame, which is later than that of the one before.
+    /// The time of the next frame, which is later than that of the previous one.
     mutating func time(timestamp: UInt64?, receivedAt: UInt64, connection: Int) -> UInt64 {
         let time = last.map { last in
             let arrived = receivedAt > last.receivedAt ? receivedAt - last.receivedAt : 0

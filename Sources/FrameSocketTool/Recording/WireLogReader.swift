@@ -1,19 +1,19 @@
 import FrameSocket
 
-/// Reads a wire log; one that was cut off ends with its last whole record.
+/// Reads a wire log; a truncated one ends with its last complete record.
 struct WireLogReader {
-    /// The most bytes that a record may have, which is more than one read of a socket brings.
+    /// The maximum size of a record, which is more than one read of a socket returns.
     static let maximumByteCount = 64 << 20
 
     private let input: InputFile
     /// Whether the log ends within a record.
     private(set) var isCut = false
 
-    /// Begins to read, behind the first bytes.
+    /// Creates a reader that starts after the first bytes.
     init(_ input: InputFile) throws(CommandFailure) {
         self.input = input
         guard let magic = try bytes(WireLog.magic.count), magic == WireLog.magic else {
-            throw CommandFailure(.badData, "\(input.name): this is no wire log")
+            throw CommandFailure(.badData, "\(input.name): not a wire log")
         }
     }
 
@@ -23,7 +23,7 @@ struct WireLogReader {
         let count = Int(WireLog.number(head[16..<20]))
         guard let number = UInt32(exactly: WireLog.number(head[12..<16])), let kind = WireLog.Kind(rawValue: number),
             count <= Self.maximumByteCount
-        else { throw CommandFailure(.badData, "\(input.name): this is no record of a wire log") }
+        else { throw CommandFailure(.badData, "\(input.name): not a valid record of a wire log") }
         guard let bytes = try bytes(count) else { return nil }
         return WireLog.Record(
             time: WireLog.number(head[..<8]),

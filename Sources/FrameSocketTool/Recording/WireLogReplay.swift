@@ -1,7 +1,7 @@
 import FrameSocket
 import Locking
 
-/// Sends the bytes of a wire log once more, each of its connections as one of its own.
+/// Sends the bytes of a wire log again, each of its connections over one of its own.
 struct WireLogReplay {
     private struct Totals {
         var connections = 0
@@ -38,7 +38,7 @@ struct WireLogReplay {
         for round in 0..<command.loops {
             if round > 0 { input = try command.open() }
             var reader = try WireLogReader(input)
-            // Those that were open when the log ended end with it.
+            // Connections that were open when the log ended end with it.
             var sockets: [UInt32: PlainSocket] = [:]
             defer { for socket in sockets.values { socket.end() } }
             while let record = try reader.next() {
@@ -51,13 +51,13 @@ struct WireLogReplay {
                 }
             }
             if reader.isCut, !command.isQuiet {
-                Terminal.say("framesocket replay: \(input.name) is cut off behind its last record")
+                Terminal.say("framesocket replay: \(input.name) is cut off after its last record")
             }
             pace.rewind()
         }
     }
 
-    /// Connects, as soon as somebody listens.
+    /// Connects as soon as somebody listens.
     private func connect() async throws(CommandFailure) -> PlainSocket {
         let socket = try await connect(until: ContinuousClock.now + .seconds(command.wait))
         totals.withLock { $0.connections += 1 }
@@ -77,7 +77,7 @@ struct WireLogReplay {
         }
     }
 
-    /// Sends what was read; a server that will not have it closes that connection, and the others go on.
+    /// Sends what was read; a server that rejects it closes that connection, and the others go on.
     private func send(
         _ record: WireLog.Record,
         _ sockets: inout [UInt32: PlainSocket]
@@ -115,7 +115,7 @@ struct WireLogReplay {
             try? Terminal.print(line.text)
         }
         guard !command.isQuiet else { return }
-        var text = "\(Format.bytes(totals.bytes)) over \(Format.count(totals.connections, "connection")) sent"
+        var text = "sent \(Format.bytes(totals.bytes)) over \(Format.count(totals.connections, "connection"))"
         if totals.broken > 0 { text += ", \(totals.broken) closed by the server" }
         Terminal.say(text)
     }

@@ -3,18 +3,18 @@ import Locking
 
 /// Writes a wire log: each record at once, on the thread that reads the sockets.
 ///
-/// - Note: that thread waits for the disk, and a slow one holds up the senders. Nothing is lost in between.
+/// - Note: That thread waits for the disk, and a slow disk holds up the senders. Nothing is lost.
 final class WireLogWriter: WireTap {
     private let output: OutputFile
     private let startedAt = MonotonicClock.now()
     private let failure = Locked<(@Sendable (Files.Failure) -> Void)?>(nil)
 
-    /// Makes the log, or empties it.
+    /// Creates the log, or empties it.
     ///
     /// - Parameters:
-    ///   - path: the file.
-    ///   - failed: called once, where a record cannot be written; those that follow are left out.
-    /// - Throws: what the system says.
+    ///   - path: The file.
+    ///   - failed: Called once, if a record cannot be written; later records are left out.
+    /// - Throws: The system's error.
     init(_ path: String, failed: @escaping @Sendable (Files.Failure) -> Void) throws(Files.Failure) {
         output = try OutputFile(path, overwrites: true)
         failure.withLock { $0 = failed }

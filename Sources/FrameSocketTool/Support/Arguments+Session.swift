@@ -1,24 +1,24 @@
 import FrameSocket
 
 extension Arguments {
-    /// Takes the options that say what both ends show each other before the first frame.
+    /// Takes the options for the tokens that both ends send each other before the first frame.
     ///
-    /// - Returns: nil where no option asks for tokens.
+    /// - Returns: nil if no option asks for tokens.
     mutating func tokens() throws(UsageError) -> HandshakeTokenFiles? {
         let own = try value("--token-file")
         let peer = try value("--peer-token-file")
         guard let own else {
-            guard peer == nil else { throw UsageError(message: "--peer-token-file goes with --token-file") }
+            guard peer == nil else { throw UsageError(message: "--peer-token-file requires --token-file") }
             return nil
         }
         return HandshakeTokenFiles(own: own, peer: peer ?? own)
     }
 
-    /// Where to listen or connect: a path, or `tcp:PORT` for a port of the loopback address.
+    /// Parses where to listen or connect: a path, or `tcp:PORT` for a port of the loopback address.
     static func endpoint(_ text: String) throws(UsageError) -> SocketEndpoint {
         guard text.hasPrefix("tcp:") else { return .path(text) }
         guard let port = UInt16(text.dropFirst(4)) else {
-            throw UsageError(message: "\"\(text)\" names no port: tcp:0 to tcp:65535")
+            throw UsageError(message: "invalid endpoint '\(text)': expected a path, or tcp:0 to tcp:65535")
         }
         return .loopback(port: port)
     }
@@ -35,7 +35,7 @@ extension Arguments {
     }
 }
 
-/// The files that hold this side's token and the other's; a line feed at their end is not part of it.
+/// The files with this side's token and the other's; a line feed at their end is not part of the token.
 struct HandshakeTokenFiles {
     let own: String
     let peer: String
@@ -46,7 +46,7 @@ struct HandshakeTokenFiles {
 
     private static func token(in path: String) throws(CommandFailure) -> [UInt8] {
         do {
-            // One more than a token may have, so that a file that does not end is told from one that is right.
+            // Two more than a token may have: a line feed, and one by which an overlong file is recognized.
             var bytes = try Files.secret(in: path, limit: HandshakeTokens.maximumByteCount + 2)
             if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
             guard bytes.count <= HandshakeTokens.maximumByteCount else {

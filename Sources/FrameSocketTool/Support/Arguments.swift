@@ -1,12 +1,12 @@
-/// A complaint about how a command was typed.
+/// An error in how a command was typed.
 struct UsageError: Error {
     let message: String
 }
 
-/// The words behind a command's name: options are taken out by name, and what is left is what the command works on.
+/// The arguments of a command: options are taken out by name, and the rest are operands.
 struct Arguments {
     private var words: [String]
-    /// What stood behind `--`, and is no option whatever it begins with.
+    /// The arguments after `--`, which are operands whatever they begin with.
     private let literal: [String]
 
     init(_ words: some Sequence<String>) {
@@ -23,7 +23,8 @@ struct Arguments {
         return words.count < count
     }
 
-    /// Takes an option with its value, written `--name value` or `--name=value`; if it is repeated, the last one counts.
+    /// Takes an option with its value, written `--name value` or `--name=value`; if it is repeated, the last one
+    /// counts.
     mutating func value(_ name: String) throws(UsageError) -> String? {
         var value: String?
         while let index = words.firstIndex(where: { $0 == name || $0.hasPrefix(name + "=") }) {
@@ -40,7 +41,7 @@ struct Arguments {
         return value
     }
 
-    /// Takes an option whose value `parse` understands.
+    /// Takes an option whose value `parse` accepts.
     mutating func value<Value>(
         _ name: String,
         _ expectation: String,
@@ -64,17 +65,17 @@ struct Arguments {
         }
     }
 
-    /// What can be counted in nanoseconds, as seconds and as a rate.
+    /// The numbers that can be counted in nanoseconds, as seconds and as a rate.
     private static let numbers = 1e-6...1e9
 
-    /// Takes an option whose value is a number of seconds, or of anything else that may be a fraction.
+    /// Takes an option whose value is a number of seconds, or any other number that may be a fraction.
     mutating func number(_ name: String) throws(UsageError) -> Double? {
-        try value(name, "a number over 0, from a millionth to a billion") { text in
+        try value(name, "a number from 0.000001 to 1000000000") { text in
             Double(text).flatMap { Self.numbers.contains($0) ? $0 : nil }
         }
     }
 
-    /// What is left when all options have been taken.
+    /// Returns the operands, once all options have been taken.
     func rest() throws(UsageError) -> [String] {
         if let unknown = words.first(where: { $0.hasPrefix("-") && $0 != "-" }) {
             throw UsageError(message: "unknown option '\(unknown)'")

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-// The Apple half of this file could not be compiled here.
+// The Apple branch of this file has not been compiled.
 
 /// Another process of this program, whose standard output is read here.
 final class ChildProcess: Sendable {
@@ -32,7 +32,7 @@ final class ChildProcess: Sendable {
         let error = unsafe posix_spawn(&process, executable, &actions, nil, &words, environ)
         guard error == 0 else {
             close(readEnd)
-            throw CommandFailure(.cannotCreate, "\(executable) cannot be started (error \(error))")
+            throw CommandFailure(.cannotCreate, "cannot start \(executable) (error \(error))")
         }
         self.process = process
         output = readEnd
@@ -53,7 +53,7 @@ final class ChildProcess: Sendable {
 
     /// The lines that the process prints until it ends.
     ///
-    /// Blocks: not for Swift's pool.
+    /// Blocks, so it must not be called on Swift's pool.
     func readLines(_ body: (String) -> Void) {
         var bytes: [UInt8] = []
         while (try? Files.read(from: output, into: &bytes, name: "the receiver's output")) == true {
@@ -64,9 +64,9 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for the end of the process, and returns how it ended.
+    /// Waits for the end of the process, and returns its exit code.
     ///
-    /// Blocks: not for Swift's pool.
+    /// Blocks, so it must not be called on Swift's pool.
     func wait() -> Int32 {
         var status: Int32 = 0
         while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}

@@ -1,33 +1,33 @@
 import FrameSocket
 
-/// How a program ends, as sysexits.h numbers it and scripts read it.
+/// The program's exit codes, numbered as in sysexits.h.
 enum ExitCode: Int32 {
     case done = 0
-    /// The command was typed wrongly.
+    /// Invalid usage.
     case usage = 64
-    /// What was read is not what it should be.
+    /// Invalid input data.
     case badData = 65
-    /// A file to read is not there, or cannot be read.
+    /// An input file does not exist or cannot be read.
     case noInput = 66
     /// Nobody listens at the path, somebody else does, or the connection broke.
     case unavailable = 69
-    /// The system gives too few descriptors, or too little memory.
+    /// Too few descriptors or too little memory.
     case systemError = 71
-    /// A file or socket cannot be made.
+    /// A file or socket cannot be created.
     case cannotCreate = 73
-    /// It took too long.
+    /// A timeout expired.
     case timedOut = 75
-    /// Ctrl-C.
+    /// Interrupted by Ctrl-C.
     case interrupted = 130
 }
 
 extension ExitCode {
-    /// How a program ends that could not listen or connect.
+    /// The exit code of a program that could not listen or connect.
     init(_ error: TransportError) {
         self =
             switch error.code {
             case .tokenRequired, .invalidToken: .usage
-            // A system call that failed has to do with making a socket.
+            // The system call that failed was one to create a socket.
             case .pathTooLong, .invalidPath, .notASocket, .unsafePath, .unfitSocket, .cannotCreate, .system:
                 .cannotCreate
             case .noMemory: .systemError

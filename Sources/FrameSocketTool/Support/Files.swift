@@ -8,7 +8,7 @@ import FrameSocket
     import Darwin
 #endif
 
-/// Files and streams, by plain system calls: Foundation would cost a sending process more memory than its picture.
+/// Files and streams, by direct system calls: Foundation would cost a sending process more memory than its image.
 enum Files {
     /// A call that failed, and on what.
     struct Failure: Error {
@@ -26,10 +26,10 @@ enum Files {
         /// Whether the reader of a pipe has gone, which ends a program quietly.
         var isBrokenPipe: Bool { error == EPIPE }
 
-        /// Whether the file is not there.
+        /// Whether the file does not exist.
         var isMissing: Bool { error == ENOENT }
 
-        /// Whether something stands where a file was to be made.
+        /// Whether the file to be created already exists.
         var isTaken: Bool { error == EEXIST }
 
         var message: String {
@@ -39,7 +39,7 @@ enum Files {
         }
     }
 
-    /// The largest file that is read whole.
+    /// The maximum size of a file that is read into memory.
     static let maximumByteCount = 1 << 30
 
     static func write(_ bytes: Span<UInt8>, to descriptor: Int32, name: String) throws(Failure) {
@@ -80,10 +80,10 @@ enum Files {
     /// Reads a file that nobody else may read, as ssh reads a key.
     ///
     /// - Parameters:
-    ///   - path: the file.
-    ///   - limit: how many bytes are read at most.
-    /// - Returns: its first bytes.
-    /// - Throws: what the system says, or that others can read it.
+    ///   - path: The file.
+    ///   - limit: The maximum number of bytes to read.
+    /// - Returns: Its first bytes.
+    /// - Throws: The system's error, or a failure if others can read the file.
     static func secret(in path: String, limit: Int) throws -> [UInt8] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(path) }
@@ -94,7 +94,7 @@ enum Files {
         if status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             throw CommandFailure(
                 .noInput,
-                "\(path): other users may read this token, which makes it none; chmod 600 \(path)"
+                "\(path): other users can read this token; run: chmod 600 \(path)"
             )
         }
         var bytes: [UInt8] = []
@@ -102,10 +102,10 @@ enum Files {
         return bytes
     }
 
-    /// What a pipe holds at most, and so what one read of it can bring.
+    /// The maximum capacity of a pipe, and so of one read of it.
     static let pipeCapacity = 1 << 16
 
-    /// Reads once, at most `limit` bytes, and adds what came to `bytes`; false at the end.
+    /// Reads once, at most `limit` bytes, and appends them to `bytes`; returns false at the end.
     static func read(
         from descriptor: Int32,
         into bytes: inout [UInt8],
@@ -138,7 +138,7 @@ enum Files {
         }
     }
 
-    /// Reads once; 0 at the end.
+    /// Reads once; returns 0 at the end.
     private static func read(
         from descriptor: Int32,
         _ room: UnsafeMutableRawBufferPointer,
@@ -172,12 +172,12 @@ enum Files {
         unsafe access(path, F_OK) == 0
     }
 
-    /// The names in a directory that are UTF-8, in the order of their bytes.
+    /// The names in a directory that are UTF-8, sorted by their bytes.
     static func names(in directory: String) throws(Failure) -> [String] {
         try entries(in: directory).compactMap(\.exactText)
     }
 
-    /// The names in a directory, in the order of their bytes.
+    /// The names in a directory, sorted by their bytes.
     static func entries(in directory: String) throws(Failure) -> [FilePath] {
         guard let stream = unsafe opendir(directory) else { throw Failure(directory) }
         defer { unsafe closedir(stream) }
@@ -188,7 +188,7 @@ enum Files {
         return names.sorted()
     }
 
-    /// Makes a directory, and those above it, where they are not there.
+    /// Creates a directory, and its parents, if they do not exist.
     static func makeDirectory(_ path: String) throws(Failure) {
         var soFar = path.hasPrefix("/") ? "/" : ""
         for part in path.split(separator: "/") {
@@ -198,7 +198,7 @@ enum Files {
         }
     }
 
-    /// Makes something that ends a command where it cannot be made.
+    /// Creates a directory, and throws a command failure if that fails.
     static func making(_ body: () throws(Failure) -> String) throws(CommandFailure) -> String {
         do {
             return try body()
@@ -212,13 +212,13 @@ enum Files {
         _ = unsafe rmdir(path)
     }
 
-    /// Removes a directory, and those of its files that `isOurs` names; what is not empty then stays.
+    /// Removes a directory and those of its files that `isOurs` accepts; if others remain, the directory stays.
     static func removeDirectory(_ path: String, with isOurs: (String) -> Bool) {
         for name in (try? names(in: path)) ?? [] where isOurs(name) { unsafe unlink("\(path)/\(name)") }
         removeDirectory(path)
     }
 
-    /// Makes a new directory for temporary files.
+    /// Creates a new directory for temporary files.
     static func makeTemporaryDirectory(named prefix: String) throws(Failure) -> String {
         var base = "/tmp"
         if let text = unsafe getenv("TMPDIR") {

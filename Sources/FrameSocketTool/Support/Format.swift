@@ -1,6 +1,6 @@
-/// Numbers as a person reads them.
+/// Numbers for a person to read.
 enum Format {
-    /// "12.3": `value` with `digits` digits behind the point.
+    /// `value` with `digits` digits after the point, such as "12.3".
     static func decimal(_ value: Double, digits: Int) -> String {
         guard value.isFinite else { return "\(value)" }
         var scale = 1.0
@@ -39,12 +39,12 @@ enum Format {
 }
 
 extension String {
-    /// The text with blanks before it, so that it is at least `width` characters wide.
+    /// The text with spaces before it, so that it is at least `width` characters wide.
     func leftPadded(_ width: Int) -> String {
         String(repeating: " ", count: max(0, width - count)) + self
     }
 
-    /// The text with blanks behind it, so that it is at least `width` characters wide.
+    /// The text with spaces after it, so that it is at least `width` characters wide.
     func rightPadded(_ width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))
     }

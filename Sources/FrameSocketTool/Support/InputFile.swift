@@ -8,14 +8,14 @@ import FrameSocket
     import Darwin
 #endif
 
-/// A file that is read from front to back, piece by piece, or standard input.
+/// A file that is read from beginning to end, or standard input.
 final class InputFile {
     let name: String
     private let descriptor: Int32
     private var buffer: [UInt8] = []
     private var position = 0
 
-    /// Opens a file, `-` being standard input.
+    /// Opens a file; `-` is standard input.
     init(_ path: String) throws(Files.Failure) {
         guard path != "-" else {
             (name, descriptor) = ("standard input", STDIN_FILENO)
@@ -36,7 +36,7 @@ final class InputFile {
         if descriptor > STDIN_FILENO { close(descriptor) }
     }
 
-    /// The next bytes, left where they are; fewer where the file ends.
+    /// The next bytes, without consuming them; fewer if the file ends.
     func peek(_ count: Int) throws(Files.Failure) -> ArraySlice<UInt8> {
         while buffer.count - position < count, try fill() {}
         return buffer[position...].prefix(max(0, count))
@@ -49,9 +49,9 @@ final class InputFile {
         return buffer[position]
     }
 
-    /// The next `count` bytes; nil where there are not so many.
+    /// The next `count` bytes; nil if there are not that many.
     ///
-    /// No more memory is taken than there are bytes, whatever `count` claims.
+    /// No more memory is allocated than there are bytes, whatever `count` claims.
     func bytes(_ count: Int) throws(Files.Failure) -> [UInt8]? {
         let found = try peek(count)
         guard count >= 0, found.count == count else { return nil }
@@ -59,7 +59,7 @@ final class InputFile {
         return Array(found)
     }
 
-    /// Leaves out the next `count` bytes; false where there are not so many.
+    /// Skips the next `count` bytes; returns false if there are not that many.
     func skip(_ count: UInt64) throws(Files.Failure) -> Bool {
         var left = count
         while left > 0 {
@@ -71,7 +71,7 @@ final class InputFile {
         return true
     }
 
-    /// Reads on once; false at the end.
+    /// Reads once; returns false at the end.
     private func fill() throws(Files.Failure) -> Bool {
         guard descriptor >= 0 else { return false }
         if position > 0 {

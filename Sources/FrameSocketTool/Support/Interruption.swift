@@ -8,11 +8,11 @@ import Locking
     import Darwin
 #endif
 
-/// Ctrl-C and the polite form of kill.
+/// Ctrl-C and SIGTERM.
 ///
-/// They are blocked in every thread, and the main thread waits for them, so that none is lost however early it comes.
+/// They are blocked in every thread, and the main thread waits for them, so that none is lost however early it arrives.
 enum Interruption {
-    /// What a signal finds.
+    /// What a signal affects.
     private struct State {
         /// How to end what is being done.
         var end: (@Sendable () async -> Void)?
@@ -24,30 +24,30 @@ enum Interruption {
 
     private static let state = Locked(State())
 
-    /// How the program ends when it is asked to by the polite form of kill; default: as by Ctrl-C.
+    /// The exit code after SIGTERM; by default, the one after Ctrl-C.
     static var termination: ExitCode {
         get { state.withLock { $0.termination } }
         set { state.withLock { $0.termination = newValue } }
     }
 
-    /// Whether that is what ends it.
+    /// Whether SIGTERM is what ends the program.
     static var isTermination: Bool { state.withLock { $0.isTermination } }
 
-    /// Runs `program`, which has to exit, and waits for signals meanwhile on the main thread.
+    /// Runs `program`, which has to exit, while the main thread waits for signals.
     static func watch(_ program: @escaping @Sendable () async -> Void) -> Never {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         unsafe sigaddset(&signals, SIGINT)
         unsafe sigaddset(&signals, SIGTERM)
         unsafe sigaddset(&signals, SIGALRM)
-        // Before there is a second thread, as each has its mask from the one that made it. Dispatch's own wait of the
-        // main thread would take the mask off.
+        // Before there is a second thread, since threads inherit their mask. Dispatch's own wait of the main thread
+        // would reset the mask.
         unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-        // A write to a pipe without a reader is an error in place of a signal.
+        // Makes a write to a pipe without a reader an error instead of a signal.
         signal(SIGPIPE, SIG_IGN)
-        // As is one to a file that may not become larger.
+        // Likewise for a file that may not become larger.
         signal(SIGXFSZ, SIG_IGN)
-        // Without a terminal that could hang up it asks for nothing.
+        // Without a terminal, SIGHUP means nothing to this program.
         if !Terminal.isControlling { signal(SIGHUP, SIG_IGN) }
         Task { @concurrent in await program() }
         while true {
@@ -56,9 +56,9 @@ enum Interruption {
         }
     }
 
-    /// Runs `work` and then `end`; when a signal to stop comes before, runs `end` at once and ends the program.
+    /// Runs `work` and then `end`; if a signal arrives first, runs `end` at once and ends the program.
     ///
-    /// `end` has to leave things in order, and to tell what was done. A second signal ends the program as it is.
+    /// `end` has to clean up and to report what was done. A second signal ends the program immediately.
     static func around<Value: Sendable>(
         _ work: () async -> Value,
         end: @escaping @Sendable () async -> Void
@@ -69,13 +69,13 @@ enum Interruption {
             defer { state.isEnding = true }
             return state.end.take() != nil
         }
-        // What was interrupted may come to its end as well, and must not end the program before it is in order.
+        // Interrupted work may complete too, and must not end the program before `end` has run.
         if !isOurs { await unsafe withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
         await end()
         return value
     }
 
-    /// How many seconds the end may take after a signal: more than anything needs that a command does there.
+    /// How many seconds `end` may take after a signal: more than any command needs.
     private static let endLimit: UInt32 = 30
 
     private static func interrupt(by number: Int32) {

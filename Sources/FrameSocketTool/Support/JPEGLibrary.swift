@@ -2,12 +2,12 @@ import FrameSocket
 
 /// The libturbojpeg that this program runs with.
 enum JPEGLibrary {
-    /// Its version and its file, as far as the system tells.
+    /// Its version and its file, if the system reports them.
     static var finding: PathFinding {
         guard let path else {
-            return PathFinding(.jpegLibrary, .note, "the system does not tell which libturbojpeg is loaded")
+            return PathFinding(.jpegLibrary, .note, "the system does not report which libturbojpeg is loaded")
         }
-        let version = version(in: path).map { "libturbojpeg \($0)" } ?? "libturbojpeg, of an unknown version"
+        let version = version(in: path).map { "libturbojpeg \($0)" } ?? "libturbojpeg, unknown version"
         return PathFinding(.jpegLibrary, .note, "\(version), from \(path)")
     }
 
@@ -22,7 +22,8 @@ enum JPEGLibrary {
         return nil
     }
 
-    /// No function of the library gives its version, but its file holds it: "libjpeg-turbo version 2.1.5 (build …".
+    /// No function of the library returns its version, but its file contains it: "libjpeg-turbo version 2.1.5 (build
+    /// …".
     private static func version(in path: String) -> String? {
         guard let bytes = try? Files.contents(of: path) else { return nil }
         let words = Array("libjpeg-turbo version ".utf8)
@@ -40,6 +41,6 @@ enum JPEGLibrary {
 }
 
 extension PathFinding.Code {
-    /// Which libturbojpeg the program runs with.
+    /// The libturbojpeg that the program runs with.
     static let jpegLibrary = PathFinding.Code("jpeg.library")
 }

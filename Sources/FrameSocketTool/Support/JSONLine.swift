@@ -1,18 +1,18 @@
-/// One JSON object on one line, its members in the order in which they are added.
+/// One JSON object on one line, with its members in the order in which they are added.
 ///
-/// Not `JSONEncoder`: that orders members as it likes, and Foundation costs more memory than a sending process needs.
+/// Not `JSONEncoder`: that chooses the order itself, and Foundation costs more memory than a sending process needs.
 struct JSONLine {
     private var members = ""
 
-    /// An object whose first member is `"event"`.
+    /// Creates an object whose first member is `"event"`.
     init(event: String) {
         add("event", event)
     }
 
-    /// An object without members.
+    /// Creates an object without members.
     init() {}
 
-    /// The whole line.
+    /// The complete line.
     var text: String { "{\(members)}" }
 
     mutating func add(_ name: String, _ value: String) {
@@ -23,7 +23,7 @@ struct JSONLine {
         addRaw(name, String(value))
     }
 
-    /// A number with `digits` digits behind the point.
+    /// Adds a number with `digits` digits after the point.
     mutating func add(_ name: String, _ value: Double, digits: Int) {
         addRaw(name, Format.decimal(value, digits: digits))
     }
@@ -32,7 +32,7 @@ struct JSONLine {
         addRaw(name, value ? "true" : "false")
     }
 
-    /// A list of objects.
+    /// Adds a list of objects.
     mutating func add(_ name: String, _ objects: [JSONLine]) {
         addRaw(name, "[" + objects.map(\.text).joined(separator: ",") + "]")
     }

@@ -13,15 +13,15 @@ final class OutputFile: Sendable {
     let name: String
     private let descriptor: Int32
 
-    /// Whether it is a file in which places can be written again.
+    /// Whether it is a file in which places can be overwritten.
     let isSeekable: Bool
 
-    /// Makes a file, `-` being standard output.
+    /// Creates a file; `-` is standard output.
     ///
     /// - Parameters:
-    ///   - path: the file.
-    ///   - overwrites: whether one that is there already may be emptied; otherwise that fails.
-    /// - Throws: what the system says.
+    ///   - path: The file.
+    ///   - overwrites: Whether an existing one may be emptied; otherwise that is an error.
+    /// - Throws: The system's error.
     init(_ path: String, overwrites: Bool) throws(Files.Failure) {
         guard path != "-" else {
             (name, descriptor, isSeekable) = ("standard output", STDOUT_FILENO, false)
@@ -39,7 +39,7 @@ final class OutputFile: Sendable {
         try Files.write(bytes, to: descriptor, name: name)
     }
 
-    /// Writes a few bytes at a place in a seekable file, and leaves alone where the next ones go.
+    /// Writes a few bytes at a place in a seekable file, without moving the position for later writes.
     func write(_ bytes: Span<UInt8>, at offset: UInt64) throws(Files.Failure) {
         guard let offset = off_t(exactly: offset) else { return }
         let count = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, offset) }

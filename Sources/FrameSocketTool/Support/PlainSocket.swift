@@ -8,9 +8,9 @@ import FrameSocket
     import Darwin
 #endif
 
-/// A connection to a path over which bytes go as they are, and nothing is made of them.
+/// A connection to a path that carries bytes without interpreting them.
 ///
-/// Blocks: not for Swift's pool.
+/// Blocks, so it must not be used on Swift's pool.
 final class PlainSocket {
     private let descriptor: Int32
     private let path: String
@@ -55,12 +55,13 @@ final class PlainSocket {
         try Files.write(bytes.span, to: descriptor, name: path)
     }
 
-    /// Writes the first byte, and waits until the server has read it, as one does that has a place for this connection.
+    /// Writes the first byte and waits until the server has read it, which shows that it has a place for this
+    /// connection.
     ///
-    /// - Returns: false if it has closed the connection without reading the byte.
+    /// - Returns: false if the server closed the connection without reading the byte.
     func offer(_ byte: UInt8) async -> Bool {
         guard (try? write([byte])) != nil else { return false }
-        // Nothing is known of systems that do not tell.
+        // Some systems do not report what is unread.
         while let backlog = SendBacklog(of: descriptor), !backlog.isEmpty {
             if backlog.hasPeerClosed { return false }
             guard (try? await Task.sleep(for: .milliseconds(2))) != nil else { break }
@@ -69,7 +70,7 @@ final class PlainSocket {
         return true
     }
 
-    /// Says that nothing follows, and waits until the other side has closed too, so that it reads what was sent.
+    /// Shuts down sending, and waits until the other side has closed too, so that it reads what was sent.
     func end() {
         _ = shutdown(descriptor, Int32(SHUT_WR))
         var rest: [UInt8] = []

@@ -6,14 +6,15 @@
     import Darwin
 #endif
 
-/// What the system lets this process have, looked at before anything is begun.
+/// The system's limits for this process, checked before anything starts.
 ///
-/// The runtime and the libraries end a process, or wait indefinitely, if they do not get their first descriptors and threads.
+/// The runtime and the libraries end a process, or wait indefinitely, if they do not get their first descriptors and
+/// threads.
 enum ProcessLimits {
-    /// What a command needs for itself: standard streams, sockets, files and what the runtime has.
+    /// The descriptors that a command needs for itself: standard streams, sockets, files and the runtime's.
     static let ownDescriptors = 24
 
-    /// What a command that has begun still needs of them.
+    /// How many of them a running command still needs.
     static let laterDescriptors = 16
 
     /// The address space that threads, libraries and a first frame take.
@@ -21,7 +22,7 @@ enum ProcessLimits {
 
     /// How many descriptors can be opened beyond those that are open.
     ///
-    /// The soft limit is raised for `wanted` of them, as far as the hard limit lets it.
+    /// The soft limit is raised for `wanted` of them, as far as the hard limit allows.
     static func freeDescriptors(wanted: Int) -> Int {
         var limits = rlimit()
         #if canImport(Glibc)
@@ -30,7 +31,7 @@ enum ProcessLimits {
             let kind = RLIMIT_NOFILE
         #endif
         guard unsafe getrlimit(kind, &limits) == 0 else { return wanted }
-        // More need not be looked at than are enough.
+        // It is enough to count the descriptors that are wanted.
         let enough = rlim_t(wanted) + 1024
         let open = (0..<Int32(clamping: min(limits.rlim_cur, enough))).count { fcntl($0, F_GETFD) >= 0 }
         if limits.rlim_cur < rlim_t(open + wanted), limits.rlim_cur < limits.rlim_max {
@@ -41,7 +42,7 @@ enum ProcessLimits {
         return Int(clamping: limits.rlim_cur) - open
     }
 
-    /// Checks that there is as much as every command needs.
+    /// Checks that the limits allow what every command needs.
     static func check() throws(CommandFailure) {
         try checkDescriptors(ownDescriptors)
         let flags = MAP_PRIVATE | Int32(truncatingIfNeeded: MAP_ANONYMOUS)
@@ -49,46 +50,46 @@ enum ProcessLimits {
         guard let space = unsafe space, unsafe space != MAP_FAILED else {
             throw CommandFailure(
                 .systemError,
-                "less than \(addressSpace >> 20) MiB of address space can be had; raise the limit (ulimit -v)"
+                "less than \(addressSpace >> 20) MiB of address space is available; raise the limit (ulimit -v)"
             )
         }
         unsafe munmap(space, addressSpace)
     }
 
-    /// Checks that `wanted` descriptors can be opened, and tells how many can.
+    /// Checks that `wanted` descriptors can be opened, and returns how many can.
     @discardableResult
     static func checkDescriptors(_ wanted: Int) throws(CommandFailure) -> Int {
         let free = freeDescriptors(wanted: wanted)
         guard free >= wanted else {
             throw CommandFailure(
                 .systemError,
-                "\(Format.count(max(0, free), "descriptor")) can be opened, and \(wanted) are needed;"
+                "only \(Format.count(max(0, free), "descriptor")) can be opened, and \(wanted) are needed;"
                     + " raise the limit (ulimit -n)"
             )
         }
         return free
     }
 
-    /// How many senders a server may have a place for, so that they leave enough descriptors for everything else.
+    /// The number of senders a server may admit and still leave enough descriptors for everything else.
     ///
     /// - Parameters:
-    ///   - wanted: how many there are if the system lets it.
-    ///   - others: how many descriptors are needed besides.
-    /// - Returns: at most `wanted`.
-    /// - Throws: a failure if there is no place for a single one.
+    ///   - wanted: The number to admit if the system allows it.
+    ///   - others: The number of descriptors needed besides.
+    /// - Returns: At most `wanted`.
+    /// - Throws: A failure if there is no place for even one.
     static func places(_ wanted: Int, beside others: Int) throws(CommandFailure) -> Int {
         let free = freeDescriptors(wanted: wanted + others)
         if free < others + 1 { try checkDescriptors(others + 1) }
         return min(wanted, free - others)
     }
 
-    /// Puts something in the place of standard streams that are closed.
+    /// Opens replacements for standard streams that are closed.
     ///
-    /// Otherwise the next file or socket would take their numbers, and what is printed would go there. Reading and writing
-    /// fail as they would without it.
+    /// Otherwise the next file or socket would take their numbers, and output would go there. Reading and writing fail
+    /// as they would without the replacement.
     static func fillStandardStreams() {
         for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) < 0 {
-            // The lowest number that is free is taken: this one.
+            // The system assigns the lowest free number: this one.
             _ = unsafe open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }

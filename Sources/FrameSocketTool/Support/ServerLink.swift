@@ -1,13 +1,13 @@
 import FrameSocket
 import Locking
 
-/// The connection of a command that sends, made again for as long as the server turns it away.
+/// The connection of a sending command, made again for as long as the server turns it away.
 ///
-/// A server without a free place, or one that does not deal with this user, accepts a connection and closes it without
-/// reading a byte, and cannot say why. The first frame is therefore sent again, over a new connection, until a server has
-/// begun to read it.
+/// A server without a free place, or one that does not admit this user, accepts a connection and closes it without
+/// reading a byte, and cannot say why. The first frame is therefore sent again, over a new connection, until a server
+/// has started reading it.
 final class ServerLink: Sendable {
-    /// How long the server may read nothing of what the socket holds.
+    /// How long the server may leave everything in the socket unread.
     private static let stallLimit: Duration = .seconds(10)
 
     /// The shortest and the longest pause before the next attempt.
@@ -26,19 +26,19 @@ final class ServerLink: Sendable {
     private let wait: Double
     private let state = Locked(State())
 
-    /// Prepares a link; nothing happens until it is opened.
+    /// Creates a link, which does nothing until it is opened.
     ///
     /// - Parameters:
-    ///   - endpoint: where the server listens.
-    ///   - wait: for how many seconds to look for a server that has a place.
-    ///   - settings: how to connect; whether to reopen does not count.
+    ///   - endpoint: Where the server listens.
+    ///   - wait: For how many seconds to look for a server that has a place.
+    ///   - settings: How to connect; whether to reopen is ignored.
     init(to endpoint: SocketEndpoint, wait: Double, _ settings: SocketConnection.Configuration) {
         self.endpoint = endpoint
         self.wait = wait
         self.settings = settings
     }
 
-    /// Connects to a server, within what is left of the time.
+    /// Connects to a server, within the remaining time.
     func open() async throws(CommandFailure) -> SocketConnection {
         let (connection, limit) = begin()
         do throws(TransportError) {
@@ -50,7 +50,7 @@ final class ServerLink: Sendable {
         }
     }
 
-    /// Makes the next connection, and tells how long it may take to open.
+    /// Creates the next connection, and returns how long it may take to open.
     private func begin() -> (SocketConnection, Duration) {
         var settings = settings
         settings.reopens = false
@@ -76,9 +76,9 @@ final class ServerLink: Sendable {
         _ = try? await connection?.closed()
     }
 
-    // MARK: What the server makes of it
+    // MARK: Whether the server reads
 
-    /// Whether a server has begun to read.
+    /// Whether a server has started reading.
     var isAdmitted: Bool { state.withLock { $0.isAdmitted } }
 
     /// Waits until a connection that sends no more has ended.
@@ -89,13 +89,13 @@ final class ServerLink: Sendable {
         }
     }
 
-    /// Waits until the server has begun to read what was sent first.
+    /// Waits until the server has started reading what was sent first.
     ///
     /// - Parameters:
-    ///   - connection: the connection that was opened last.
-    ///   - isSent: whether the system has taken a whole frame.
-    /// - Returns: whether it has; if not, it has turned this side away, and there is time for another attempt.
-    /// - Throws: a failure if there is no time left, or the connection has failed.
+    ///   - connection: The connection that was opened last.
+    ///   - isSent: Whether the system has accepted a whole frame.
+    /// - Returns: Whether it has; if not, it has turned this side away, and there is time for another attempt.
+    /// - Throws: A failure if there is no time left, or if the connection has failed.
     func isAdmitted(_ connection: SocketConnection, isSent: Bool) async throws(CommandFailure) -> Bool {
         if isAdmitted { return true }
         var most = 0
@@ -104,7 +104,7 @@ final class ServerLink: Sendable {
             return backlog.isEmpty || (!backlog.hasPeerClosed && backlog.unreadByteCount < most)
         }
         try checkEnd(of: connection)
-        // An end in order behind a whole frame: had it not been read, the end would be a reset.
+        // An orderly end after a whole frame: if the frame had not been read, the end would be a reset.
         let isOrderly = connection.closeReason.map { $0.error == nil } ?? false
         if hasRead || connection.wasAskedToStop || (isOrderly && isSent) {
             state.withLock { $0.isAdmitted = true }
@@ -117,10 +117,10 @@ final class ServerLink: Sendable {
 
     /// Waits until the server has read everything, or has ended.
     ///
-    /// - Throws: a failure if it has lost any of it.
+    /// - Throws: A failure if it has lost any of it.
     func deliver(_ connection: SocketConnection) async throws(CommandFailure) {
         _ = try await watch(connection) { $0.isEmpty }
-        // What the server has said before it read the rest is heard by now: a turn of the connection's thread takes it.
+        // One turn of the connection's thread handles what the server said before it read the rest.
         for _ in 0..<3 { await Task(executorPreference: connection.thread) {}.value }
         if connection.isOpen || connection.wasAskedToStop { return }
         await waitForEnd(of: connection)
@@ -128,16 +128,16 @@ final class ServerLink: Sendable {
         if let error = connection.closeReason?.error { throw failure(error) }
     }
 
-    /// Checks that the server has not said that something kept it from taking frames.
+    /// Checks that the server has not reported something that kept it from accepting frames.
     ///
-    /// - Throws: a failure that says what it was, and how to fix it.
+    /// - Throws: A failure that says what it was, and how to fix it.
     func checkEnd(of connection: SocketConnection) throws(CommandFailure) {
         guard case .closedByPeer(let reason)? = connection.closeReason, !reason.isOrderly else { return }
-        let hint = reason == .tokenRejected ? " It expects a token: name its file with --token-file." : ""
+        let hint = reason == .tokenRejected ? " It expects a token; name its file with --token-file." : ""
         throw CommandFailure(.unavailable, "\(endpoint): \(reason)\(hint)")
     }
 
-    /// Looks at what is unread until `isEnough`, or the connection has ended; false in that case.
+    /// Watches what is unread until `isEnough`; returns false if the connection has ended.
     private func watch(
         _ connection: SocketConnection,
         until isEnough: (SendBacklog) -> Bool
@@ -148,11 +148,11 @@ final class ServerLink: Sendable {
         while connection.closeReason == nil {
             let backlog = connection.backlog
             if let backlog, isEnough(backlog) { return true }
-            // Nobody can tell here, so what was written counts.
+            // If the system cannot tell what is unread, what was written counts.
             if backlog == nil, connection.isOpen { return true }
             if backlog != last { (last, lastChange) = (backlog, clock.now) }
             guard clock.now - lastChange < Self.stallLimit else {
-                throw CommandFailure(.timedOut, "\(endpoint): the server does not read what it is sent")
+                throw CommandFailure(.timedOut, "\(endpoint): the server does not read what is sent")
             }
             try? await clock.sleep(for: .milliseconds(2))
             if Task.isCancelled { return true }
@@ -162,7 +162,7 @@ final class ServerLink: Sendable {
 
     /// Waits before the next attempt.
     ///
-    /// - Throws: a failure if there is no time for one.
+    /// - Throws: A failure if there is no time for one.
     private func pause() async throws(CommandFailure) {
         let next: Duration? = state.withLock { state in
             defer { state.pause = min(state.pause * 2, Self.pauses.upperBound) }
@@ -175,13 +175,13 @@ final class ServerLink: Sendable {
         try? await Task.sleep(for: next)
     }
 
-    /// Why nothing could be sent to a server that closes every connection at once.
+    /// Explains why nothing could be sent to a server that closes every connection at once.
     static func refusal(by name: String, for wait: Double) -> String {
-        "\(name): the server closed the connection before it read anything, for \(Format.seconds(wait)):"
-            + " it has no free place, or does not accept this user; wait longer with --wait"
+        "\(name): for \(Format.seconds(wait)) the server closed every connection before reading anything;"
+            + " it has no free place, or does not admit this user; wait longer with --wait"
     }
 
-    /// What ends a command whose connection has ended with `error`.
+    /// The failure of a command whose connection has ended with `error`.
     func failure(_ error: TransportError) -> CommandFailure {
         CommandFailure(ExitCode(error), "\(endpoint): \(error)")
     }

@@ -6,21 +6,21 @@
     import Darwin
 #endif
 
-/// The service manager that started this program, and what it is told: the protocol of sd_notify(3).
+/// The service manager that started this program, and the notifications it gets: the protocol of sd_notify(3).
 ///
-/// One datagram of `NAME=value` lines goes to the socket that `NOTIFY_SOCKET` names.
+/// Each is one datagram of `NAME=value` lines to the socket that `NOTIFY_SOCKET` names.
 struct ServiceManager: Sendable {
-    /// What there is to tell.
+    /// What can be reported.
     enum State {
-        /// Whoever waits for this service may go on.
+        /// Units that wait for this service may start.
         case ready(status: String)
-        /// The watchdog need not bite.
+        /// The watchdog's timeout starts again.
         case alive
         case stopping
 
         fileprivate var text: String {
             switch self {
-            // A line of its own: what is behind a line feed would be another assignment.
+            // Only one line: what follows a line feed would be another assignment.
             case .ready(let status): "READY=1\nSTATUS=\(status.prefix { !$0.isNewline })"
             case .alive: "WATCHDOG=1"
             case .stopping: "STOPPING=1"
@@ -28,13 +28,13 @@ struct ServiceManager: Sendable {
         }
     }
 
-    /// The name of its socket: a path, or one that begins with a NUL byte; nil where nobody wants to be told.
+    /// The name of its socket: a path, or a name that begins with a NUL byte; nil if nobody expects notifications.
     private let name: [UInt8]?
 
-    /// How often it wants to hear that the program is alive: twice in the time after which it would end it.
+    /// How often it expects to hear that the program is alive: twice within the watchdog's timeout.
     let watchdogInterval: Duration?
 
-    /// Takes what the environment says.
+    /// Reads the environment.
     init() {
         name = Self.value("NOTIFY_SOCKET").flatMap(Self.name)
         let isMeant = Self.value("WATCHDOG_PID").map { $0 == String(getpid()) } ?? true
@@ -42,16 +42,16 @@ struct ServiceManager: Sendable {
         watchdogInterval = isMeant && name != nil && microseconds > 1 ? .microseconds(microseconds / 2) : nil
     }
 
-    /// Whether somebody wants to be told.
+    /// Whether somebody expects notifications.
     var isThere: Bool { name != nil }
 
-    /// Tells it; where that fails a person is told why.
+    /// Sends a notification; if that fails, reports why to a person.
     func tell(_ state: State) {
         guard let name else { return }
         do {
             try Self.send(Array(state.text.utf8), to: name)
         } catch {
-            Terminal.say("the service manager cannot be told: \(error.message)")
+            Terminal.say("cannot notify the service manager: \(error.message)")
         }
     }
 
@@ -59,7 +59,8 @@ struct ServiceManager: Sendable {
         unsafe getenv(name).flatMap { unsafe String(validatingCString: $0) }
     }
 
-    /// A name as the socket's address has it; nil for what is neither a path nor abstract, as a virtual machine's port.
+    /// A name as the socket's address has it; nil if it is neither a path nor abstract, such as a virtual machine's
+    /// port.
     private static func name(_ text: String) -> [UInt8]? {
         let bytes = Array(text.utf8)
         let capacity = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
@@ -84,7 +85,7 @@ struct ServiceManager: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
-        // An abstract name is as long as its address says, and no NUL byte ends it.
+        // The length of an abstract name is that of its address; no NUL byte ends it.
         let size = MemoryLayout<sockaddr_un>.size
         let length = socklen_t(clamping: size - MemoryLayout.size(ofValue: address.sun_path) + name.count)
         let count = unsafe withUnsafePointer(to: &address) { pointer in

@@ -10,10 +10,10 @@ import FrameSocket
 
 /// Standard output and standard error.
 enum Terminal {
-    /// Whether a person sees standard error.
+    /// Whether standard error is a terminal.
     static let isInteractive = isatty(STDERR_FILENO) == 1
 
-    /// Checks that frames may go to standard output: a terminal shows nothing of them, and may take them for commands.
+    /// Checks that frames may go to standard output: a terminal cannot show them, and may interpret them as commands.
     static func checkTakesBytes() throws(UsageError) {
         guard isatty(STDOUT_FILENO) == 1 else { return }
         throw UsageError(message: "standard output is a terminal; redirect it to a file or pipe it to a program")
@@ -27,24 +27,24 @@ enum Terminal {
         return true
     }
 
-    /// Tells a person something, on standard error.
+    /// Prints a message for a person, on standard error.
     static func say(_ text: String) {
         write(text + "\n", to: STDERR_FILENO)
     }
 
-    /// Shows a line that the next one replaces; nothing where nobody looks.
+    /// Shows a line that the next one replaces; does nothing unless standard error is a terminal.
     static func showProgress(_ text: String) {
         if isInteractive { write("\r\u{1B}[K" + text, to: STDERR_FILENO) }
     }
 
-    /// Ends the line that ``showProgress(_:)`` left standing.
+    /// Erases the line that ``showProgress(_:)`` left.
     static func endProgress() {
         if isInteractive { write("\r\u{1B}[K", to: STDERR_FILENO) }
     }
 
     /// Writes a line to standard output.
     ///
-    /// - Throws: `brokenPipe` where its reader has gone.
+    /// - Throws: `brokenPipe` if its reader has gone.
     static func print(_ line: String) throws(Files.Failure) {
         try Files.write(Array((line + "\n").utf8).span, to: STDOUT_FILENO, name: "standard output")
     }

@@ -8,16 +8,16 @@ import FrameSocket
     import Darwin
 #endif
 
-/// Writes a WAVE file of 16-bit PCM, whose head is right after every block, so that it plays however the program ends.
+/// Writes a WAVE file of 16-bit PCM whose header is valid after every block, so that it plays however the program ends.
 ///
-/// The first block decides on rate and channels; what comes in another form is left out.
+/// The first block decides on rate and channels; blocks of another form are left out.
 final class WAVWriter {
     private let path: String
     private let descriptor: Int32
     private var format: (rate: Int, channels: Int)?
     private var byteCount: UInt32 = 0
 
-    /// Makes the file, or empties it.
+    /// Creates the file, or empties it.
     init(_ path: String) throws(Files.Failure) {
         self.path = path
         descriptor = try Files.openForWriting(path, overwrites: true)
@@ -27,7 +27,7 @@ final class WAVWriter {
         close(descriptor)
     }
 
-    /// Adds the samples of a message.
+    /// Appends the samples of a message.
     func append(_ message: AudioMessage) throws(Files.Failure) {
         if format == nil { format = (message.sampleRate, message.channels) }
         guard let format, format == (message.sampleRate, message.channels),

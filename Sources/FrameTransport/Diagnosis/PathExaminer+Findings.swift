@@ -7,27 +7,27 @@ extension PathExaminer {
             .invalidPath,
             .failure,
             error.message,
-            mend: "give the path of a file in a directory, such as /run/user/\(Syscalls.effectiveUserID)/rtc_SSFD"
+            remedy: "use the path of a file in a directory, such as /run/user/\(Syscalls.effectiveUserID)/rtc_SSFD"
         )
     }
 
     static func tooLong(_ text: String) -> PathFinding {
         let limit = SocketPath.maximumBytes
         var values = ["bytes": text.utf8.count, "limit": limit]
-        var mend = "choose a path of at most \(limit) bytes"
+        var remedy = "choose a path of at most \(limit) bytes"
         #if os(Linux)
             let name = text.utf8.lastIndex(of: UInt8(ascii: "/")).map { text.utf8[$0...].count - 1 } ?? text.utf8.count
             values["nameBytes"] = name
             values["nameLimit"] = SocketPath.maximumNameBytes
-            mend +=
-                ", or a last part of at most \(SocketPath.maximumNameBytes), before which Linux takes more by the "
-                + "descriptor of the directory"
+            remedy +=
+                ", or a last component of at most \(SocketPath.maximumNameBytes), with which Linux allows longer paths "
+                + "through the directory's descriptor"
         #endif
         return PathFinding(
             .pathTooLong,
             .failure,
-            "the path has \(text.utf8.count) bytes, and a socket's may have \(limit)",
-            mend: mend,
+            "the path has \(text.utf8.count) bytes; a socket's path may have at most \(limit)",
+            remedy: remedy,
             values: values
         )
     }
@@ -37,14 +37,14 @@ extension PathExaminer {
         return PathFinding(
             .longPath,
             .note,
-            "the path has \(text.utf8.count) bytes, more than the \(limit) of a socket's address; it is reached by the "
-                + "descriptor of its directory, which programs that do not know of that cannot",
+            "the path has \(text.utf8.count) bytes, more than the \(limit) of a socket's address; only programs "
+                + "that go through the descriptor of its directory, as this one does, can reach it",
             values: ["bytes": text.utf8.count, "limit": limit]
         )
     }
 
     static func free(_ path: SocketPath) -> PathFinding {
-        PathFinding(.freePath, .note, "nothing stands at the path: a server may listen here, and senders wait for one")
+        PathFinding(.freePath, .note, "nothing exists at the path: a server can listen here, and senders wait for one")
     }
 
     static func notASocket(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathFinding {
@@ -52,14 +52,16 @@ extension PathExaminer {
             switch entry.kind {
             case .link: "a symbolic link"
             case .directory: "a directory"
-            case .file: "a plain file"
+            case .file: "a regular file"
             default: "a pipe or a device"
             }
         return PathFinding(
             entry.kind == .link ? .symbolicLink : .notASocket,
             .failure,
-            "\(what) stands at the path, which a server leaves alone",
-            mend: "choose another path, or move it away: mv -- \(quoted(path.text)) \(quoted(path.text + ".old"))"
+            "the path is \(what), which a server does not replace",
+            remedy:
+                "choose another path, or move it out of the way: mv -- \(quoted(path.text)) "
+                + "\(quoted(path.text + ".old"))"
         )
     }
 
@@ -68,8 +70,8 @@ extension PathExaminer {
         return PathFinding(
             .unusableLock,
             .failure,
-            "what stands at \(path.text).lock is no plain file of this user's with one name, and a server needs one there",
-            mend: "move it away: mv -- \(lock) \(quoted(path.text + ".lock.old"))",
+            "\(path.text).lock, which a server locks, is not a regular, singly linked file owned by you",
+            remedy: "move it out of the way: mv -- \(lock) \(quoted(path.text + ".lock.old"))",
             values: ["uid": Int(entry.owner)]
         )
     }
@@ -78,8 +80,8 @@ extension PathExaminer {
         PathFinding(
             .heldLock,
             .failure,
-            "a server holds \(path.text).lock, but nobody can connect: its socket's file was removed, or it has just started",
-            mend: "restart that server; to find it: fuser -v \(quoted(path.text + ".lock"))"
+            "a server holds \(path.text).lock, but nobody can connect: its socket was removed, or it has just started",
+            remedy: "restart that server; to find it: fuser -v \(quoted(path.text + ".lock"))"
         )
     }
 
@@ -93,21 +95,21 @@ extension PathExaminer {
                 .missingDirectory,
                 .failure,
                 "the directory \(directory) does not exist",
-                mend: "mkdir -p -m 700 -- \(quoted(directory))"
+                remedy: "mkdir -p -m 700 -- \(quoted(directory))"
             )
         case .notDirectory:
             return PathFinding(
                 .notADirectory,
                 .failure,
-                "a part of \(directory) is no directory",
-                mend: "choose a path in a directory"
+                "a component of \(directory) is not a directory",
+                remedy: "choose a path in an existing directory"
             )
         default:
             return PathFinding(
                 .closedDirectory,
                 .failure,
                 "the directory \(directory) cannot be opened (\(error))",
-                mend: "choose a directory of this user's (\(Syscalls.effectiveUserID))",
+                remedy: "choose a directory owned by you (user \(Syscalls.effectiveUserID))",
                 values: ["errno": Int(error.rawValue)]
             )
         }
@@ -118,7 +120,7 @@ extension PathExaminer {
             .foreignDirectory,
             .failure,
             "the directory \(path.directory) belongs to user \(entry.owner), who could replace the socket",
-            mend: "choose a directory of this user's (\(Syscalls.effectiveUserID)) or root's",
+            remedy: "choose a directory owned by you (user \(Syscalls.effectiveUserID)) or by root",
             values: ["uid": Int(entry.owner)]
         )
     }
@@ -127,8 +129,8 @@ extension PathExaminer {
         PathFinding(
             .openDirectory,
             .failure,
-            "the directory \(path.directory) has mode \(octal(entry.mode)), by which others could replace the socket",
-            mend: "chmod go-w -- \(quoted(path.directory))",
+            "the directory \(path.directory) has mode \(octal(entry.mode)), which lets others replace the socket",
+            remedy: "chmod go-w -- \(quoted(path.directory))",
             values: ["mode": Int(entry.mode), "uid": Int(entry.owner)]
         )
     }
@@ -142,9 +144,9 @@ extension PathExaminer {
         PathFinding(
             .readOnlyDirectory,
             isServed ? .note : .failure,
-            "this user (\(Syscalls.effectiveUserID)) may make nothing in \(path.directory), which belongs to user "
+            "you (user \(Syscalls.effectiveUserID)) cannot create files in \(path.directory), which belongs to user "
                 + "\(entry.owner) and has mode \(octal(entry.mode)) (\(error))",
-            mend: isServed ? nil : "choose a directory that this user may write to, or have a service manager listen",
+            remedy: isServed ? nil : "choose a directory that you can write to, or let a service manager listen",
             values: ["mode": Int(entry.mode), "uid": Int(entry.owner)]
         )
     }
@@ -156,16 +158,17 @@ extension PathExaminer {
             return PathFinding(
                 .foreignSocket,
                 .failure,
-                "nobody listens at the socket, which belongs to user \(entry.owner), so that a server may not replace it",
-                mend: "choose a path in a directory of this user's alone",
+                "nobody listens at the socket, and a server cannot replace it because it belongs to user "
+                    + "\(entry.owner)",
+                remedy: "choose a path in a directory that only you can write to",
                 values: ["uid": Int(entry.owner)]
             )
         }
         return PathFinding(
             .deadSocket,
             .warning,
-            "nobody listens at the socket: a server left it behind, or has not begun to listen",
-            mend: "start the server, which takes its place; or remove it: rm -- \(quoted(path.text))"
+            "nobody listens at the socket: a server left it behind, or has not started listening",
+            remedy: "start the server, which replaces the socket, or remove it: rm -- \(quoted(path.text))"
         )
     }
 
@@ -174,8 +177,8 @@ extension PathExaminer {
         return PathFinding(
             .closedSocket,
             .failure,
-            "this user (\(Syscalls.effectiveUserID)) may not connect to the socket\(facts) (\(error))",
-            mend: "run both ends as one user",
+            "you (user \(Syscalls.effectiveUserID)) cannot connect to the socket\(facts) (\(error))",
+            remedy: "run both ends as the same user",
             values: entry.map { ["mode": Int($0.mode), "uid": Int($0.owner)] } ?? [:]
         )
     }
@@ -184,8 +187,8 @@ extension PathExaminer {
         PathFinding(
             .wrongType,
             .failure,
-            "the socket is for datagrams or packets, and frames need a stream",
-            mend: "choose another path"
+            "the socket is of type datagram or packet; frames need a stream socket",
+            remedy: "choose another path"
         )
     }
 
@@ -193,7 +196,7 @@ extension PathExaminer {
         PathFinding(
             .liveServer,
             .note,
-            "process \(peer.processID) of user \(peer.userID) listens and takes connections",
+            "process \(peer.processID) of user \(peer.userID) listens and accepts connections",
             values: values(of: peer)
         )
     }
@@ -202,9 +205,9 @@ extension PathExaminer {
         PathFinding(
             .turningServer,
             .failure,
-            "process \(peer.processID) of user \(peer.userID) listens, and closes a new connection before it reads anything: it has"
-                + " no free place, or does not accept this user (\(Syscalls.effectiveUserID))",
-            mend: "wait until a sender has left, or run both ends as one user",
+            "process \(peer.processID) of user \(peer.userID) listens, but closes a new connection before reading "
+                + "anything: it has no free place, or does not admit you (user \(Syscalls.effectiveUserID))",
+            remedy: "wait until a sender has left, or run both ends as the same user",
             values: values(of: peer)
         )
     }
@@ -214,15 +217,16 @@ extension PathExaminer {
             return PathFinding(
                 .silentServer,
                 .failure,
-                "somebody listens, whose queue of connections has been full for \(patience)",
-                mend: "look at who it is: ss -xlp src \(quoted(path.text))"
+                "somebody listens, but the queue of connections has been full for \(patience)",
+                remedy: "find out who it is: ss -xlp src \(quoted(path.text))"
             )
         }
         return PathFinding(
             .silentServer,
             .failure,
-            "process \(peer.processID) of user \(peer.userID) listens, and has not taken a connection within \(patience)",
-            mend: "see whether it is stopped or busy: ps -o pid,stat,wchan,args -p \(peer.processID)",
+            "process \(peer.processID) of user \(peer.userID) listens, but has not accepted a connection within "
+                + "\(patience)",
+            remedy: "check whether it is stopped or busy: ps -o pid,stat,wchan,args -p \(peer.processID)",
             values: values(of: peer)
         )
     }
@@ -232,16 +236,16 @@ extension PathExaminer {
             return PathFinding(
                 .refusedPeer,
                 .failure,
-                "somebody listens, of whom the system does not say who it is",
-                mend: "choose another path"
+                "somebody listens, but the system does not report who",
+                remedy: "choose another path"
             )
         }
         return PathFinding(
             .refusedPeer,
             .failure,
-            "process \(peer.processID) of user \(peer.userID) listens, with whom this user "
-                + "(\(Syscalls.effectiveUserID)) does not deal",
-            mend: "run both ends as one user, or name user \(peer.userID) in the peer policy",
+            "process \(peer.processID) of user \(peer.userID) listens; by default only "
+                + "your own user (\(Syscalls.effectiveUserID)) and root are trusted",
+            remedy: "run both ends as the same user, or name user \(peer.userID) in the peer policy",
             values: values(of: peer)
         )
     }
@@ -256,13 +260,13 @@ extension PathExaminer {
         let whose = process.map { "process \($0)" } ?? "this process"
         var values = ["open": use.open, "limit": use.limit]
         if let process { values["pid"] = Int(process) }
-        let message = "\(whose) has \(use.open) descriptors open and may have \(use.limit)"
+        let message = "\(whose) has \(use.open) of at most \(use.limit) descriptors open"
         guard let wanted else { return PathFinding(.descriptors, .note, message, values: values) }
         return PathFinding(
             .fewDescriptors,
             .warning,
-            message + "; a server takes \(wanted) senders",
-            mend: "ulimit -n 1024 before it starts, or LimitNOFILE=1024 in its unit",
+            message + "; a server admits \(wanted) senders",
+            remedy: "raise the limit: ulimit -n 1024 before it starts, or LimitNOFILE=1024 in its unit",
             values: values
         )
     }
@@ -272,7 +276,7 @@ extension PathExaminer {
             .system,
             .failure,
             "\(message) (\(error))",
-            mend: "look at the system's own words, and at its log",
+            remedy: "check the system's error message and its log",
             values: ["errno": Int(error.rawValue)]
         )
     }

@@ -67,7 +67,7 @@ struct PathExaminer {
                 findings.append(readOnlyDirectory(path, entry, error, isServed: isServed))
             }
         } catch {
-            findings.append(system(error, "the directory \(path.directory) cannot be looked at"))
+            findings.append(system(error, "the directory \(path.directory) cannot be examined"))
         }
         return findings
     }
@@ -80,7 +80,7 @@ struct PathExaminer {
         } catch .noEntry {
             return free(path)
         } catch {
-            return system(error, "what stands at the path cannot be looked at")
+            return system(error, "the file at the path cannot be examined")
         }
     }
 

@@ -34,14 +34,14 @@ public struct PathFinding: Sendable, Hashable, CustomStringConvertible {
     public let message: String
 
     /// The remedy in one line, usually a shell command; nil if there is nothing to do.
-    public let mend: String?
+    public let remedy: String?
 
     /// The numbers in the message by name, as described by ``Code``.
     public let values: [String: Int]
 
     /// The message, followed by the remedy.
     public var description: String {
-        mend.map { "\(message); \($0)" } ?? message
+        remedy.map { "\(message); \($0)" } ?? message
     }
 
     /// Creates a finding, for a program's own checks in addition to those of ``PathDiagnosis``.
@@ -49,13 +49,13 @@ public struct PathFinding: Sendable, Hashable, CustomStringConvertible {
         _ code: Code,
         _ severity: Severity,
         _ message: String,
-        mend: String? = nil,
+        remedy: String? = nil,
         values: [String: Int] = [:]
     ) {
         self.code = code
         self.severity = severity
         self.message = message
-        self.mend = mend
+        self.remedy = remedy
         self.values = values
     }
 }

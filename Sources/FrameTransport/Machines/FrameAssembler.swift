@@ -282,6 +282,6 @@ package import FrameWire
         guard let body, let length = message?.keptByteCount, body.capacity < body.count + count else { return }
         body.grow(to: min(length, max(body.capacity * 2, body.count + count)))
         guard body.capacity < body.count + count else { return }
-        throw TransportError(.noMemory, "the system has no memory for a body of \(length) bytes")
+        throw TransportError(.noMemory, "not enough memory for a body of \(length) bytes")
     }
 }

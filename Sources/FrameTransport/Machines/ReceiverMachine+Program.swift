@@ -64,7 +64,7 @@ extension ReceiverMachine {
         self.now = now
         switch state {
         case .handshaking:
-            let message = "the sender had not shown its token when its place was needed"
+            let message = "the sender had not sent its token when its place was needed"
             finish(.failed(TransportError(.handshakeTimedOut, message)))
         case .lingering(let reason) where reason.error?.code == .tokenRejected:
             finish(reason)

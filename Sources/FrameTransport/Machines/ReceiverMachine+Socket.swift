@@ -28,7 +28,7 @@ extension ReceiverMachine {
                 commands.append(.writeRequests)
             }
             // Not closed at once: unread bytes would turn the end that the sender sees into a reset.
-            return linger(.failed(TransportError(.tokenRejected, "the sender's token is not the one expected")))
+            return linger(.failed(TransportError(.tokenRejected, "the sender's token is not the expected one")))
         }
         state = .showingToken
         commands.append(.writeToken)
@@ -71,7 +71,9 @@ extension ReceiverMachine {
         switch state {
         case .handshaking:
             finish(
-                .failed(TransportError(.tokenRejected, "the other side closed in place of its token"))
+                .failed(
+                    TransportError(.tokenRejected, "the other side closed the connection instead of sending its token")
+                )
             )
         case .showingToken, .closed:
             break
@@ -128,7 +130,7 @@ extension ReceiverMachine {
         switch state {
         case .handshaking, .showingToken:
             finish(
-                .failed(TransportError(.handshakeTimedOut, "the sender did not show its token in time"))
+                .failed(TransportError(.handshakeTimedOut, "the sender did not send its token in time"))
             )
         case .receiving:
             let what =

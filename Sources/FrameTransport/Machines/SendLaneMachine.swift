@@ -280,7 +280,7 @@ extension SendLaneMachine {
     }
 
     private func objection(to kind: ControlWants) -> TransportError? {
-        if isPaused { return TransportError(.paused, "the receiver has asked for a pause") }
+        if isPaused { return TransportError(.paused, "the receiver has paused the sender") }
         return wants.contains(kind) ? nil : TransportError(.notWanted, "the receiver did not ask for this")
     }
 

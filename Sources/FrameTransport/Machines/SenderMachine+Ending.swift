@@ -95,6 +95,6 @@ extension SenderMachine {
     /// Returns the error for a frame that was not sent.
     private func loss(for reason: CloseReason) -> TransportError {
         reason.error
-            ?? TransportError(.connectionLost, path: settings.name, "\(reason) before the message was out")
+            ?? TransportError(.connectionLost, path: settings.name, "\(reason) before the message was sent")
     }
 }

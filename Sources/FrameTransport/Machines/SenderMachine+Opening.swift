@@ -36,7 +36,7 @@ extension SenderMachine {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
         waiters.remove(at: index)
         giveUpIfUnwanted()
-        let error = TransportError(.cancelled, path: settings.name, "the wait for a server was cancelled")
+        let error = TransportError(.cancelled, path: settings.name, "waiting for a server was cancelled")
         commands.append(.settle(waiter: id, error))
     }
 
@@ -109,7 +109,7 @@ extension SenderMachine {
         guard handshake.unsentOffset == nil, handshake.token.remaining == 0 else { return }
         guard handshake.token.isRight else {
             return refuse(
-                TransportError(.tokenRejected, path: settings.name, "the server's token is not the one expected"),
+                TransportError(.tokenRejected, path: settings.name, "the server's token is not the expected one"),
                 at: now
             )
         }
@@ -175,7 +175,8 @@ extension SenderMachine {
             return TransportError(
                 .tokenRejected,
                 path: settings.name,
-                "the server closed in place of its token, the last time within \(limit): it expects another one, or has no place"
+                "the server closed the connection instead of sending its token, for the last time within \(limit);"
+                    + " it expects a different token, or is full"
             )
         case .system(let error)?: systemError = error
         case nil: systemError = nil

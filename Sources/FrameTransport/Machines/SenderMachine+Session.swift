@@ -173,13 +173,18 @@ extension SenderMachine {
             commands.append(.lane(.answer(status)))
         case .stop, .prefer, .refresh, .release, .decline: break
         }
-        let sharesMemory = settings.sharesMemory
+        switch request {
+        case .hello(let hello) where hello.sharedMemory == nil: session.declinesSharedMemory = true
+        case .decline: session.declinesSharedMemory = true
+        case .hello, .pause, .resume, .stop, .prefer, .refresh, .ping, .release: break
+        }
+        let sharesMemory = settings.sharesMemory && !session.declinesSharedMemory
         changeTerms { terms in
             switch request {
             case .hello(let hello):
                 terms.wants = hello.wants
                 terms.isGreeted = true
-                terms.acceptsSharedMemory = sharesMemory && hello.sharedMemory != nil
+                terms.acceptsSharedMemory = sharesMemory
             case .pause, .resume: terms.isPaused = isPaused
             case .prefer(let preferences): terms.preferences = preferences
             case .refresh: terms.refreshes += 1

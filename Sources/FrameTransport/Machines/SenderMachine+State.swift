@@ -77,6 +77,8 @@ extension SenderMachine {
         var decoder: ControlDecoder?
         /// The receiver's hello; nil if it sent none.
         var hello: ControlHello?
+        /// Whether the receiver takes no frames in shared memory for the rest of the connection.
+        var declinesSharedMemory = false
         /// The number of its refused preferences.
         var refusedPreferences: UInt64 = 0
         var sending = Sending.flowing

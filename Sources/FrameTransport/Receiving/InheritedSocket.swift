@@ -37,7 +37,7 @@ public struct InheritedSocket: Sendable, Hashable {
             let text = environment("LISTEN_FDS")
         else { return [] }
         guard let count = Int32(text), (0...Syscalls.maximumPassed).contains(count) else {
-            throw TransportError(.unfitSocket, "LISTEN_FDS is \"\(text)\" and should be a number of descriptors")
+            throw TransportError(.unfitSocket, "invalid LISTEN_FDS '\(text)': expected a number of descriptors")
         }
         let names = environment("LISTEN_FDNAMES").map(Self.names) ?? []
         var sockets: [InheritedSocket] = []
@@ -49,7 +49,7 @@ public struct InheritedSocket: Sendable, Hashable {
                 throw TransportError(
                     .unfitSocket,
                     systemError: error,
-                    "LISTEN_FDS promises \(count) descriptors, and \(descriptor) is not there"
+                    "LISTEN_FDS announces \(count) descriptors, but descriptor \(descriptor) is not open"
                 )
             }
             let name = names.count == count ? names[sockets.count] : nil
@@ -71,13 +71,13 @@ public struct InheritedSocket: Sendable, Hashable {
         do {
             found = try Syscalls.listener(descriptor)
         } catch {
-            throw TransportError(.unfitSocket, systemError: error, "descriptor \(descriptor) is no socket")
+            throw TransportError(.unfitSocket, systemError: error, "descriptor \(descriptor) is not a socket")
         }
         guard found.isStream else {
-            throw unfit("is for datagrams or packets, and frames need a stream (ListenStream= of systemd)")
+            throw unfit("is of type datagram or packet; frames need a stream socket (ListenStream= of systemd)")
         }
         guard found.isListening else {
-            throw unfit("does not listen; a connection is passed where systemd's unit says Accept=yes, and it must not")
+            throw unfit("does not listen; remove Accept=yes from the systemd unit, which passes connections instead")
         }
         switch found.address {
         case .path(let path): return .path(path)

@@ -51,7 +51,7 @@ struct PathClaim: ~Copyable {
             throw TransportError(
                 .cannotCreate,
                 path: path.text,
-                "others cannot be kept from a socket here, whose mode stays \(String(present.mode, radix: 8))"
+                "cannot keep others from a socket here: its mode stays \(String(present.mode, radix: 8))"
             )
         }
         return present
@@ -73,14 +73,15 @@ struct PathClaim: ~Copyable {
             throw TransportError(
                 .notASocket,
                 path: path.text,
-                "something that is not a socket stands here; remove it, or choose another path"
+                "the file at this path is not a socket; remove it, or choose another path"
             )
         }
         guard isOurs(entry) else {
             throw TransportError(
                 .unsafePath,
                 path: path.text,
-                "a socket of user \(entry.owner) stands here; choose a path in a directory of this user's alone"
+                "the socket at this path belongs to user \(entry.owner); choose a path in a directory that only you "
+                    + "can write to"
             )
         }
         guard try !isAnswered(in: directory) else { throw inUse(path.text) }
@@ -124,7 +125,7 @@ struct PathClaim: ~Copyable {
         TransportError(
             .unsafePath,
             path: path.text,
-            "something else took the socket's place, or its directory's, as it was made; it is left alone"
+            "the socket or its directory was replaced while it was being created; what is there now is left alone"
         )
     }
 
@@ -132,10 +133,10 @@ struct PathClaim: ~Copyable {
         let message: String
         switch error {
         case .addressInUse: return inUse(path)
-        case .noEntry: message = "the directory does not exist; make it first"
-        case .notDirectory: message = "a part of the path is no directory; choose another path"
-        case .accessDenied, .notPermitted: message = "this user may not make a socket here"
-        default: message = "the socket cannot be made"
+        case .noEntry: message = "the directory does not exist; create it first"
+        case .notDirectory: message = "a component of the path is not a directory; choose another path"
+        case .accessDenied, .notPermitted: message = "you may not create a socket here; choose another directory"
+        default: message = "cannot create the socket"
         }
         return TransportError(.cannotCreate, path: path, systemError: error, message)
     }

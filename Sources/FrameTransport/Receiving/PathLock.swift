@@ -90,8 +90,8 @@ struct PathLock: ~Copyable {
             throw TransportError(
                 .unsafePath,
                 path: directory.path.text,
-                "what stands at \(directory.path.text).lock is no lock file of this user's, but of user \(entry.owner), "
-                    + "or no plain file; remove it, or choose another path"
+                "\(directory.path.text).lock is not a regular, singly linked file owned by you, but belongs to user "
+                    + "\(entry.owner) or is of another kind; remove it, or choose another path"
             )
         }
     }

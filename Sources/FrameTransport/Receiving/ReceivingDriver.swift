@@ -418,7 +418,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         } drop: { [id] in
             let error = TransportError(
                 .visitorDropped,
-                "the sender of connection \(id) has gone, and its unread frames gave way to what needed their memory"
+                "the sender of connection \(id) has left, and its unread frames were dropped because their memory "
+                    + "was needed"
             )
             mailbox.discard(error)
             audio.discard()

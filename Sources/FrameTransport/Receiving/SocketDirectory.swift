@@ -26,15 +26,15 @@ struct SocketDirectory: ~Copyable {
                 .unsafePath,
                 path: path.text,
                 "the directory \(path.directory) belongs to user \(entry.owner), who could replace the socket; "
-                    + "choose one of this user's (\(user))"
+                    + "choose one owned by you (user \(user))"
             )
         }
         guard !entry.isOpenToOthers else {
             throw TransportError(
                 .unsafePath,
                 path: path.text,
-                "the directory \(path.directory) of user \(entry.owner) has mode \(String(entry.mode, radix: 8)), by "
-                    + "which others could replace the socket; run: chmod go-w \(path.directory)"
+                "the directory \(path.directory) of user \(entry.owner) has mode \(String(entry.mode, radix: 8)), "
+                    + "which lets others replace the socket; run: chmod go-w \(path.directory)"
             )
         }
     }

@@ -19,7 +19,7 @@ struct SocketPath: Sendable {
     /// The path as it was given.
     let text: String
 
-    /// Everything before the last part; `.` where there is nothing.
+    /// Everything before the last component; `.` if there is nothing.
     let directory: String
 
     /// The last part.
@@ -50,8 +50,9 @@ struct SocketPath: Sendable {
     private static func problem(with text: String) -> String? {
         switch (text.utf8.first, text.utf8.last) {
         case (nil, _): "the path is empty"
-        case (0, _): "a path that begins with a NUL byte is an abstract name, which any user may take; choose a file's"
-        case (_, UInt8(ascii: "/")): "the path ends with a slash; name the socket in the directory too"
+        case (0, _):
+            "a path that begins with a NUL byte is an abstract name, which any user can claim; use the path of a file"
+        case (_, UInt8(ascii: "/")): "the path ends with a slash; append the socket's name"
         default: text.utf8.contains(0) ? "the path contains a NUL byte" : nil
         }
     }
@@ -68,12 +69,12 @@ struct SocketPath: Sendable {
     }
 
     private static func tooLong(_ text: String, name: String) -> TransportError {
-        var message = "the path has \(text.utf8.count) bytes and a socket's may have \(maximumBytes)"
+        var message = "the path has \(text.utf8.count) bytes; a socket's path may have at most \(maximumBytes)"
         #if os(Linux)
             message +=
                 name.utf8.count > maximumNameBytes
-                ? ", or more where its last part has at most \(maximumNameBytes) and not \(name.utf8.count)"
-                : ", or more where \(Syscalls.descriptorFolder) is there and each of its parts has at most \(NAME_MAX)"
+                ? ", or more if its last component has at most \(maximumNameBytes) and not \(name.utf8.count)"
+                : ", or more if \(Syscalls.descriptorFolder) exists and each component has at most \(NAME_MAX)"
         #endif
         return TransportError(.pathTooLong, path: text, message + "; choose a shorter one")
     }

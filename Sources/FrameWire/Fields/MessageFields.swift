@@ -48,13 +48,10 @@ struct MessageFields: Sendable {
             return HeadFault(.fieldMissing, detail: fields.name(of: missing))
         }
         switch kind {
-        case .frame:
-            return hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(size.width) x \(size.height)")
+        case .frame: return pixelFault
         case .other(.audio): return lengthFaultOfAudio
-        case .other(.sharedFrame) where !hasFewEnoughPixels:
-            return HeadFault(.pixelsTooMany, detail: "\(size.width) x \(size.height)")
-        case .other(.status), .other(.sharedBuffer), .other(.sharedFrame):
-            return bodyLength == 0 ? nil : HeadFault(.contentLengthInvalid, detail: "\(bodyLength)")
+        case .other(.sharedFrame): return pixelFault ?? lengthFaultOfEmpty
+        case .other(.status), .other(.sharedBuffer): return lengthFaultOfEmpty
         case .unknown: return nil
         }
     }
@@ -107,7 +104,8 @@ struct MessageFields: Sendable {
         case .other(.status): [.contentLength, .state, .version] + (state == .stopped ? [.finishReason] : [])
         case .other(.sharedBuffer): [.contentLength, .sharedBuffer, .sharedBytes]
         case .other(.sharedFrame):
-            [.contentLength, .sharedBuffer, .width, .height, .orientation, .sharedFormat] + planeFields.flatMap(\.self)
+            [.contentLength, .sharedBuffer, .width, .height, .orientation, .sharedFormat]
+                + planeFields.flatMap { [$0.offset, $0.stride] }
                 + (fields.has(.changedRow) || fields.has(.changedRows) ? [.changedRow, .changedRows] : [])
         case .unknown: [.contentLength]
         }
@@ -129,10 +127,19 @@ struct MessageFields: Sendable {
         let (pixels, overflows) = (fields[.width] ?? 0).multipliedReportingOverflow(by: fields[.height] ?? 0)
         return !overflows && pixels <= maximumPixels
     }
+
+    private var pixelFault: HeadFault? {
+        hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(size.width) x \(size.height)")
+    }
 }
 
 // Messages other than frames.
 extension MessageFields {
+    /// The fault of a body where none is allowed.
+    private var lengthFaultOfEmpty: HeadFault? {
+        bodyLength == 0 ? nil : HeadFault(.contentLengthInvalid, detail: "\(bodyLength)")
+    }
+
     private var lengthFaultOfAudio: HeadFault? {
         let length = fields[.contentLength] ?? 0
         let detail = "\(length)"
@@ -159,8 +166,8 @@ extension MessageFields {
     private var sharedFormat: SharedPixelFormat { word(.sharedFormat) ?? .bgra }
 
     /// The fields that state the planes' positions, for as many planes as the format has.
-    private var planeFields: ArraySlice<[MessageField]> {
-        [[.offset, .stride], [.secondOffset, .secondStride], [.thirdOffset, .thirdStride]]
+    private var planeFields: ArraySlice<(offset: MessageField, stride: MessageField)> {
+        [(.offset, .stride), (.secondOffset, .secondStride), (.thirdOffset, .thirdStride)]
             .prefix(sharedFormat.planeCount)
     }
 
@@ -174,7 +181,7 @@ extension MessageFields {
             format: sharedFormat,
             bufferSize: size,
             orientation: orientation,
-            planes: planeFields.map { .init(offset: number($0[0]), bytesPerRow: number($0[1])) },
+            planes: planeFields.map { .init(offset: number($0.offset), bytesPerRow: number($0.stride)) },
             changedRows: changedRows,
             presentationTime: fields[.presentationTime],
             sequence: fields[.sequence]

@@ -1,3 +1,4 @@
+import TestDescriptions
 import Testing
 
 /// Blocks of the documentation that belong together, and what is done with them.
@@ -29,7 +30,7 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
         treatment = .run(run)
     }
 
-    var testDescription: String { blocks.joined(separator: ", ") }
+    var testDescription: String { shortened(blocks.joined(separator: ", "), to: 90) }
 
     /// Whether a block is one of these.
     func names(_ block: DocumentedBlock) -> Bool {

@@ -85,7 +85,7 @@ extension DocumentedCommand {
     private static func previewShowsAPicture(_ run: DocumentedRun) async throws {
         try await run.takePort()
         let preview = try run.start(0)
-        try await preview.told("the picture is at")
+        try await preview.told("preview at")
         _ = try run.start(1)
         try await eventually(run.shell("curl -sf http://127.0.0.1:$PORT/snapshot.jpg -o now.jpg"))
         #expect(try Data.bytes(at: run.place.path("now.jpg")).starts(with: [0xFF, 0xD8]))
@@ -132,7 +132,7 @@ extension DocumentedCommand {
                     // Without an address it would take the port that another program may have.
                     guard form.contains("--http") else { continue }
                     let program = try run.shell("exec " + form)
-                    try await program.told("the picture is at")
+                    try await program.told("preview at")
                     await run.interrupt(program)
                 default:
                     try await run.succeeded(run.shell("TMPDIR=$D exec " + form), form)

@@ -1,6 +1,7 @@
 #if os(Linux)
     import Foundation
     import FrameSocket
+    import TestSupport
     import Testing
 
     /// Where processes are killed: three JPEGs of which each frame must be one, whole, and what the survivor may keep.
@@ -23,7 +24,7 @@
             let place = try Workplace()
             // Of noise, so that each is several times what a socket's buffer holds.
             let jpegs = try (0..<3).map { number in
-                var random = SplitMix(state: UInt64(number))
+                var random = SplitMix(seed: UInt64(number))
                 var ppm = Array("P6\n500 500\n255\n".utf8)
                 ppm += (0..<500 * 500 * 3).map { _ in UInt8(truncatingIfNeeded: random.next()) }
                 return try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(PixelBuffer(ppm: ppm.span))
@@ -60,7 +61,7 @@
 
         /// Calls `body`, which kills a process, as often as it was told to, and looks at what this process keeps of it.
         func killRepeatedly(_ body: (Moment) async throws -> Void) async throws {
-            var random = SplitMix(state: seed)
+            var random = SplitMix(seed: seed)
             var before: (descriptors: [String: Int], memory: Int)?
             // The first ones make what stays: pools, threads, what Dispatch has.
             for _ in 0..<2 {
@@ -71,7 +72,7 @@
                 if before == nil { before = (try await descriptorsAtStart(), Self.memory) }
             }
             let start = try #require(before)
-            try await eventually { descriptorsAdded(to: start.descriptors).isEmpty }
+            #expect(await eventually { descriptorsAdded(to: start.descriptors).isEmpty }, "\(self)")
             let growth = Self.memory - start.memory
             #expect(growth < Self.memoryTolerance, "\(self): \(growth) bytes more than \(start.memory)")
         }

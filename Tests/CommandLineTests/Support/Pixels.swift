@@ -34,7 +34,7 @@ extension Workplace {
     }
 }
 
-/// The peak signal-to-noise ratio of two pictures in dB; infinite where they are the same, 0 where their sizes differ.
+/// The peak signal-to-noise ratio of two images in dB; infinite if they are equal, 0 if their sizes differ.
 func peakSignalToNoiseRatio(_ one: [UInt8], _ other: [UInt8]) -> Double {
     guard one.count == other.count, !one.isEmpty else { return 0 }
     var sum = 0

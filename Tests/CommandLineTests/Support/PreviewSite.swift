@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A `framesocket preview` at the socket of a workplace, and those who look at its page.
 struct PreviewSite {
@@ -7,7 +8,7 @@ struct PreviewSite {
     /// Where the page is.
     let url: String
 
-    /// Starts a preview, and waits until its page can be had.
+    /// Starts a preview, and waits until its page is available.
     init(_ place: Workplace, _ arguments: String..., http: String = "127.0.0.1:0") async throws {
         self.place = place
         program = try place.framesocket(["preview", place.socket, "--http", http, "--json"] + arguments)
@@ -107,21 +108,14 @@ struct PreviewReport: Decodable, Sendable {
 }
 
 extension Places {
-    /// The browser that the page is looked at with; nil where there is none that runs.
+    /// The browser that opens the page; nil if none runs.
     static let chromium = ["chromium", "chromium-browser", "google-chrome"].lazy
         .compactMap { try? tool($0) }
         .first(where: tellsVersion)
 
     /// Whether a program does as it is asked: what some systems install under a browser's name only tells where to get it.
     private static func tellsVersion(_ program: String) -> Bool {
-        let process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = ["--version"]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        (try? ChildProcess(program, ["--version"]))?.status == 0
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 #if canImport(Glibc)
     import Glibc
@@ -33,9 +34,9 @@ final class Program: Sendable {
         input: Input = .nothing,
         patience: Duration = Transcript.patience
     ) throws {
-        let output = try Pipe()
-        let errors = try Pipe()
-        var inputPipe: Pipe?
+        let output = try PipeEnds()
+        let errors = try PipeEnds()
+        var inputPipe: PipeEnds?
         defer {
             close(output.writeEnd)
             close(errors.writeEnd)
@@ -46,7 +47,7 @@ final class Program: Sendable {
         case .nothing: standardInput = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
         case .file(let path): standardInput = unsafe open(path, O_RDONLY | O_CLOEXEC)
         case .silence:
-            let pipe = try Pipe()
+            let pipe = try PipeEnds()
             inputPipe = pipe
             standardInput = pipe.readEnd
         }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A directory of a test's own, the path of a socket in it, and ways to start programs there; all gone with the test.
 final class Workplace: @unchecked Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocket
+import TestSupport
 import Testing
 
 extension SplitMix {
@@ -52,7 +53,7 @@ extension AudioFormat {
     }
 }
 
-/// The code of the error that the body throws, or nil where it throws none.
+/// The code of the error that the body throws, or nil if it throws none.
 func audioErrorCode(_ body: () throws(AudioError) -> Void) -> AudioError.Code? {
     do throws(AudioError) {
         try body()

@@ -1,4 +1,5 @@
 import FrameTransport
+import TestSupport
 
 /// A directory with a path for a socket, and what several suites make there.
 struct Place {

@@ -28,7 +28,7 @@ struct DeployedReceiver {
         return message.indices.dropLast(3).first { message[$0..<$0 + 4].elementsEqual(end) }.map { $0 + 4 }
     }
 
-    /// How many bytes of the body are missing, below 0 where there are too many; nil where the head is not complete.
+    /// How many bytes of the body are missing, below 0 if there are too many; nil if the header is not complete.
     private var missing: Int? {
         guard let bodyStart else { return nil }
         let head = String(decoding: message[..<bodyStart], as: UTF8.self)

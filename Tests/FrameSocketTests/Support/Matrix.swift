@@ -1,3 +1,4 @@
+import TestSupport
 import TurboJPEG
 
 /// The samples of one plane, each an array of its bytes, row by row: what tests compute their expectations with.

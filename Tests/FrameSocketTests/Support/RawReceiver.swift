@@ -1,5 +1,6 @@
 import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// A receiver of plain sockets, and an uploader that sends to it.

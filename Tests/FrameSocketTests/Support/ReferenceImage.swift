@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 
 /// An image as plain arrays, and the slow and obvious way of doing to it what the package does.
 struct ReferenceImage {
@@ -170,15 +171,19 @@ struct ScalingBounds {
     ) {
         let (columns, wide) = Self.span(place.x, of: part.width, in: target.width)
         let (rows, tall) = Self.span(place.y, of: part.height, in: target.height)
+        let shares = columns.map { Self.share($0, wide) }
         var area = 0.0
         for y in rows {
-            for x in columns {
-                let sample = source[part.x + x, part.y + y, place.channel]
-                least = min(least, sample)
-                greatest = max(greatest, sample)
-                let share = Self.share(x, wide) * Self.share(y, tall)
+            let tallShare = Self.share(y, tall)
+            var index = ((part.y + y) * source.width + part.x + columns.lowerBound) * source.channels + place.channel
+            for wideShare in shares {
+                let sample = source.bytes[index]
+                if sample < least { least = sample }
+                if sample > greatest { greatest = sample }
+                let share = wideShare * tallShare
                 mean += share * Double(sample)
                 area += share
+                index += source.channels
             }
         }
         mean /= area

@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameSocket

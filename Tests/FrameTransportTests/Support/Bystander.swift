@@ -1,4 +1,5 @@
 import FrameTransport
+import TestSupport
 import Testing
 
 /// A sender and a receiver that have nothing to do with what happens beside them, and must not notice.

@@ -4,6 +4,7 @@
     import FrameTransport
     import FrameWire
     import Glibc
+    import TestSupport
 
     extension SharedCase {
         /// Everything that is tested the same way: the numbers are those of docs/security.md.

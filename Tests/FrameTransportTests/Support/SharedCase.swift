@@ -2,6 +2,7 @@
     import FrameSocketTesting
     import FrameTransport
     import FrameWire
+    import TestSupport
     import Testing
 
     /// Something that a sender does with shared memory, and what becomes of its connection.

@@ -1,6 +1,7 @@
 #if os(Linux)
     import FrameSocketTesting
     import FrameTransport
+    import TestSupport
     import Testing
 
     /// A sender of frames in shared memory that does what a test says: images of 64 x 16 pixels, BGRA.

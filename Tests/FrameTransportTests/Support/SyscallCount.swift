@@ -1,6 +1,7 @@
 #if os(Linux)
     import Glibc
     import Synchronization
+    import TestSupport
 
     /// How often this process has read from and written to sockets.
     ///

@@ -81,7 +81,8 @@ struct OracleControlFields: Sendable {
 }
 
 extension OracleControlFields {
-    /// The request of this name that the fields make; nil where one that it needs is missing.
+    /// Returns the request with this name that the fields describe; nil if a required field is missing, or if the name
+    /// is of a later version.
     func request(_ name: ControlName) -> ControlRequest? {
         switch name {
         case .hello: hello.map(ControlRequest.hello)
@@ -91,6 +92,7 @@ extension OracleControlFields {
         case .prefer: preferences.map(ControlRequest.prefer)
         case .refresh: .refresh
         case .ping: self[.ping].map(ControlRequest.ping)
+        case .release, .decline: nil
         }
     }
 
@@ -125,7 +127,7 @@ extension ControlName {
         case .stop: [.finishReason]
         case .prefer: [.frameRate, .width, .height, .quality]
         case .ping: [.ping]
-        case .pause, .resume, .refresh: []
+        case .pause, .resume, .refresh, .release, .decline: []
         }
     }
 }

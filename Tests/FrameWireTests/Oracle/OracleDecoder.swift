@@ -2,7 +2,8 @@
 
 /// Decodes heads as the first version of this package did: with a parser of its own for each direction, byte by byte.
 ///
-/// It is what the parsers over tables of fields are compared with. Fields that came later are unknown to it.
+/// It is what the parsers over tables of fields are compared with. Fields and kinds of messages that came later, such as
+/// those for shared memory, are unknown to it.
 struct OracleMessageDecoder {
     private var scanner: HeadScanner<StatusLine>
     private var fields: OracleMessageFields
@@ -128,7 +129,8 @@ struct OracleControlDecoder {
 
     private var event: ControlDecoder.Event {
         let excerpt = scanner.start.excerpt
-        guard let name = scanner.start.request else {
+        // The shared scanner recognizes the names of later requests, which were unknown to the first version.
+        guard let name = scanner.start.request, name != .release, name != .decline else {
             return .skipped(SkippedRequest(name: excerpt, reason: .unknown, byteOffset: headOffset))
         }
         if fields.fault == nil, let request = fields.request(name) { return .request(request) }

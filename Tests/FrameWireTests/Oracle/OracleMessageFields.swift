@@ -58,7 +58,7 @@ struct OracleMessageFields: Sendable {
         }
     }
 
-    /// What the head as a whole lacks or has too much of, once it ended; nil where it is sound.
+    /// What the head as a whole lacks or has too much of, once it ended; nil if it is valid.
     var fault: HeadFault? {
         if let missing = required.first(where: { !has($0) }) { return HeadFault(.fieldMissing, detail: missing.name) }
         switch others.kind {

@@ -1,4 +1,5 @@
 import FrameWire
+import TestSupport
 import Testing
 
 /// Everything that came out of a decoder fed with a stream, however the stream was cut.
@@ -44,7 +45,7 @@ struct Transcript: Equatable, Sendable {
         switch step.event {
         case .incomplete:
             require(step.consumed == end - start, "an incomplete head takes every byte")
-        case .head, .audio, .status, .skipped:
+        case .head, .audio, .status, .sharedBuffer, .sharedFrame, .skipped:
             require(messages.last?.isComplete != false, "no head within a body")
             messages.append(Message(event: step.event, isComplete: decoder.bodyRemaining == 0))
         case .body(let isLast):
@@ -122,19 +123,4 @@ private func require(
     _ sourceLocation: SourceLocation = #_sourceLocation
 ) {
     if !condition { Issue.record(Comment(rawValue: comment()), sourceLocation: sourceLocation) }
-}
-
-/// A small generator of numbers that anybody can run again from its seed.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
 }

@@ -1,4 +1,5 @@
 import FrameWire
+import TestDescriptions
 import Testing
 
 /// A stream with one wrong byte, and the error that it must give there.
@@ -18,7 +19,9 @@ struct WireCase: Sendable, CustomTestStringConvertible {
         let pieces = parts.map { part in part.map { UInt8(truncatingIfNeeded: $0.value) } }
         bytes = pieces.flatMap(\.self)
         offset = pieces.count == 2 ? pieces[0].count : -1
-        testDescription = String(text.prefix(90)).debugDescription
+        // The line of the wrong byte tells cases apart.
+        let line = text.split(separator: "\r\n").first { $0.contains(Self.mark) } ?? text[...]
+        testDescription = shortened(line.debugDescription)
     }
 
     /// A good head and body with the line of the field `name` written as `line` instead; without a name it is added.

@@ -2,6 +2,7 @@
 // the same error.
 
 import FrameWire
+import FuzzSupport
 
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")

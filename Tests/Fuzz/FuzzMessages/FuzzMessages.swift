@@ -1,6 +1,7 @@
 // Bytes that a sender writes: whatever they are and however they are cut, the same messages come out, or the same error.
 
 import FrameWire
+import FuzzSupport
 
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -59,6 +60,13 @@ private struct Outcome: Equatable {
         case .status(let status):
             add(4, status.version, status.state.hashValue)
             add(status.pong ?? 1)
+        case .sharedBuffer(let head):
+            add(6, head.index, head.byteCount)
+        case .sharedFrame(let head):
+            add(7, head.buffer, head.format.hashValue, head.bufferSize.width, head.bufferSize.height)
+            add(Int(head.orientation.rawValue), head.changedRows?.lowerBound ?? -1, head.changedRows?.upperBound ?? -1)
+            for plane in head.planes { add(plane.offset, plane.bytesPerRow) }
+            add(head.presentationTime ?? 1, head.sequence ?? 1)
         case .skipped:
             add(5)
         }
@@ -68,6 +76,7 @@ private struct Outcome: Equatable {
 
     /// A message that was understood is written as it was read.
     private func check(_ event: FrameMessageDecoder.Event) {
+        if case .sharedFrame(let head) = event { checkFit(of: head) }
         guard let bytes = encoded(event) else { return }
         let span = bytes.span
         var decoder = FrameMessageDecoder()
@@ -76,11 +85,36 @@ private struct Outcome: Equatable {
         }
     }
 
+    /// A frame fits into a buffer exactly if that reaches to the last sample of each plane, and no row into the next.
+    private func checkFit(of head: SharedFrameHead) {
+        let samples: [(bytes: Int, subsampling: Int)] =
+            switch head.format {
+            case .bgra, .rgba, .argb, .abgr, .bgrx: [(4, 1)]
+            case .rgb, .bgr: [(3, 1)]
+            case .gray: [(1, 1)]
+            case .i420: [(1, 1), (1, 2), (1, 2)]
+            case .nv12: [(1, 1), (2, 2)]
+            }
+        // No product overflows: a decoder accepts offsets and strides up to 2^30, and sides up to 16,384.
+        var (end, isSound) = (0, true)
+        for (plane, sample) in zip(head.planes, samples) {
+            let columns = (head.bufferSize.width + sample.subsampling - 1) / sample.subsampling
+            let rows = (head.bufferSize.height + sample.subsampling - 1) / sample.subsampling
+            end = max(end, plane.offset + (rows - 1) * plane.bytesPerRow + columns * sample.bytes)
+            isSound = isSound && plane.bytesPerRow >= columns * sample.bytes
+        }
+        for (byteCount, fits) in [(end - 1, false), (end, isSound), (.max, isSound)] {
+            guard head.fits(inBufferOf: byteCount) == fits else { fatalError("\(head) in \(byteCount) bytes") }
+        }
+    }
+
     private func encoded(_ event: FrameMessageDecoder.Event) -> [UInt8]? {
         switch event {
         case .head(let head): head.encoded()
         case .audio(let head): head.encoded()
         case .status(let status): status.encoded()
+        case .sharedBuffer(let head): head.encoded()
+        case .sharedFrame(let head): head.encoded()
         case .skipped, .incomplete, .body: nil
         }
     }

@@ -1,4 +1,5 @@
 import FrameSocket
+import TestSupport
 import TurboJPEG
 
 /// What the bytes of an input decide, one after another; zeros behind their end.

@@ -1,6 +1,7 @@
 // Bytes that should be a token: only the token is right, however it is cut, and no byte behind it is taken.
 
 import FrameTransport
+import FuzzSupport
 
 private let token = Array("a token, and it is a secret".utf8)
 

@@ -3,7 +3,7 @@ struct History {
     let world: World
     let plan: Plan
 
-    /// More events than any plan needs: what goes on for so long goes on for ever.
+    /// More events than any plan needs: what goes on for so long never ends.
     private static let maximumEvents = 60_000
 
     /// A history of fewer events takes its steps once more.

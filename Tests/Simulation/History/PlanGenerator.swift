@@ -165,7 +165,7 @@ struct PlanGenerator {
     }
 }
 
-/// What both sides show where there are tokens.
+/// What both sides send if there are tokens.
 enum Tokens {
     static let bytes = Array("a token that both sides know".utf8)
 }

@@ -1,7 +1,7 @@
 internal import FrameTransport
 internal import FrameWire
 
-/// A server of this package, from its making to its end, and the program around it.
+/// A server of this package, from its creation to its end, and the program around it.
 final class SimServer {
     let index: Int
     let plan: ServerPlan

@@ -140,7 +140,7 @@ extension World {
         switch timer {
         case .turn:
             sender.hasTurn = false
-            // Its clock was read before the lock was had, as that of an offer is.
+            // Its clock was read before the lock was acquired, as for an offer.
             let before = now - random.time(in: 0...20_000)
             guard let job = handle(sender, { $0.beginTurn(at: before) }) ?? nil else { return }
             check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")

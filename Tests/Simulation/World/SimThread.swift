@@ -132,7 +132,7 @@ extension World {
         wake(thread)
     }
 
-    /// Sees to it that a thread that sleeps begins a turn.
+    /// Makes a sleeping thread begin a turn.
     func wake(_ thread: Int) {
         guard threads[thread].isAsleep else { return }
         sleep(thread, until: soon(500...10_000))

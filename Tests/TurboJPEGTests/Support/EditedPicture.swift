@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import TurboJPEG
 
 /// A picture in which rectangles change at random, as on a screen.
@@ -8,7 +9,7 @@ struct EditedPicture {
 
     init(_ width: Int, _ height: Int, as format: PixelFormat, seed: UInt64) throws {
         picture = try PixelBuffer(width: width, height: height, format: format, zeroFilled: true)
-        random = SplitMix(state: seed)
+        random = SplitMix(seed: seed)
         for _ in 0..<6 { try change() }
     }
 
@@ -44,7 +45,7 @@ struct EditedPicture {
             let bytes = (columns.lowerBound / part * size)..<min(shape.width, columns.upperBound / part) * size
             guard !bytes.isEmpty else { continue }
             for row in (rows.lowerBound / part)..<min(shape.height, (rows.upperBound + part - 1) / part) {
-                var noise = SplitMix(state: random.state &+ UInt64(row))
+                var noise = SplitMix(seed: random.state &+ UInt64(row))
                 var line = [value]
                 switch kind {
                 case 0: break

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Programs that decode JPEGs and are not of libjpeg-turbo's makers.
 enum ForeignDecoder: CaseIterable {
@@ -34,19 +35,10 @@ enum ForeignDecoder: CaseIterable {
         let source = FileManager.default.temporaryDirectory.appendingPathComponent("strips-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: source) }
         try Data(input).write(to: source)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = command
-        process.standardInput = try FileHandle(forReadingFrom: source)
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let bytes = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0, input.isEmpty || !bytes.isEmpty else {
-            throw Failure(status: process.terminationStatus)
+        let decoder = try ChildProcess(command[0], Array(command.dropFirst()), input: source.path)
+        guard decoder.status == 0, input.isEmpty || !decoder.output.isEmpty else {
+            throw Failure(status: decoder.status)
         }
-        return [UInt8](bytes)
+        return decoder.output
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TurboJPEG
 
 extension PixelBuffer {
-    /// The rows of pixels in which a picture differs from another one; all where there is none or it has another shape.
+    /// The rows of pixels in which an image differs from another one; all if there is none or it has another shape.
     func rows(thatDifferFrom other: PixelBuffer?) -> Set<Int> {
         guard let other, (width, height, format) == (other.width, other.height, other.format) else {
             return Set(0..<height)

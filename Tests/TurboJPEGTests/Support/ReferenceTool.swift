@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// libjpeg-turbo's own programs, which say what is right.
 enum ReferenceTool: String {
@@ -13,12 +14,8 @@ enum ReferenceTool: String {
         let (source, target) = (directory.appendingPathComponent("in"), directory.appendingPathComponent("out"))
         try Data(input).write(to: source)
 
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [rawValue] + arguments + ["-outfile", target.path, source.path]
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(tool: rawValue, status: process.terminationStatus) }
+        let tool = try ChildProcess(rawValue, arguments + ["-outfile", target.path, source.path])
+        guard tool.status == 0 else { throw Failure(tool: rawValue, status: tool.status) }
         return try [UInt8](Data(contentsOf: target))
     }
 

@@ -10,15 +10,15 @@
 struct HTTPAddress: Sendable, Hashable {
     /// The address, without brackets.
     let host: String
-    /// 0 asks for any free port.
+    /// The port; 0 asks for any free one.
     var port: UInt16
 
     /// Whether `host` is an IPv6 address.
     var isVersion6: Bool { host.contains(":") }
 
-    /// Takes an address and a port apart; nil where they are none.
+    /// Parses an address and a port; nil if the text is not of that form.
     ///
-    /// Names are not looked up, as they might lead anywhere; `localhost` is 127.0.0.1.
+    /// Names are not resolved, since they might lead anywhere; `localhost` is 127.0.0.1.
     init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             return nil
@@ -38,7 +38,7 @@ struct HTTPAddress: Sendable, Hashable {
         }
     }
 
-    /// Whether only this machine can reach it.
+    /// Whether only this machine can reach the address.
     var isLoopback: Bool {
         if let bytes = Self.bytes(version4: host) { return bytes.first == 127 }
         return Self.bytes(version6: host) == Array(repeating: 0, count: 15) + [1]
@@ -49,19 +49,19 @@ struct HTTPAddress: Sendable, Hashable {
         (Self.bytes(version4: host) ?? Self.bytes(version6: host))?.allSatisfy { $0 == 0 } ?? false
     }
 
-    /// What a browser is given.
+    /// The URL for a browser.
     var url: String {
-        // Nobody can be told to go everywhere.
+        // A wildcard address cannot be connected to.
         let name = isEverywhere ? (isVersion6 ? "::1" : "127.0.0.1") : host
         return "http://\(name.contains(":") ? "[\(name)]" : name):\(port)/"
     }
 
-    /// The four bytes of an IPv4 address in dotted decimal; nil for everything else.
+    /// The four bytes of an IPv4 address in dotted decimal; nil for any other text.
     static func bytes(version4 text: String) -> [UInt8]? {
         bytes(text, AF_INET, count: 4)
     }
 
-    /// The sixteen bytes of an IPv6 address; nil for everything else, a zone among it.
+    /// The sixteen bytes of an IPv6 address; nil for any other text, including one with a zone.
     static func bytes(version6 text: String) -> [UInt8]? {
         bytes(text, AF_INET6, count: 16)
     }

@@ -8,9 +8,9 @@ internal import CMicroHTTPD
     import Darwin
 #endif
 
-/// Whose program is at the other end of a connection on this machine.
+/// The owner of the program at the other end of a connection on this machine.
 enum HTTPClient {
-    /// Whether this system tells.
+    /// Whether this system reports owners.
     static var isKnown: Bool {
         #if os(Linux)
             true
@@ -19,10 +19,11 @@ enum HTTPClient {
         #endif
     }
 
-    /// The user whose socket is at the other end; nil where the system does not tell, or the client is on another machine.
+    /// Returns the user who owns the socket at the other end; nil if the system does not report it, or if the client is
+    /// on another machine.
     ///
-    /// The kernel lists all TCP sockets with their owners, as `netstat` shows them; the client's own is the one with the
-    /// same two addresses the other way round.
+    /// The kernel lists all TCP sockets with their owners, as `netstat` shows them; the client's own has the same two
+    /// addresses in reverse order.
     static func userID(of connection: OpaquePointer) -> UInt32? {
         var room = [CChar](repeating: 0, count: 128)
         var isVersion6 = false
@@ -30,11 +31,11 @@ enum HTTPClient {
         guard unsafe microhttpd_addresses(connection, &room, count, &isVersion6) else { return nil }
         let addresses = String(decoding: room.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         if isVersion6 { return owner(of: addresses, in: "/proc/net/tcp6") }
-        // A socket of IPv6 may be connected to an address of IPv4.
+        // An IPv6 socket may be connected to an IPv4 address.
         return owner(of: addresses, in: "/proc/net/tcp") ?? owner(of: mapped(addresses), in: "/proc/net/tcp6")
     }
 
-    /// Two addresses of IPv4 as a socket of IPv6 has them.
+    /// Two IPv4 addresses as an IPv6 socket has them.
     static func mapped(_ addresses: String) -> String {
         addresses.split(separator: " ").map { "0000000000000000FFFF0000\($0)" }.joined(separator: " ")
     }
@@ -51,8 +52,8 @@ enum HTTPClient {
     static func userID(ofSocket addresses: String, in table: String) -> UInt32? {
         for line in table.split(separator: "\n").dropFirst() {
             let fields = line.split(separator: " ", omittingEmptySubsequences: true)
-            // Established, or closed by the client for sending alone. A socket that nobody holds any more would be listed as
-            // root's, and has no file.
+            // Established, or half-closed by the client. A socket that no process holds any more would be listed as
+            // root's, and has no inode.
             guard fields.count > 9, states.contains(fields[3]), fields[9] != "0",
                 "\(fields[1]) \(fields[2])" == addresses
             else { continue }

@@ -10,10 +10,10 @@ import Locking
     import Darwin
 #endif
 
-/// The connections of an HTTP server: whose they are, and by when a request has to be there.
+/// The connections of an HTTP server: who owns them, and when a request has to be complete.
 ///
-/// Whose program connects is looked at before anything is read. Who is not meant is answered at once, and so cannot keep
-/// places from others by asking slowly.
+/// The client's owner is checked before anything is read. Clients that are not allowed are answered at once, and so
+/// cannot keep places from others by sending slowly.
 @safe final class HTTPConnections: Sendable {
     /// How long a client may take over its first request, and over each further one on the same connection.
     private static let patience: UInt64 = 10_000_000_000
@@ -22,7 +22,7 @@ import Locking
 
     private struct Client {
         let userID: UInt32?
-        /// By when its request has to be complete, on the monotonic clock; nil while one is answered.
+        /// When its request has to be complete, on the monotonic clock; nil while one is answered.
         var deadline: UInt64?
     }
 
@@ -30,17 +30,17 @@ import Locking
     private let identifiesClients: Bool
     private let refusal: @Sendable (UInt32?) -> HTTPResponse?
 
-    /// Watches connections.
+    /// Creates a table of connections.
     ///
     /// - Parameters:
-    ///   - identifiesClients: whether the system is asked who connects.
-    ///   - refusal: what a user's program is answered that may not ask anything; nil if it may.
+    ///   - identifiesClients: Whether to ask the system who connects.
+    ///   - refusal: Returns the answer to a user's program that is not allowed; nil if it is.
     init(identifiesClients: Bool, refusal: @escaping @Sendable (UInt32?) -> HTTPResponse?) {
         self.identifiesClients = identifiesClients
         self.refusal = refusal
     }
 
-    /// The user whose program is at the other end; nil if that is not known.
+    /// The user whose program is at the other end; nil if unknown.
     func userID(of connection: OpaquePointer) -> UInt32? {
         clients.withLock { $0[UInt(bitPattern: connection)]?.userID }
     }
@@ -52,7 +52,7 @@ import Locking
             for (key, client) in clients {
                 guard let deadline = client.deadline, deadline <= now else { continue }
                 guard let connection = unsafe OpaquePointer(bitPattern: key) else { continue }
-                // Under the lock, behind which the library closes the socket: its number is still its own.
+                // Within the lock, which the library needs to close the socket: the descriptor is still the client's.
                 unsafe shutdown(microhttpd_socket(connection), Self.bothHalves)
                 clients[key]?.deadline = nil
             }
@@ -68,7 +68,7 @@ import Locking
         guard identifiesClients, let refusal = refusal(userID) else { return }
         let bytes = Self.bytes(of: refusal)
         let socket = unsafe microhttpd_socket(connection)
-        // Much less than a socket holds that nothing was written to.
+        // Far less than an empty socket buffer holds.
         _ = unsafe bytes.withUnsafeBytes { unsafe send(socket, $0.baseAddress, $0.count, 0) }
         shutdown(socket, Self.bothHalves)
     }
@@ -77,18 +77,18 @@ import Locking
         clients.withLock { _ = $0.removeValue(forKey: UInt(bitPattern: connection)) }
     }
 
-    /// A request is there whole.
+    /// Records that a request is complete.
     func asked(_ connection: OpaquePointer) {
         clients.withLock { $0[UInt(bitPattern: connection)]?.deadline = nil }
     }
 
-    /// A request has been answered; another may follow.
+    /// Records that a request has been answered; another may follow.
     func answered(_ connection: OpaquePointer) {
         let deadline = MonotonicClock.now() &+ Self.patience
         clients.withLock { $0[UInt(bitPattern: connection)]?.deadline = deadline }
     }
 
-    /// A whole answer, after which the connection is closed.
+    /// A complete answer, after which the connection is closed.
     private static func bytes(of response: HTTPResponse) -> [UInt8] {
         guard case .bytes(let body) = response.body else { return [] }
         var head = "HTTP/1.1 \(response.status) Forbidden\r\n"

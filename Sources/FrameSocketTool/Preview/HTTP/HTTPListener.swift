@@ -6,11 +6,11 @@
     import Darwin
 #endif
 
-/// TCP sockets that listen.
+/// Listening TCP sockets.
 enum HTTPListener {
-    /// Makes a socket that listens, and tells where: for port 0, the port that it was given.
+    /// Creates a listening socket, and returns its address with the actual port if port 0 was requested.
     ///
-    /// - Throws: `unavailable` where the port is in use, `cannotCreate` for everything else.
+    /// - Throws: `unavailable` if the port is in use, `cannotCreate` for everything else.
     static func make(at wanted: HTTPAddress) throws(CommandFailure) -> (descriptor: Int32, address: HTTPAddress) {
         let descriptor = try open(wanted)
         var address = wanted
@@ -28,7 +28,7 @@ enum HTTPListener {
         #endif
         var found: UnsafeMutablePointer<addrinfo>?
         guard unsafe getaddrinfo(wanted.host, String(wanted.port), &hints, &found) == 0, let found = unsafe found else {
-            throw CommandFailure(.cannotCreate, "\(wanted) is no address to listen at")
+            throw CommandFailure(.cannotCreate, "cannot listen at \(wanted): not an address of this machine")
         }
         defer { unsafe freeaddrinfo(found) }
         let descriptor = unsafe socket(found.pointee.ai_family, found.pointee.ai_socktype, found.pointee.ai_protocol)
@@ -49,7 +49,7 @@ enum HTTPListener {
         return descriptor
     }
 
-    /// The port that the system gave.
+    /// The port that the system assigned.
     private static func port(of descriptor: Int32) -> UInt16? {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -1,25 +1,26 @@
-/// What a client asks for, as far as this program looks at it.
+/// The parts of a request that this program uses.
 struct HTTPRequest: Sendable {
     /// The method, such as `GET`.
     var method: String
-    /// The path, without what is behind a question mark.
+    /// The path, without the query.
     var path: String
-    /// The field `Host`; nil where it is missing.
+    /// The field `Host`; nil if absent.
     var host: String?
-    /// The field `Sec-Fetch-Site`, in which a browser says whose page asks; nil for other programs.
+    /// The field `Sec-Fetch-Site`, in which a browser says which site's page asks; nil for other programs.
     var site: String?
-    /// What the query, behind a question mark, gives as `sender`; nil if it does not.
+    /// The value of `sender` in the query; nil if there is none.
     var sender: String?
-    /// Whose program asks; nil where that is not known, or not wanted.
+    /// The user whose program asks; nil if unknown or not requested.
     var userID: UInt32?
 }
 
 extension HTTPRequest {
-    /// Whether the host that is asked for can only be this one, and not a name that somebody else makes lead here.
+    /// Whether the requested host can only be this one, and not a name that somebody else points here.
     ///
-    /// A page of another site may look up its own name anew, be told this machine's address, and then read from here as
-    /// if it were itself (DNS rebinding). The field `Host` then has that name, so names other than `localhost` and `names`
-    /// are foreign; addresses cannot be had in this way. Any port will do, as a tunnel may have another.
+    /// A page of another site may look up its own name again, be told this machine's address, and then read from here
+    /// as if from its own site (DNS rebinding). The field `Host` then has that name, so names other than `localhost`
+    /// and `names` are rejected; addresses cannot be obtained in this way. Any port is accepted, since a tunnel may
+    /// have another.
     func isForThisHost(named names: [String] = []) -> Bool {
         guard let host else { return false }
         let name: Substring

@@ -1,12 +1,12 @@
 import FrameSocket
 
-/// What a client is answered.
+/// The answer to a request.
 struct HTTPResponse: Sendable {
-    /// What follows the head.
+    /// What follows the header.
     enum Body: Sendable {
         case bytes([UInt8])
         case frame(FrameBytes)
-        /// What goes on until its source ends it, or the client leaves.
+        /// A stream that goes on until its source ends it or the client leaves.
         case stream(HTTPStream)
     }
 
@@ -14,14 +14,14 @@ struct HTTPResponse: Sendable {
     var fields: [(name: String, value: String)]
     var body: Body
 
-    /// An answer of one piece.
+    /// Creates an answer with a body of known length.
     init(status: UInt32 = 200, type: String, body: Body) {
         self.status = status
         fields = [("Content-Type", type)]
         self.body = body
     }
 
-    /// A sentence for a person.
+    /// Creates an answer with a sentence for a person.
     init(status: UInt32, _ sentence: String) {
         self.init(status: status, type: "text/plain; charset=utf-8", body: .bytes(Array((sentence + "\n").utf8)))
     }

@@ -1,12 +1,12 @@
 internal import CMicroHTTPD
 import FrameSocket
 
-/// A small HTTP server (libmicrohttpd) with a thread of its own, which answers what it is told to.
+/// A small HTTP server (libmicrohttpd) with a thread of its own.
 @safe final class HTTPServer: Sendable {
-    /// How many bytes a connection may take here, its head and what goes out next included.
+    /// The memory limit of a connection in bytes, including its header and its output buffer.
     static let memoryPerConnection = 64 << 10
 
-    /// After so many seconds without a byte a connection is closed.
+    /// The number of seconds without a byte after which a connection is closed.
     static let idleSeconds: UInt32 = 30
 
     private static var installation: String {
@@ -17,21 +17,21 @@ import FrameSocket
         #endif
     }
 
-    /// Where it listens: for port 0, the port that it was given.
+    /// The address, with the actual port if port 0 was requested.
     let address: HTTPAddress
 
     private let daemon: Daemon
-    /// Kept for the daemon, which calls it.
+    /// Kept alive for the daemon, which calls it.
     private let responder: Responder
 
-    /// Starts to serve.
+    /// Starts serving.
     ///
     /// - Parameters:
-    ///   - address: where to listen.
-    ///   - connections: the most connections at once; further ones are closed unheard.
-    ///   - clients: looks at who connects.
-    ///   - answer: makes the answer to a request that has no body; it is called on the server's thread.
-    /// - Throws: `unavailable` where the port is in use or the library is missing, `cannotCreate` for everything else.
+    ///   - address: Where to listen.
+    ///   - connections: The maximum number of connections; further ones are closed at once.
+    ///   - clients: Checks who connects.
+    ///   - answer: Returns the answer to a request that has no body; called on the server's thread.
+    /// - Throws: `unavailable` if the port is in use or the library is missing, `cannotCreate` for everything else.
     init(
         at address: HTTPAddress,
         connections: Int,
@@ -40,7 +40,7 @@ import FrameSocket
     ) throws(CommandFailure) {
         if let failure = unsafe microhttpd_load() {
             let reason = unsafe String(cString: failure)
-            throw CommandFailure(.unavailable, "serving pages needs libmicrohttpd (\(reason)); \(Self.installation)")
+            throw CommandFailure(.unavailable, "the preview requires libmicrohttpd (\(reason)); \(Self.installation)")
         }
         let listener = try HTTPListener.make(at: address)
         let responder = Responder(answer, clients)
@@ -62,9 +62,9 @@ import FrameSocket
         daemon = unsafe Daemon(pointer: started)
     }
 
-    /// Closes every connection and waits for the end of the server's thread; to be called once.
+    /// Closes every connection and waits for the end of the server's thread; must be called exactly once.
     ///
-    /// Streams must have been told to end before.
+    /// Streams must have been ended before.
     func stop() {
         unsafe microhttpd_stop(daemon.pointer)
     }
@@ -75,7 +75,7 @@ import FrameSocket
     }
 }
 
-/// What the library calls for each request.
+/// The library's callback for requests.
 private final class Responder: Sendable {
     private let answer: @Sendable (HTTPRequest) -> HTTPResponse
     private let clients: HTTPConnections
@@ -102,17 +102,17 @@ private final class Responder: Sendable {
         unsafe clients(context).answered(connection)
     }
 
-    /// Called once for the head, then for each part of a request's body, and at last to be answered.
+    /// Called once for the header, then for each part of a request's body, and finally for the answer.
     static let handler: MHD_AccessHandlerCallback = { context, connection, url, method, _, _, bodyByteCount, memory in
         guard let context = unsafe context, let connection = unsafe connection, let url = unsafe url,
             let method = unsafe method, let bodyByteCount = unsafe bodyByteCount, let memory = unsafe memory
         else { return microhttpd_no }
         if unsafe memory.pointee == nil {
-            // To answer now would mean to close the connection.
+            // Answering now would close the connection.
             unsafe memory.pointee = context
             return microhttpd_yes
         }
-        // Nothing here takes a body, so its connection ends.
+        // Bodies are not accepted, so the connection ends.
         guard unsafe bodyByteCount.pointee == 0 else { return microhttpd_no }
         let responder = unsafe Unmanaged<Responder>.fromOpaque(context).takeUnretainedValue()
         let request = unsafe HTTPRequest(

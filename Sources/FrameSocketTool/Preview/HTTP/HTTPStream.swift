@@ -9,29 +9,29 @@ import Locking
     import Darwin
 #endif
 
-/// The body of an answer that goes on and on: the server's thread takes from it whatever its client has room for.
+/// The body of an endless answer: the server's thread takes from it whatever its client has room for.
 ///
-/// A client that takes nothing is never asked again until it does, so nothing piles up for it here.
+/// A client that stops reading is not asked again until it reads on, so nothing piles up for it here.
 @safe final class HTTPStream: Sendable {
-    /// What a source has to give.
+    /// What a source has to offer.
     enum Supply {
-        /// So many bytes were written.
+        /// This many bytes were written.
         case bytes(Int)
         /// Nothing now; the source is asked again after ``wake()``.
         case later
-        /// Nothing any more.
+        /// The end.
         case end
     }
 
-    /// Writes to a room what comes next.
+    /// Writes the next bytes to a buffer.
     ///
-    /// It is called with the stream's lock held, and must not call the stream.
+    /// Called with the stream's lock held; must not call the stream.
     typealias Source = @Sendable (inout MutableSpan<UInt8>) -> Supply
 
     @safe private struct State: @unchecked Sendable {
-        /// The connection that the body goes out on, once there is one.
+        /// The connection that the body is sent on, once there is one.
         var connection: OpaquePointer?
-        /// Whether the connection is suspended, until the stream is woken.
+        /// Whether the connection is suspended until the stream is woken.
         var isWaiting = false
         /// Whether its client has left.
         var isAbandoned = false
@@ -41,20 +41,20 @@ import Locking
     private let source: Source
     private let released: @Sendable () -> Void
 
-    /// A stream of what `source` gives, which calls `released` when its answer has ended, however that was.
+    /// Creates a stream from `source` that calls `released` when its answer has ended for any reason.
     init(_ source: @escaping Source, released: @escaping @Sendable () -> Void) {
         self.source = source
         self.released = released
     }
 
-    /// Says that the source has something, or has come to its end.
+    /// Announces that the source has something, or has ended.
     func wake() {
         state.withLock { state in resume(&state) }
     }
 
-    /// Looks whether a client that waits is still there, and lets its answer end where it is not.
+    /// Checks whether a waiting client is still connected, and ends its answer if it is not.
     ///
-    /// A connection without anything to write is not watched by the server.
+    /// The server does not watch a connection without anything to write.
     func checkClient() {
         state.withLock { state in
             guard state.isWaiting, let connection = unsafe state.connection else { return }
@@ -76,10 +76,10 @@ import Locking
 
     // MARK: On the server's thread
 
-    /// How many bytes the system may hold for a client that is slow: more would only let it see older things.
+    /// How many bytes the system may buffer for a slow client: more would only let it see older frames.
     private static let systemBuffer: Int32 = 256 << 10
 
-    /// Begins to go out on a connection.
+    /// Starts sending on a connection.
     func begin(on connection: OpaquePointer) {
         var size = Self.systemBuffer
         let descriptor = unsafe microhttpd_socket(connection)
@@ -87,7 +87,7 @@ import Locking
         state.withLock { state in unsafe state.connection = connection }
     }
 
-    /// What the server is told, having asked for bytes.
+    /// Returns bytes to the server, which has asked for them.
     func read(into room: inout MutableSpan<UInt8>) -> Int {
         state.withLock { state in
             guard !state.isAbandoned else { return microhttpd_end_with_error }
@@ -96,7 +96,7 @@ import Locking
             case .end: return microhttpd_end_of_stream
             case .later:
                 guard let connection = unsafe state.connection else { return microhttpd_end_with_error }
-                // Within the lock, so that who wakes the stream finds it waiting, or has been seen by the source.
+                // Within the lock, so that whoever wakes the stream finds it waiting, or has been seen by the source.
                 unsafe microhttpd_suspend(connection)
                 state.isWaiting = true
                 return 0
@@ -104,7 +104,7 @@ import Locking
         }
     }
 
-    /// The answer has ended; the connection is not to be touched any more.
+    /// Handles the end of the answer; the connection must not be used any more.
     func end() {
         state.withLock { state in
             unsafe state.connection = nil

@@ -1,1 +1,0 @@
-../../FrameTransportTests/Support/Counter.swift

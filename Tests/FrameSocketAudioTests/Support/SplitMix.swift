@@ -1,1 +1,0 @@
-../../TurboJPEGTests/Support/SplitMix.swift

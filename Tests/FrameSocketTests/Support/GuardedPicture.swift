@@ -1,1 +1,0 @@
-../../Fuzz/FuzzPixels/GuardedPicture.swift

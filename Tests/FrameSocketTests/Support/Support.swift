@@ -1,1 +1,0 @@
-../../FrameTransportTests/Support/Support.swift

@@ -1,1 +1,0 @@
-../../FrameTransportTests/Support/TemporaryDirectory.swift

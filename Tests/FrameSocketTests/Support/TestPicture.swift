@@ -1,1 +1,0 @@
-../../TurboJPEGTests/Support/TestPicture.swift

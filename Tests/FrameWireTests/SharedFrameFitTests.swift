@@ -1,0 +1,178 @@
+import FrameWire
+import TestSupport
+import Testing
+
+/// Whether a frame is within its buffer.
+@Suite struct SharedFrameFitTests {
+    private static func frame(
+        _ format: SharedPixelFormat,
+        _ width: Int,
+        _ height: Int,
+        _ planes: (offset: Int, bytesPerRow: Int)...
+    ) -> SharedFrameHead {
+        SharedFrameHead(
+            buffer: 0,
+            format: format,
+            bufferSize: BufferSize(width: width, height: height),
+            planes: planes.map { .init(offset: $0.offset, bytesPerRow: $0.bytesPerRow) }
+        )
+    }
+
+    @Test(
+        arguments: [
+            // The last row ends with its last visible byte.
+            (frame(.bgra, 3, 2, (0, 16)), 28), (frame(.rgba, 3, 2, (5, 12)), 29), (frame(.argb, 1, 1, (0, 4)), 4),
+            (frame(.abgr, 1, 3, (1, 8)), 21), (frame(.bgrx, 2, 1, (0, 1 << 30)), 8),
+            (frame(.rgb, 3, 2, (0, 9)), 18), (frame(.bgr, 3, 2, (0, 10)), 19), (frame(.gray, 5, 4, (2, 5)), 22),
+            // Chroma is rounded up, in both directions.
+            (frame(.i420, 5, 3, (0, 5), (15, 3), (21, 3)), 27), (frame(.i420, 1, 1, (0, 1), (1, 1), (2, 1)), 3),
+            (frame(.i420, 4, 4, (0, 4), (16, 2), (20, 2)), 24), (frame(.nv12, 5, 3, (0, 5), (15, 6)), 27),
+            (frame(.nv12, 1, 1, (0, 1), (1, 2)), 3), (frame(.nv12, 4, 4, (0, 4), (16, 4)), 24),
+            // The order of the planes is free, and so are gaps and overlaps.
+            (frame(.i420, 4, 2, (40, 4), (0, 2), (8, 2)), 48), (frame(.i420, 4, 2, (0, 4), (0, 2), (0, 2)), 8),
+            (frame(.gray, 1, 1, (1 << 30, 1)), (1 << 30) + 1),
+            // The only row may have any stride.
+            (frame(.gray, 7, 1, (0, .max)), 7), (frame(.gray, .max, 1, (0, .max)), .max),
+            (frame(.gray, 1, 2, (0, .max - 1)), .max),
+        ] as [(SharedFrameHead, Int)]
+    )
+    func `M18: a frame fits into the bytes up to its last sample, and not into one byte less`(
+        head: SharedFrameHead,
+        byteCount: Int
+    ) {
+        #expect(head.fits(inBufferOf: byteCount))
+        #expect(!head.fits(inBufferOf: byteCount - 1))
+        #expect(byteCount == .max || head.fits(inBufferOf: byteCount + 1))
+        #expect(!head.fits(inBufferOf: 0) && !head.fits(inBufferOf: -1) && !head.fits(inBufferOf: .min))
+    }
+
+    @Test(
+        arguments: [
+            // One position for each plane.
+            frame(.bgra, 1, 1), frame(.bgra, 1, 1, (0, 4), (0, 4)), frame(.nv12, 2, 2, (0, 2)),
+            frame(.i420, 2, 2, (0, 2), (4, 1)), frame(.i420, 2, 2, (0, 2), (4, 1), (5, 1), (6, 1)),
+            // An empty image.
+            frame(.gray, 0, 1, (0, 1)), frame(.gray, 1, 0, (0, 1)), frame(.gray, -1, 1, (0, 1)),
+            frame(.gray, 1, .min, (0, 1)), frame(.i420, .min, .min, (0, 1), (0, 1), (0, 1)),
+            // Rows longer than their distance.
+            frame(.bgra, 3, 2, (0, 11)), frame(.rgb, 3, 1, (0, 8)), frame(.gray, 2, 1, (0, 1)),
+            frame(.gray, 2, 1, (0, 0)), frame(.gray, 2, 1, (0, -2)), frame(.gray, 1, 1, (0, .min)),
+            frame(.nv12, 5, 3, (0, 5), (15, 5)), frame(.i420, 5, 3, (0, 5), (15, 2), (21, 3)),
+            frame(.i420, 5, 3, (0, 5), (15, 3), (21, 2)),
+            // Before the buffer.
+            frame(.gray, 1, 1, (-1, 1)), frame(.gray, 1, 1, (.min, 1)), frame(.nv12, 1, 1, (0, 1), (-1, 2)),
+            // Products and sums that an integer cannot state.
+            frame(.bgra, .max, 1, (0, .max)), frame(.bgra, .max / 4 + 1, 1, (0, .max)),
+            frame(.rgb, .max / 3 + 1, 1, (0, .max)), frame(.gray, 1, 3, (0, .max)), frame(.gray, 2, 2, (0, .max)),
+            frame(.gray, 1, .max, (0, .max)), frame(.gray, 1, 1, (.max, 1)), frame(.gray, 1, 2, (1, .max - 1)),
+            frame(.nv12, .max, 1, (0, .max), (0, .max)), frame(.i420, .max, .max, (0, .max), (0, .max), (0, .max)),
+        ] as [SharedFrameHead]
+    )
+    func `M18: a frame that no buffer can hold is refused, whatever its numbers`(head: SharedFrameHead) {
+        for byteCount in [Int.max, 1 << 30, 1, 0, -1, .min] { #expect(!head.fits(inBufferOf: byteCount)) }
+    }
+
+    @Test(arguments: UInt64(60)...63) func `M19: every sample of a frame that fits is within the buffer`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var fitting = 0
+        for round in 0..<5_000 {
+            var head = SharedStreams.frame(&random)
+            head.bufferSize.width = .random(in: 0...5, using: &random)
+            head.bufferSize.height = .random(in: 0...5, using: &random)
+            head.planes = head.planes.map { _ in
+                .init(offset: .random(in: -1...30, using: &random), bytesPerRow: .random(in: -1...22, using: &random))
+            }
+            if Int.random(in: 0..<20, using: &random) == 0 { _ = head.planes.popLast() }
+            let byteCount = Int.random(in: -1...110, using: &random)
+            let expected = Reference.touchesOnly(byteCount, head)
+            #expect(head.fits(inBufferOf: byteCount) == expected, "seed \(seed), round \(round): \(head), \(byteCount)")
+            if expected { fitting += 1 }
+        }
+        #expect(fitting > 500 && fitting < 4_500, "\(fitting) of 5,000 fit")
+    }
+
+    @Test(arguments: UInt64(64)...67) func `M19: large numbers give the answer of wider integers`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var fitting = 0
+        func number() -> Int {
+            let edges = [0, 1, 2, 1 << 30, 1 << 31, 1 << 32, 3_037_000_500, .max / 4, .max / 3, .max / 2, .max]
+            let edge = edges.randomElement(using: &random) ?? 0
+            return edge &+ Int.random(in: -2...2, using: &random)
+        }
+        for round in 0..<20_000 {
+            var head = SharedStreams.frame(&random)
+            head.bufferSize = BufferSize(width: number(), height: number())
+            head.planes = head.planes.map { _ in .init(offset: number(), bytesPerRow: number()) }
+            // Half of the buffers end close to the end of the last plane, if an integer can state that.
+            let end = head.planes.indices.map { Reference.end(ofPlane: $0, of: head) }.max() ?? 0
+            let isClose = Bool.random(using: &random)
+            let byteCount = isClose ? Int(exactly: end + .random(in: -1...1, using: &random)) ?? number() : number()
+            let expected = Reference.fits(byteCount, head)
+            #expect(head.fits(inBufferOf: byteCount) == expected, "seed \(seed), round \(round): \(head), \(byteCount)")
+            if expected { fitting += 1 }
+        }
+        #expect(fitting > 100, "\(fitting) of 20,000 fit")
+    }
+}
+
+/// What ``SharedFrameHead/fits(inBufferOf:)`` must answer, computed the slow way.
+private enum Reference {
+    /// The bytes of a column and the columns and rows of one sample, for each plane; from the definition of each format.
+    private static func planes(_ format: SharedPixelFormat) -> [(bytes: Int128, subsampling: Int128)] {
+        switch format {
+        case .bgra, .rgba, .argb, .abgr, .bgrx: [(4, 1)]
+        case .rgb, .bgr: [(3, 1)]
+        case .gray: [(1, 1)]
+        case .i420: [(1, 1), (1, 2), (1, 2)]
+        case .nv12: [(1, 1), (2, 2)]
+        }
+    }
+
+    /// The number of samples in each direction, and the bytes of each.
+    private static func shape(_ plane: Int, _ head: SharedFrameHead) -> (bytes: Int128, columns: Int128, rows: Int128) {
+        let (bytes, subsampling) = planes(head.format)[plane]
+        let size = head.bufferSize
+        return (
+            bytes, (Int128(size.width) + subsampling - 1) / subsampling,
+            (Int128(size.height) + subsampling - 1) / subsampling
+        )
+    }
+
+    private static func isWellFormed(_ head: SharedFrameHead) -> Bool {
+        head.planes.count == planes(head.format).count && head.bufferSize.width > 0 && head.bufferSize.height > 0
+    }
+
+    /// Looks at every byte of every sample.
+    static func touchesOnly(_ byteCount: Int, _ head: SharedFrameHead) -> Bool {
+        guard isWellFormed(head) else { return false }
+        for (index, plane) in head.planes.enumerated() {
+            let (bytes, columns, rows) = shape(index, head)
+            for row in 0..<rows {
+                for byte in 0..<(columns * bytes) {
+                    // A row must not reach into the next one.
+                    guard byte < Int128(plane.bytesPerRow) else { return false }
+                    let position = Int128(plane.offset) + row * Int128(plane.bytesPerRow) + byte
+                    guard position >= 0, position < Int128(byteCount) else { return false }
+                }
+            }
+        }
+        return true
+    }
+
+    /// The offset after the last sample of a plane that the format has; 0 for another.
+    static func end(ofPlane plane: Int, of head: SharedFrameHead) -> Int128 {
+        guard plane < planes(head.format).count else { return 0 }
+        let (bytes, columns, rows) = shape(plane, head)
+        return Int128(head.planes[plane].offset) + (rows - 1) * Int128(head.planes[plane].bytesPerRow) + columns * bytes
+    }
+
+    /// Looks at the ends of each plane, with integers that no product here exceeds.
+    static func fits(_ byteCount: Int, _ head: SharedFrameHead) -> Bool {
+        isWellFormed(head)
+            && head.planes.enumerated().allSatisfy { index, plane in
+                let (bytes, columns, _) = shape(index, head)
+                return plane.offset >= 0 && Int128(plane.bytesPerRow) >= columns * bytes
+                    && end(ofPlane: index, of: head) <= Int128(byteCount)
+            }
+    }
+}

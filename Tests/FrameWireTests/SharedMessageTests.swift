@@ -1,0 +1,158 @@
+import FrameWire
+import TestSupport
+import Testing
+
+/// Messages about shared memory: what is written, and what comes back.
+@Suite struct SharedMessageTests {
+    @Test func `M1: an announcement is written byte for byte and read back`() {
+        let bytes = SharedStreams.buffer.encoded()
+        #expect(String(decoding: bytes, as: UTF8.self) == Streams.head(SharedStreams.bufferLines))
+        #expect(bytes.count == SharedStreams.buffer.encodedByteCount)
+        let result = transcript(ofEverySplitOf: bytes + Streams.good + bytes)
+        #expect(result.error == nil && result.areAllComplete)
+        let good = Transcript(of: Streams.good).messages[0].event
+        let announcement = FrameMessageDecoder.Event.sharedBuffer(SharedStreams.buffer)
+        #expect(result.messages.map(\.event) == [announcement, good, announcement])
+    }
+
+    @Test func `M1: a frame with every field is written byte for byte and read back`() {
+        let bytes = SharedStreams.frame.encoded()
+        #expect(String(decoding: bytes, as: UTF8.self) == Streams.head(SharedStreams.frameLines))
+        #expect(bytes.count == SharedStreams.frame.encodedByteCount)
+        let result = transcript(ofEverySplitOf: Streams.good + bytes + bytes)
+        #expect(result.error == nil && result.areAllComplete)
+        let frame = FrameMessageDecoder.Event.sharedFrame(SharedStreams.frame)
+        #expect(result.messages.map(\.event) == [Transcript(of: Streams.good).messages[0].event, frame, frame])
+    }
+
+    @Test(arguments: SharedPixelFormat.allCases)
+    func `M2: every format has a word, and is read back with its planes alone`(format: SharedPixelFormat) {
+        let planes = (1...format.planeCount).map { SharedFrameHead.Plane(offset: 100 * $0, bytesPerRow: 20 + $0) }
+        let head = SharedFrameHead(
+            buffer: 0,
+            format: format,
+            bufferSize: BufferSize(width: 4, height: 2),
+            planes: planes
+        )
+        let lines =
+            [
+                "Content-Length: 0", "Message-Type: shared-frame", "Shared-Buffer: 0", "Buffer-Width: 4",
+                "Buffer-Height: 2", "Buffer-Orientation: 1", "Shared-Format: \(format.rawValue)",
+            ]
+            + [
+                "Shared-Offset: 100", "Shared-Stride: 21", "Shared-Offset-2: 200", "Shared-Stride-2: 22",
+                "Shared-Offset-3: 300", "Shared-Stride-3: 23",
+            ].prefix(2 * format.planeCount)
+        #expect(String(decoding: head.encoded(), as: UTF8.self) == Streams.head(lines))
+        let result = transcript(ofEverySplitOf: head.encoded())
+        #expect(result.messages.map(\.event) == [.sharedFrame(head)] && result.error == nil)
+        #expect(head.head == FrameHead(contentLength: 0, bufferSize: head.bufferSize))
+    }
+
+    @Test(arguments: [UInt64(50), 51]) func `M3: what is written is read back`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var stream: [UInt8] = []
+        var expected: [FrameMessageDecoder.Event] = []
+        for _ in 0..<400 {
+            let (buffer, frame) = (SharedStreams.buffer(&random), SharedStreams.frame(&random))
+            expected += [.sharedBuffer(buffer), .sharedFrame(frame)]
+            #expect(buffer.encoded().count == buffer.encodedByteCount)
+            #expect(frame.encoded().count == frame.encodedByteCount)
+            stream += buffer.encoded() + frame.encoded()
+        }
+        let whole = Transcript(of: stream)
+        #expect(whole.messages.map(\.event) == expected, "seed \(seed)")
+        #expect(whole.error == nil && whole.areAllComplete)
+        #expect(Transcript(of: stream, cutBefore: Array(stream.indices)) == whole, "seed \(seed)")
+    }
+
+    @Test func `M4: the ends of every range are accepted`() {
+        var low = SharedStreams.frame
+        (low.buffer, low.bufferSize, low.orientation) = (0, BufferSize(width: 1, height: 1), .unknown)
+        low.planes = Array(repeating: .init(offset: 0, bytesPerRow: 1), count: 3)
+        (low.changedRows, low.presentationTime, low.sequence) = (0..<0, 0, 0)
+        var high = low
+        (high.buffer, high.bufferSize, high.orientation) = (7, BufferSize(width: 16_384, height: 2_048), .left)
+        high.planes = Array(repeating: .init(offset: 1 << 30, bytesPerRow: 1 << 30), count: 3)
+        (high.changedRows, high.presentationTime, high.sequence) = (65_535..<131_070, .max, .max)
+        let buffers = [(0, 1), (7, 1 << 30)].map { SharedBufferHead(index: $0.0, byteCount: $0.1) }
+        let stream = low.encoded() + buffers[0].encoded() + high.encoded() + buffers[1].encoded()
+        let events = transcript(ofEverySplitOf: stream).messages.map(\.event)
+        #expect(
+            events == [.sharedFrame(low), .sharedBuffer(buffers[0]), .sharedFrame(high), .sharedBuffer(buffers[1])]
+        )
+    }
+
+    @Test(arguments: [0..<Int.max, (Int.max / 2)..<Int.max, (Int.max - 1)..<Int.max, Int.min..<Int.max])
+    func `M5: an announcement and a frame header together never exceed 1,024 bytes`(rows: Range<Int>) {
+        let announcement = SharedBufferHead(index: .max, byteCount: .max)
+        #expect(announcement.encoded().count == SharedBufferHead.maximumEncodedByteCount)
+        for format in SharedPixelFormat.allCases {
+            // A fourth plane, which no format has, is not written.
+            let head = SharedFrameHead(
+                buffer: .max,
+                format: format,
+                bufferSize: BufferSize(width: .max, height: .max),
+                orientation: .left,
+                planes: Array(repeating: .init(offset: .max, bytesPerRow: .max), count: 4),
+                changedRows: rows,
+                presentationTime: .max,
+                sequence: .max
+            )
+            let count = head.encoded().count
+            #expect(count <= SharedFrameHead.maximumEncodedByteCount)
+            // The longest header has the longest word and two numbers of 19 digits for its rows.
+            let isLongest = rows.lowerBound == .max / 2 && format.rawValue.utf8.count == 4
+            #expect((count == SharedFrameHead.maximumEncodedByteCount) == isLongest)
+        }
+        // A field contributes its name once and at most the digits of the largest number: no other values are longer.
+        #expect(SharedBufferHead.maximumEncodedByteCount + SharedFrameHead.maximumEncodedByteCount <= 1_024)
+    }
+
+    @Test(arguments: UInt64(52)...55) func `M5: no header is longer than the type says`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let numbers = [Int.min, -1, 0, 9, 10, 99_999, 1 << 30, .max / 2, .max - 1, .max]
+        func number() -> Int { numbers.randomElement(using: &random) ?? 0 }
+        for _ in 0..<2_000 {
+            let buffer = SharedBufferHead(index: number(), byteCount: number())
+            var frame = SharedStreams.frame
+            frame.format = SharedPixelFormat.allCases.randomElement(using: &random) ?? .bgra
+            (frame.buffer, frame.bufferSize) = (number(), BufferSize(width: number(), height: number()))
+            frame.planes = (0..<Int.random(in: 0...5, using: &random)).map { _ in
+                .init(offset: number(), bytesPerRow: number())
+            }
+            let ends = [number(), number()].sorted()
+            frame.changedRows = ends[0]..<ends[1]
+            (frame.presentationTime, frame.sequence) = (random.next(), random.next())
+            let (bufferCount, frameCount) = (buffer.encoded().count, frame.encoded().count)
+            #expect(bufferCount <= SharedBufferHead.maximumEncodedByteCount && bufferCount == buffer.encodedByteCount)
+            #expect(frameCount <= SharedFrameHead.maximumEncodedByteCount && frameCount == frame.encodedByteCount)
+        }
+    }
+
+    @Test(arguments: [
+        (Int.min..<Int.max, 0, Int.max), (-5..<3, 0, 3), (-5 ..< -2, 0, 0), (7..<7, 7, 0), (2..<9, 2, 7),
+    ])
+    func `M5: of a range of rows, those from 0 are written`(rows: Range<Int>, first: Int, count: Int) {
+        var head = SharedStreams.frame
+        head.changedRows = rows
+        let all = SharedStreams.frameLines
+        let lines = SharedStreams.lines(all, replacing: "Changed-Row", with: "Changed-Row: \(first)")
+        let expected = SharedStreams.lines(lines, replacing: "Changed-Rows", with: "Changed-Rows: \(count)")
+        #expect(String(decoding: head.encoded(), as: UTF8.self) == Streams.head(expected))
+    }
+
+    @Test(arguments: [-1, 0, 1]) func `a message is appended only if there is room for all of it`(beyond: Int) {
+        let (buffer, frame) = (SharedStreams.buffer, SharedStreams.frame)
+        for (count, isFrame) in [(buffer.encodedByteCount, false), (frame.encodedByteCount, true)] {
+            var isWritten = false
+            let bytes = [UInt8](capacity: count + beyond) { output in
+                // A capacity is a lower bound.
+                while output.freeCapacity > count + beyond { output.append(0) }
+                isWritten = isFrame ? frame.encode(into: &output) : buffer.encode(into: &output)
+            }
+            #expect(isWritten == (beyond >= 0))
+            #expect(bytes.contains(UInt8(ascii: "H")) == (beyond >= 0))
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import FrameWire
+import TestSupport
+import Testing
+
+/// The requests about shared memory: `Shared-Memory` in a hello, `release` and `decline`.
+@Suite struct SharedRequestTests {
+    private static func hello(_ sharedMemory: Int?) -> ControlRequest {
+        .hello(ControlHello(sharedMemory: sharedMemory))
+    }
+
+    private static let helloLines = ["Control-Version: 1", "Wants-Pictures: 1", "Wants-Audio: 0"]
+
+    @Test(
+        arguments: [
+            (hello(nil), "hello", helloLines),
+            (hello(1), "hello", helloLines + ["Shared-Memory: 1"]),
+            (hello(ControlHello.sharedMemoryVersion), "hello", helloLines + ["Shared-Memory: 1"]),
+            (hello(9_999), "hello", helloLines + ["Shared-Memory: 9999"]),
+            (.release(buffer: 0), "release", ["Shared-Buffer: 0"]),
+            (.release(buffer: 7), "release", ["Shared-Buffer: 7"]),
+            (.decline, "decline", []),
+        ] as [(ControlRequest, String, [String])]
+    )
+    func `M14: every request is written byte for byte and read back`(
+        request: ControlRequest,
+        name: String,
+        lines: [String]
+    ) {
+        let bytes = request.encoded()
+        #expect(String(decoding: bytes, as: UTF8.self) == Requests.text(name, ["Content-Length: 0"] + lines))
+        #expect(bytes.count == request.encodedByteCount && request.name == name)
+        let result = controlTranscript(ofEverySplitOf: bytes + Requests.good + bytes)
+        #expect(result.requests == [request, .ping(7), request])
+        #expect(result.error == nil && result.skipped.isEmpty)
+    }
+
+    @Test(arguments: [UInt64(58), 59]) func `M14: random requests are read back, among all others`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let requests = (0..<500).map { _ -> ControlRequest in
+            switch Int.random(in: 0...3, using: &random) {
+            case 0: Self.hello(Bool.random(using: &random) ? .random(in: 1...9_999, using: &random) : nil)
+            case 1: .release(buffer: .random(in: SharedBufferHead.indices, using: &random))
+            case 2: .decline
+            default: ControlRequestTests.request(&random)
+            }
+        }
+        let stream = requests.flatMap { $0.encoded() }
+        let whole = ControlTranscript(of: stream)
+        #expect(whole.requests == requests, "seed \(seed)")
+        #expect(whole.error == nil && whole.skipped.isEmpty)
+        #expect(ControlTranscript(of: stream, cutBefore: Array(stream.indices)) == whole, "seed \(seed)")
+    }
+
+    @Test(arguments: [
+        ControlCase(.numberOutOfRange, "hello", "Control-Version: 1", "Shared-Memory: 0¦"),
+        ControlCase(.numberOutOfRange, "hello", "Control-Version: 1", "Shared-Memory: 1000¦0"),
+        ControlCase(.numberInvalid, "hello", "Control-Version: 1", "Shared-Memory: ¦yes"),
+        ControlCase(.numberEmpty, "hello", "Control-Version: 1", "Shared-Memory:¦"),
+        ControlCase(.fieldDuplicate, "hello", "Control-Version: 1", "Shared-Memory: 1", "shared-memory¦: 1"),
+    ])
+    func `M15: a hello with a wrong version for shared memory is skipped`(_ controlCase: ControlCase) {
+        controlCase.checkIsSkipped(name: "hello")
+    }
+
+    @Test(arguments: [
+        ControlCase(.fieldMissing, stream: "POST /release HTTP/1.1\r\nContent-Length: 0\r\n\r¦\n"),
+        ControlCase(.numberOutOfRange, "release", "Shared-Buffer: ¦8"),
+        ControlCase(.numberOutOfRange, "release", "Shared-Buffer: 1¦0"),
+        ControlCase(.numberOutOfRange, "release", "Shared-Buffer: ¦99999999999999999999"),
+        ControlCase(.numberInvalid, "release", "Shared-Buffer: ¦-1"),
+        ControlCase(.numberInvalid, "release", "Shared-Buffer: 1¦, 2"),
+        ControlCase(.numberEmpty, "release", "Shared-Buffer:¦"),
+        ControlCase(.numberLeadingZero, "release", "Shared-Buffer: 0¦1"),
+        ControlCase(.fieldDuplicate, "release", "Shared-Buffer: 1", "Shared-Buffer¦: 2"),
+    ])
+    func `M16: a release without a buffer, or of a wrong one, is skipped`(_ controlCase: ControlCase) {
+        controlCase.checkIsSkipped(name: "release")
+    }
+
+    @Test(arguments: [
+        [], ["Shared-Buffer: 8", "Shared-Memory: 0"], ["Reason: no room", "Reason: still none", "X:"],
+    ])
+    func `M17: a decline is understood whatever other fields it has`(lines: [String]) {
+        let bytes = Array(Requests.text("decline", ["Content-Length: 0"] + lines).utf8)
+        let result = controlTranscript(ofEverySplitOf: bytes + Requests.good)
+        #expect(result.requests == [.decline, .ping(7)])
+        #expect(result.error == nil && result.skipped.isEmpty)
+    }
+
+    @Test func `M17: a release and a decline may have a body, which is ignored`() {
+        let release = Requests.text("release", ["Content-Length: 3", "Shared-Buffer: 1"]) + "abc"
+        let decline = Requests.text("decline", ["Content-Length: 5"]) + "POST "
+        let result = controlTranscript(ofEverySplitOf: Array((release + decline).utf8) + Requests.good)
+        #expect(result.requests == [.release(buffer: 1), .decline, .ping(7)])
+        #expect(result.error == nil && result.skipped.isEmpty)
+    }
+
+    @Test(arguments: ["pause", "ping", "prefer"])
+    func `M17: fields of these requests have no meaning in others`(name: String) {
+        let lines = ["Content-Length: 0", "Ping-Number: 7", "Shared-Memory: x", "Shared-Buffer: 8", "Shared-Buffer:"]
+        let result = controlTranscript(ofEverySplitOf: Array(Requests.text(name, lines).utf8))
+        #expect(result.requests.map(\.name) == [name])
+        #expect(result.error == nil && result.skipped.isEmpty)
+    }
+
+    @Test func `a negative number is written as 0`() {
+        let text = String(decoding: ControlRequest.release(buffer: -3).encoded(), as: UTF8.self)
+        #expect(text == Requests.text("release", ["Content-Length: 0", "Shared-Buffer: 0"]))
+    }
+}

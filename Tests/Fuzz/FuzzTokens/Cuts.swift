@@ -1,1 +1,0 @@
-../FuzzMessages/Cuts.swift

@@ -1,0 +1,58 @@
+public import FrameSocket
+public import Testing
+
+extension OutputScale: CustomTestStringConvertible {
+    /// A description for a test's log.
+    public var testDescription: String {
+        guard case .box(let box) = self else { return ".\(self)" }
+        return ".\(box.filling)(\(box.width)x\(box.height), turning: .\(box.turning))"
+    }
+}
+
+extension Pacing: CustomTestStringConvertible {
+    /// A description for a test's log.
+    public var testDescription: String {
+        "\(rate)\(skipsUnchanged ? ", skips unchanged" : ""), keepAlive: \(keepAlive.map { "\($0)" } ?? "none")"
+    }
+}
+
+extension VideoColor: CustomTestStringConvertible {
+    /// A description for a test's log.
+    public var testDescription: String { "\(range) \(matrix)" }
+}
+
+extension JPEGEncoder: CustomTestStringConvertible {
+    /// A description for a test's log.
+    public var testDescription: String { "quality \(quality), \(subsampling), \(dct)" }
+}
+
+extension SenderStatus: CustomTestStringConvertible {
+    /// A description for a test's log.
+    public var testDescription: String {
+        let state =
+            switch state {
+            case .stopped(let reason): "stopped \(reason.rawValue)"
+            default: "\(state)"
+            }
+        return "\(state), pong \(pong.map { "\($0)" } ?? "none"), \(refusedPreferences) refused, version \(version)"
+    }
+}
+
+extension ControlPreferences: CustomTestStringConvertible {
+    /// A description for a test's log.
+    public var testDescription: String {
+        let size = size.map { "\($0.width)x\($0.height)" } ?? "any"
+        return "\(frameRateInMillihertz ?? 0) mHz, \(size), quality \(quality ?? 0)"
+    }
+}
+
+extension ControlRequest: CustomTestStringConvertible {
+    /// A description for a test's log.
+    public var testDescription: String {
+        switch self {
+        case .prefer(let preferences): ".prefer(\(preferences.testDescription))"
+        case .hello(let hello): ".hello(version \(hello.version), \(hello.wants.rawValue))"
+        default: ".\(self)"
+        }
+    }
+}

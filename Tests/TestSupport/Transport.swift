@@ -1,0 +1,88 @@
+import Foundation
+import FrameSocketTesting
+package import FrameTransport
+import FrameWire
+
+extension TemporaryDirectory {
+    /// How long anything may take that is not itself about time: a test that has to wait for a processor must not fail.
+    private static let generous = Duration.seconds(600)
+
+    /// A connection to that socket, which tries again soon and is patient otherwise.
+    package func connection(_ change: (inout SocketConnection.Configuration) -> Void = { _ in }) -> SocketConnection {
+        var configuration = SocketConnection.Configuration()
+        configuration.retryInterval = .milliseconds(1)
+        configuration.sendTimeout = Self.generous
+        configuration.handshakeTimeout = Self.generous
+        configuration.linger = Self.generous
+        change(&configuration)
+        return SocketConnection(path: socket, configuration: configuration)
+    }
+
+    /// A server at that socket, as patient.
+    package func server(
+        delegate: (any FrameServerDelegate)? = nil,
+        _ change: (inout FrameServer.Configuration) -> Void = { _ in }
+    ) throws -> FrameServer {
+        var configuration = FrameServer.Configuration()
+        configuration.limits.firstFrame = nil
+        configuration.limits.handshake = Self.generous
+        configuration.limits.head = Self.generous
+        configuration.limits.body = Self.generous
+        change(&configuration)
+        return try FrameServer(at: socket, configuration: configuration, delegate: delegate)
+    }
+}
+
+/// A body that tells frames apart, and places in them: `count` bytes that follow from `seed`.
+package func body(_ seed: Int, count: Int) -> [UInt8] {
+    var generator = SplitMix(seed: UInt64(seed))
+    // A block of a prime length, repeated: generating every byte takes longer than everything else in a test.
+    let block = (0..<min(count, 4099)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    while bytes.count + block.count < count { bytes += block }
+    return bytes + block.prefix(count - bytes.count)
+}
+
+/// A message as deployed senders write it.
+package func message(_ body: [UInt8], width: Int = 562, height: Int = 1218, orientation: Int = 1) -> [UInt8] {
+    PeerMessage.frame(body, width: width, height: height, orientation: orientation).bytes
+}
+
+extension IOThread {
+    /// Waits until the thread has done what it was asked to before, and what its descriptors were ready for.
+    package func settle() async {
+        // It looks at its descriptors after each round of tasks; under Tests/Faults not every look shows what is there.
+        let rounds = ProcessInfo.processInfo.environment["FAULTS"] == nil ? 2 : 100
+        for _ in 0..<rounds { await Task(executorPreference: self) {}.value }
+    }
+
+    /// Keeps the thread from doing anything while `body` runs.
+    package func whileHeld<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        let gate = Gate()
+        let holding = Task(executorPreference: self) { gate.hold() }
+        await gate.held()
+        defer { gate.release() }
+        _ = holding
+        return try await body()
+    }
+}
+
+extension FrameMessage {
+    /// A message with `bytes` in place of a JPEG.
+    package init(_ bytes: [UInt8], sequence: UInt64? = nil) {
+        self.init(jpeg: FrameBytes(bytes), bufferSize: BufferSize(width: 562, height: 1218), sequence: sequence)
+    }
+}
+
+extension FrameBytes {
+    package convenience init(_ bytes: [UInt8]) {
+        self.init(copying: bytes.span)
+    }
+}
+
+/// The first connection of a server.
+package func firstConnection(of server: FrameServer) async throws -> FrameConnection? {
+    for try await connection in server.connections { return connection }
+    return nil
+}

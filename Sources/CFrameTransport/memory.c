@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,6 +38,11 @@ ssize_t frame_socket_send_passing(int socket, struct msghdr *message, int passed
 
 #include <sys/vfs.h>
 
+#if !defined(SO_PASSPIDFD)
+// Of Linux 6.5 and later; an older system answers that there is no such option.
+#define SO_PASSPIDFD 76
+#endif
+
 const bool frame_memory_is_supported = true;
 
 // All that keep the memory as it is; the owner's mapping, which is made before, stays writable.
@@ -45,11 +51,25 @@ static const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_S
 // TMPFS_MAGIC of linux/magic.h, which a memfd of ordinary pages belongs to.
 static const long ordinary_memory = 0x01021994;
 
+// Allocates the pages of memory that has none. Pages allocated as they are touched would, if memory is short, raise
+// SIGBUS here or in the process that reads them.
+static int allocate(int descriptor, size_t byte_count) {
+    struct rlimit limit;
+    // Beyond this limit the call would raise SIGXFSZ.
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && byte_count > limit.rlim_cur) {
+        errno = EFBIG;
+        return -1;
+    }
+    int result;
+    do result = fallocate(descriptor, 0, 0, (off_t)byte_count); while (result < 0 && errno == EINTR);
+    return result;
+}
+
 int frame_memory_create(size_t byte_count, void **memory) {
     int descriptor = memfd_create("framesocket", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (descriptor < 0) return -1;
     void *mapping = MAP_FAILED;
-    if (ftruncate(descriptor, (off_t)byte_count) == 0) {
+    if (allocate(descriptor, byte_count) == 0) {
         mapping = mmap(NULL, byte_count, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     }
     if (mapping != MAP_FAILED && fcntl(descriptor, F_ADD_SEALS, seals) == 0) {
@@ -63,7 +83,7 @@ int frame_memory_create(size_t byte_count, void **memory) {
     return -1;
 }
 
-enum frame_memory_verdict frame_memory_map(int descriptor, size_t byte_count, const void **memory) {
+enum frame_memory_verdict frame_memory_check(int descriptor, size_t byte_count) {
     int found = fcntl(descriptor, F_GET_SEALS);
     if (found < 0 || (found & seals) != seals) return FRAME_MEMORY_UNSEALED;
     struct statfs system;
@@ -71,17 +91,31 @@ enum frame_memory_verdict frame_memory_map(int descriptor, size_t byte_count, co
     if (fstatfs(descriptor, &system) < 0 || fstat(descriptor, &status) < 0) return FRAME_MEMORY_FAILED;
     if (system.f_type != ordinary_memory) return FRAME_MEMORY_UNORDINARY;
     if (status.st_size < 0 || (uint64_t)status.st_size != byte_count) return FRAME_MEMORY_MISSIZED;
+    // No page goes away afterwards: the seals also forbid punching holes.
+    if ((uint64_t)status.st_blocks < ((uint64_t)byte_count + 511) / 512) return FRAME_MEMORY_HOLLOW;
+    return FRAME_MEMORY_FIT;
+}
+
+int frame_memory_map(int descriptor, size_t byte_count, const void **memory) {
     void *mapping = mmap(NULL, byte_count, PROT_READ, MAP_SHARED, descriptor, 0);
-    if (mapping == MAP_FAILED) return errno == ENOMEM ? FRAME_MEMORY_SCARCE : FRAME_MEMORY_FAILED;
+    // EAGAIN: this process locks all of its memory, and may lock no more.
+    if (mapping == MAP_FAILED) return errno == ENOMEM || errno == EAGAIN ? 1 : -1;
     *memory = mapping;
-    return FRAME_MEMORY_MAPPED;
+    return 0;
+}
+
+void frame_socket_expect_descriptors_alone(int socket) {
+    int off = 0;
+    setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
+    setsockopt(socket, SOL_SOCKET, SO_PASSSEC, &off, sizeof off);
+    setsockopt(socket, SOL_SOCKET, SO_PASSPIDFD, &off, sizeof off);
 }
 
 ssize_t frame_socket_receive_passed(int socket, struct msghdr *message, int *passed, int *count, bool *is_cut) {
-    // Room for more than the protocol allows, to tell a peer that passes too many from a full descriptor table.
+    // Room for one more than the protocol allows, to tell a peer that passes too many from a full descriptor table.
     union {
         struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int) * 4)];
+        char room[CMSG_SPACE(sizeof(int) * 2)];
     } control;
     message->msg_control = &control;
     message->msg_controllen = sizeof control.room;
@@ -111,14 +145,21 @@ ssize_t frame_socket_receive_passed(int socket, struct msghdr *message, int *pas
 
 const bool frame_memory_is_supported = false;
 
+void frame_socket_expect_descriptors_alone(int socket) {}
+
 int frame_memory_create(size_t byte_count, void **memory) {
     errno = ENOTSUP;
     return -1;
 }
 
-enum frame_memory_verdict frame_memory_map(int descriptor, size_t byte_count, const void **memory) {
+enum frame_memory_verdict frame_memory_check(int descriptor, size_t byte_count) {
     errno = ENOTSUP;
     return FRAME_MEMORY_FAILED;
+}
+
+int frame_memory_map(int descriptor, size_t byte_count, const void **memory) {
+    errno = ENOTSUP;
+    return -1;
 }
 
 ssize_t frame_socket_receive_passed(int socket, struct msghdr *message, int *passed, int *count, bool *is_cut) {

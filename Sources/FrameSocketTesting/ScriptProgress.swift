@@ -27,6 +27,8 @@ actor ScriptProgress {
             use(try await listener.accepted())
         case .write(let bytes, let chunk, let interval):
             try await connected().write(bytes, chunk: chunk, every: interval)
+        case .writePassing(let bytes, let descriptors):
+            try await connected().write(bytes, passing: descriptors)
         case .flood(let bytes, let limit):
             transcript.floodedBytes += try await connected().flood(bytes, upTo: limit)
         case .wait(let cue): try await cue.wait()

@@ -50,6 +50,14 @@ extension ScriptedPeer {
             Step("write the stream \(stream)\(pieces(chunk, interval))", .write(stream.bytes, chunk, interval))
         }
 
+        /// Writes bytes, and passes descriptors with the first one: see ``PeerSocket/write(_:passing:)``.
+        ///
+        /// The descriptors must be open when the step is taken, and stay open.
+        public static func write(_ bytes: [UInt8], passing descriptors: [Int32]) -> Step {
+            let description = "write \(bytes.count) bytes, passing \(descriptors.count) descriptors"
+            return Step(description, .writePassing(bytes, descriptors))
+        }
+
         private static func pieces(_ chunk: Int, _ interval: Duration?) -> String {
             (chunk == .max ? "" : ", \(chunk) at once") + (interval.map { ", every \($0)" } ?? "")
         }
@@ -125,6 +133,7 @@ enum ScriptAction: Sendable {
     case listen(String, Int32)
     case accept
     case write([UInt8], Int, Duration?)
+    case writePassing([UInt8], [Int32])
     case flood([UInt8], Int)
     case wait(Cue)
     case give(Cue)

@@ -8,7 +8,8 @@ internal import Locking
 /// because a body that has started needs nothing more. They never hold up frames of the usual size.
 ///
 /// A frame counts until the consumer has taken it. Frames of departed senders are kept in the space that large bodies
-/// leave free; when that space is needed they are dropped, oldest first.
+/// leave free; when that space is needed they are dropped, oldest first. Memory that senders share is counted there too,
+/// as long as its connection uses it; when that space is needed, connections fall back to JPEGs.
 public final class MemoryBudget: Sendable {
     /// The default budget: 512 MiB.
     public static let shared = MemoryBudget(bytes: 512 << 20)
@@ -28,6 +29,24 @@ public final class MemoryBudget: Sendable {
         }
     }
 
+    /// The part of the budget that a sender's shared memory takes, returned when its last reference is released.
+    final class MappedGrant: Sendable {
+        private let budget: MemoryBudget
+        private let id: UInt64
+
+        fileprivate init(_ budget: MemoryBudget, id: UInt64) {
+            self.budget = budget
+            self.id = id
+        }
+
+        deinit {
+            budget.change { state in
+                state.onRevocation[id] = nil
+                return state.machine.unmap(id)
+            }
+        }
+    }
+
     /// The outcome of a request.
     enum Answer {
         case granted(Grant)
@@ -39,6 +58,7 @@ public final class MemoryBudget: Sendable {
         var machine: BudgetMachine
         var onGrant: [UInt64: (bytes: Int, call: @Sendable (Grant) -> Void)] = [:]
         var onEviction: [UInt64: @Sendable () -> Void] = [:]
+        var onRevocation: [UInt64: @Sendable () -> Void] = [:]
     }
 
     /// The total number of bytes.
@@ -57,6 +77,9 @@ public final class MemoryBudget: Sendable {
 
     /// The number of bytes free for large bodies and for frames of departed senders.
     package var free: Int { state.withLock { $0.machine.free } }
+
+    /// The number of bytes of shared memory.
+    package var mappedBytes: Int { state.withLock { $0.machine.mappedBytes } }
 
     /// The number of bytes taken by frames of departed senders.
     package var departedBytes: Int { state.withLock { $0.machine.departedBytes } }
@@ -97,17 +120,6 @@ public final class MemoryBudget: Sendable {
         }
     }
 
-    /// Returns a part of the budget if it is available without waiting.
-    func grant(_ bytes: Int) -> Grant? {
-        guard bytes <= largestGrant else { return nil }
-        switch ask(bytes, onGrant: { _ in }) {
-        case .granted(let grant): return grant
-        case .waiting(let id):
-            withdraw(id)
-            return nil
-        }
-    }
-
     /// Cancels a waiting request.
     func withdraw(_ id: UInt64) {
         change { state in
@@ -141,6 +153,23 @@ public final class MemoryBudget: Sendable {
         }
     }
 
+    /// Counts memory that a sender shares.
+    ///
+    /// - Parameters:
+    ///   - bytes: Its size.
+    ///   - onRevocation: Called once, from any thread, if it must be given up because bodies need its part of the budget.
+    /// - Returns: Its part of the budget; nil if there is no room for it.
+    func map(_ bytes: Int, onRevocation: @escaping @Sendable () -> Void) -> MappedGrant? {
+        var granted: UInt64?
+        change { state in
+            let (id, effects) = state.machine.map(bytes)
+            if let id { state.onRevocation[id] = onRevocation }
+            granted = id
+            return effects
+        }
+        return granted.map { MappedGrant(self, id: $0) }
+    }
+
     /// Makes a change, and calls the affected parties outside the lock: they may make new requests.
     private func change(_ change: (inout State) -> BudgetMachine.Effects) {
         let calls = state.withLock { state in
@@ -155,6 +184,9 @@ public final class MemoryBudget: Sendable {
         var calls: [() -> Void] = []
         for id in effects.evicted {
             if let onEviction = state.onEviction.removeValue(forKey: id) { calls.append(onEviction) }
+        }
+        for id in effects.revoked {
+            if let onRevocation = state.onRevocation.removeValue(forKey: id) { calls.append(onRevocation) }
         }
         for id in effects.granted {
             guard let (bytes, call) = state.onGrant.removeValue(forKey: id) else { continue }

@@ -2,6 +2,14 @@ import FrameSocket
 import FrameSocketTesting
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// The socket below the scripts.
 @Suite(.timeLimit(.minutes(5))) struct PeerSocketTests {
     let place: Place
@@ -10,9 +18,9 @@ import Testing
         place = try Place()
     }
 
-    private func pair() async throws -> (PeerSocket, PeerSocket) {
-        let listener = try PeerSocket.listening(at: place.socket)
-        let client = try PeerSocket.connected(to: place.socket)
+    private func pair(_ suffix: String = "") async throws -> (PeerSocket, PeerSocket) {
+        let listener = try PeerSocket.listening(at: place.socket + suffix)
+        let client = try PeerSocket.connected(to: place.socket + suffix)
         return (client, try await listener.accepted())
     }
 
@@ -88,5 +96,44 @@ import Testing
         #expect(message.bytes == Array(message.header.utf8) + [1, 2])
         #expect(message.bytesCutInBody.count == message.bytes.count - 1)
         #expect(PeerMessage.request("ping").requestName == "ping" && !PeerMessage.request("ping").isFrame)
+    }
+
+    @Test(arguments: [1, 2, 253])
+    func `descriptors are passed with the first byte, and stay open`(count: Int) async throws {
+        let (client, server) = try await pair()
+        let (near, far) = try await pair("-passed")
+        let bytes = [UInt8](repeating: 7, count: 300_000)
+        async let writing: Void = client.write(bytes, passing: [Int32](repeating: near.descriptor, count: count))
+        let received = try ReceivedDescriptors(from: server)
+        #expect(received.descriptors.count == count && received.byteCount > 0)
+        #expect(try await server.read(bytes.count - received.byteCount).count == bytes.count - received.byteCount)
+        try await writing
+        // They are the same socket as the one that is still here.
+        for descriptor in received.descriptors { try await PeerSocket(descriptor: descriptor).write([5]) }
+        try await near.write([6])
+        #expect(try await far.read(count + 1) == [UInt8](repeating: 5, count: count) + [6])
+    }
+
+    @Test func `descriptors that cannot be passed are an error`() async throws {
+        let (client, server) = try await pair()
+        let own = client.descriptor
+        let nothing = await #expect(throws: PeerError.self) { try await client.write([], passing: [own]) }
+        #expect(nothing?.code == .misuse)
+        let closed = await #expect(throws: PeerError.self) { try await client.write([1], passing: [-1]) }
+        #expect(closed?.systemError?.rawValue == EBADF)
+        let tooMany = [Int32](repeating: own, count: 254)
+        let many = await #expect(throws: PeerError.self) { try await client.write([1], passing: tooMany) }
+        #expect(many?.code == .system)
+        // None are fine.
+        try await client.write([1, 2], passing: [])
+        #expect(try await server.read(2) == [1, 2])
+    }
+
+    @Test func `a script passes descriptors`() async throws {
+        let (client, server) = try await pair()
+        _ = try await ScriptedPeer(on: client, .write([1, 2, 3], passing: [client.descriptor])).run()
+        let received = try ReceivedDescriptors(from: server)
+        #expect(received.descriptors.count == 1 && received.byteCount == 3)
+        for descriptor in received.descriptors { close(descriptor) }
     }
 }

@@ -144,21 +144,4 @@
             #expect(try await frames.next()?.jpeg.array().starts(with: [4, 5, 6]) == true)
         }
     }
-
-    /// Runs `body` while the process may open nothing more.
-    private func withoutDescriptors(_ body: () async throws -> Void) async throws {
-        // Foundation and Dispatch open some at their first use.
-        try await Task.sleep(for: .milliseconds(1))
-        var limits = rlimit()
-        #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
-        let before = limits
-        // Every number below it is taken.
-        let next = unsafe open("/dev/null", O_RDONLY)
-        close(next)
-        limits.rlim_cur = rlim_t(next)
-        #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
-        limits = before
-        defer { _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) }
-        try await body()
-    }
 #endif

@@ -51,3 +51,62 @@ import Testing
         #expect(budget.requestCount == 0 && budget.free == 30)
     }
 }
+
+/// Shared memory in the budget.
+extension BudgetMachineTests {
+    @Test func `shared memory takes what is free, from nobody but the departed`() {
+        var budget = BudgetMachine(bytes: 200)
+        let departed = budget.depart(30).id
+        let (first, effects) = budget.map(80)
+        #expect(first != nil && departed.map { [$0] } == effects.evicted && budget.free == 20)
+        let second = budget.map(21).id
+        #expect(second == nil && budget.mappedBytes == 80)
+        // Nor does it go before those who wait.
+        _ = budget.ask(100)
+        guard case .waiting(let waiting) = budget.ask(50).answer else {
+            Issue.record("nothing is left for it")
+            return
+        }
+        let third = budget.map(1).id
+        #expect(third == nil)
+        _ = budget.withdraw(waiting)
+    }
+
+    @Test func `bodies get the memory that is shared, the largest first and no more than needed`() {
+        var budget = BudgetMachine(bytes: 400)
+        let ids = [10, 60, 50, 30].compactMap { budget.map($0).id }
+        #expect(ids.count == 4 && budget.free == 50)
+        let (answer, effects) = budget.ask(120)
+        #expect(answer == .granted && effects.revoked == [ids[1], ids[2]] && effects.evicted.isEmpty)
+        #expect(budget.free == 40 && budget.mappedBytes == 40)
+        // What was revoked has been given back.
+        #expect(budget.unmap(ids[1]) == BudgetMachine.Effects() && budget.free == 40)
+        _ = budget.unmap(ids[0])
+        _ = budget.unmap(ids[3])
+        _ = budget.giveBack(120)
+        #expect(budget.free == 200 && budget.mappedBytes == 0)
+    }
+
+    @Test func `what departed senders left goes before what is shared, and nothing goes that would not be enough`() {
+        var budget = BudgetMachine(bytes: 200)
+        let mapped = budget.map(40).id
+        let departed = budget.depart(40).id
+        let (small, fewEffects) = budget.ask(50)
+        #expect(small == .granted && fewEffects.evicted == [departed] && fewEffects.revoked.isEmpty)
+        let (large, noEffects) = budget.ask(51)
+        #expect(large != .granted && noEffects == BudgetMachine.Effects() && mapped != nil)
+        // When the first is given back, the one that waits gets that, and no memory is revoked.
+        let back = budget.giveBack(50)
+        #expect(back.granted.count == 1 && back.revoked.isEmpty && budget.free == 9)
+    }
+
+    @Test func `a body that waits for a grant gets shared memory once that is enough`() {
+        var budget = BudgetMachine(bytes: 200)
+        let mapped = budget.map(40).id
+        _ = budget.ask(60)
+        let (answer, _) = budget.ask(90)
+        #expect(answer != .granted)
+        let back = budget.giveBack(60)
+        #expect(back.granted.count == 1 && back.revoked == [mapped] && budget.free == 10)
+    }
+}

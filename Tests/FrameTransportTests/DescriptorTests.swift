@@ -190,7 +190,7 @@
                     // All of it is there before the server reads, and each read ends where a descriptor was passed.
                     try await IOThread.shared.whileHeld {
                         for part in [bytes[..<50], bytes[50..<1000], bytes[1000...]] {
-                            try client.write(Array(part), passing: client.descriptor)
+                            try await client.write(Array(part), passing: [client.descriptor])
                         }
                     }
                     #expect(try await frames.next()?.jpeg.array() == body(round, count: 3000))

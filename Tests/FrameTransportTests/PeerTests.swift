@@ -67,7 +67,9 @@ import Testing
                     }
                     #expect(await eventually { server.refusedConnections == 1 })
                     // What it sent was left unread, of which the system tells it.
-                    #expect(throws: POSIXError.self) { try stranger.write([1], passing: stranger.descriptor) }
+                    await #expect(throws: PeerError.self) {
+                        try await stranger.write([1], passing: [stranger.descriptor])
+                    }
                 }.reads
                 #expect(reads == 0)
                 let client = try PeerSocket.connected(to: directory.socket)

@@ -1,6 +1,5 @@
 #if os(Linux)
     import Foundation
-    package import FrameSocketTesting
     import Glibc
 
     /// What the descriptors of this process are, such as `socket` or `anon_inode:[eventpoll`, and how many of each.
@@ -57,28 +56,5 @@
     package func descriptorsAtStart() async throws -> [String: Int] {
         try await Task.sleep(for: .milliseconds(1))
         return openDescriptors()
-    }
-
-    extension PeerSocket {
-        /// Writes `bytes` and passes `passed` along, as a peer may that wants to fill the receiver's table of descriptors.
-        package func write(_ bytes: [UInt8], passing passed: Int32) throws {
-            var bytes = bytes
-            // A cmsghdr and one descriptor, as CMSG_LEN and CMSG_SPACE lay them out.
-            var control: [UInt64] = [20, UInt64(SOL_SOCKET) | UInt64(SCM_RIGHTS) << 32, UInt64(passed)]
-            let count = unsafe bytes.withUnsafeMutableBytes { bytes in
-                unsafe control.withUnsafeMutableBytes { control in
-                    var run = unsafe iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
-                    return unsafe withUnsafeMutablePointer(to: &run) { run in
-                        var header = unsafe msghdr()
-                        unsafe header.msg_iov = run
-                        unsafe header.msg_iovlen = 1
-                        unsafe header.msg_control = control.baseAddress
-                        unsafe header.msg_controllen = control.count
-                        return unsafe sendmsg(descriptor, &header, Int32(MSG_NOSIGNAL))
-                    }
-                }
-            }
-            guard count == bytes.count else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        }
     }
 #endif

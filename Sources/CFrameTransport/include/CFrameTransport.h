@@ -113,22 +113,30 @@ int frame_memory_create(size_t byte_count, void **memory);
 
 /// The verdict on a descriptor that a peer has passed.
 enum frame_memory_verdict {
-    FRAME_MEMORY_MAPPED,
+    FRAME_MEMORY_FIT,
     /// Not memory that is sealed as by `frame_memory_create`.
     FRAME_MEMORY_UNSEALED,
     /// Memory of huge pages, which may turn out to be missing when they are read.
     FRAME_MEMORY_UNORDINARY,
     /// Not of the given size.
     FRAME_MEMORY_MISSIZED,
-    /// This process has no room for the mapping.
-    FRAME_MEMORY_SCARCE,
+    /// Not all of its pages exist. Reading a missing page would allocate it, on this process's account, and raise
+    /// SIGBUS if there is no memory for it.
+    FRAME_MEMORY_HOLLOW,
     /// A call failed, with errno set.
     FRAME_MEMORY_FAILED,
 };
 
-/// Maps memory that a peer has passed, for reading, unless it is not sealed or not of exactly this size. The caller
-/// still owns the descriptor.
-enum frame_memory_verdict frame_memory_map(int descriptor, size_t byte_count, const void **memory);
+/// Checks memory that a peer has passed: whether it is sealed, of exactly this size, and entirely there. It stays so.
+enum frame_memory_verdict frame_memory_check(int descriptor, size_t byte_count);
+
+/// Maps memory that was checked, for reading: 0, 1 if this process has no room for it, or -1. The caller still owns the
+/// descriptor.
+int frame_memory_map(int descriptor, size_t byte_count, const void **memory);
+
+/// Turns off what the system may add to received bytes besides descriptors: a socket that a service manager has made
+/// may pass on credentials, which would take the place of descriptors, and process descriptors, which would be leaked.
+void frame_socket_expect_descriptors_alone(int socket);
 
 struct msghdr;
 
@@ -136,7 +144,7 @@ struct msghdr;
 ssize_t frame_socket_send_passing(int socket, struct msghdr *message, int passed);
 
 /// Receives as `recvmsg` does, with the descriptors that arrive with these bytes: their number, and the first of them;
-/// the others are closed. `is_cut` means that there were more than the system could add to this process.
+/// the others are closed. `is_cut` means that there were still more, or that this process had no room for them.
 ssize_t frame_socket_receive_passed(int socket, struct msghdr *message, int *passed, int *count, bool *is_cut);
 
 /// Names the calling thread, for debuggers and `top -H`.

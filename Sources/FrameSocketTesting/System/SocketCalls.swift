@@ -18,9 +18,11 @@ enum SocketCalls {
     #if os(Linux)
         private static let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
         private static let stream = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        private static let rights = Int32(SCM_RIGHTS)
     #else
         private static let flags = MSG_DONTWAIT
         private static let stream = SOCK_STREAM
+        private static let rights = SCM_RIGHTS
     #endif
 
     /// Calls `body` until no signal interrupts it.
@@ -162,6 +164,52 @@ enum SocketCalls {
         }
     }
 
+    /// Sends what the socket has room for, and passes descriptors with the first byte.
+    static func send(
+        _ descriptor: Int32,
+        _ bytes: ArraySlice<UInt8>,
+        passing passed: [Int32]
+    ) throws(PeerError) -> Int {
+        var control = controlMessage(passing: passed)
+        var bytes = bytes
+        return try retrying("sendmsg") {
+            unsafe bytes.withUnsafeMutableBytes { bytes in
+                unsafe control.withUnsafeMutableBytes { control in
+                    var run = unsafe iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+                    return unsafe withUnsafeMutablePointer(to: &run) { run in
+                        var message = unsafe msghdr()
+                        unsafe message.msg_iov = run
+                        unsafe message.msg_iovlen = 1
+                        if !passed.isEmpty { unsafe message.msg_control = control.baseAddress }
+                        unsafe message.msg_controllen = numericCast(passed.isEmpty ? 0 : control.count)
+                        return unsafe systemSendMessage(descriptor, &message, flags)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns a control message with these descriptors, as `CMSG_LEN` and `CMSG_SPACE` lay it out, which Swift does not import.
+    private static func controlMessage(passing passed: [Int32]) -> [UInt8] {
+        #if os(Linux)
+            let unit = MemoryLayout<Int>.size
+        #else
+            let unit = MemoryLayout<UInt32>.size
+        #endif
+        func aligned(_ count: Int) -> Int { (count + unit - 1) / unit * unit }
+        let start = aligned(MemoryLayout<cmsghdr>.size)
+        let length = start + passed.count * MemoryLayout<Int32>.size
+        var header = cmsghdr()
+        header.cmsg_len = numericCast(length)
+        header.cmsg_level = SOL_SOCKET
+        header.cmsg_type = rights
+        var bytes = unsafe withUnsafeBytes(of: &header) { unsafe Array($0) }
+        bytes += repeatElement(0, count: start - bytes.count)
+        for descriptor in passed { unsafe withUnsafeBytes(of: descriptor) { unsafe bytes += Array($0) } }
+        bytes += repeatElement(0, count: aligned(length) - length)
+        return bytes
+    }
+
     /// Receives what has arrived, into `buffer`.
     static func receive(_ descriptor: Int32, into buffer: inout [UInt8], upTo limit: Int) throws(PeerError) -> Int {
         try retrying("recv") {
@@ -226,6 +274,9 @@ private func systemListen(_ socket: Int32, _ backlog: Int32) -> Int32 { listen(s
 private func systemAccept(_ socket: Int32) -> Int32 { accept(socket, nil, nil) }
 private func systemSend(_ socket: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {
     unsafe send(socket, bytes, count, flags)
+}
+private func systemSendMessage(_ socket: Int32, _ message: UnsafePointer<msghdr>, _ flags: Int32) -> Int {
+    unsafe sendmsg(socket, message, flags)
 }
 private func systemPoll(_ states: UnsafeMutablePointer<pollfd>, _ count: nfds_t, _ timeout: Int32) -> Int32 {
     unsafe poll(states, count, timeout)

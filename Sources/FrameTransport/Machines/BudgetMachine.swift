@@ -3,7 +3,9 @@
 /// One half is for the connections: each has an allowance for as long as it lasts, for bodies of the usual size. The
 /// other half is for large bodies, which are granted whole and in the order of the requests; they wait for each other,
 /// but never forever, because a body that was started needs nothing more. What departed senders have left unread also
-/// stays in that half, but only while its space is not needed: it is dropped, oldest first.
+/// stays in that half, but only while its space is not needed: it is dropped, oldest first. So does the memory that
+/// senders share, which may stay for as long as a connection lasts: it is revoked, largest first, after all that was
+/// left unread.
 package struct BudgetMachine: Sendable {
     /// A request for a large body.
     package enum Answer: Sendable, Hashable {
@@ -16,6 +18,8 @@ package struct BudgetMachine: Sendable {
     package struct Effects: Sendable, Hashable {
         /// The departed senders whose frames are to be dropped.
         package var evicted: [UInt64] = []
+        /// The shared memory that is to be given up.
+        package var revoked: [UInt64] = []
         /// The requests that have been granted.
         package var granted: [UInt64] = []
     }
@@ -36,6 +40,7 @@ package struct BudgetMachine: Sendable {
 
     private var requests: [Request] = []
     private var departed: [Request] = []
+    private var mapped: [Request] = []
     private var lastID: UInt64 = 0
 
     /// Creates a budget of the given number of bytes.
@@ -53,6 +58,9 @@ package struct BudgetMachine: Sendable {
 
     /// The bytes taken by frames of departed senders.
     package var departedBytes: Int { departed.reduce(0) { $0 + $1.bytes } }
+
+    /// The bytes of shared memory.
+    package var mappedBytes: Int { mapped.reduce(0) { $0 + $1.bytes } }
 
     /// The number of departed senders with frames left.
     package var departedCount: Int { departed.count }
@@ -77,7 +85,7 @@ package struct BudgetMachine: Sendable {
     /// Requests a part of the large half, at most ``largestGrant``.
     package mutating func ask(_ bytes: Int) -> (answer: Answer, effects: Effects) {
         var effects = Effects()
-        if requests.isEmpty, makeRoom(for: bytes, &effects) {
+        if requests.isEmpty, makeRoomForBody(of: bytes, &effects) {
             free -= bytes
             return (.granted, effects)
         }
@@ -97,7 +105,7 @@ package struct BudgetMachine: Sendable {
     package mutating func giveBack(_ bytes: Int) -> Effects {
         free += bytes
         var effects = Effects()
-        while let first = requests.first, makeRoom(for: first.bytes, &effects) {
+        while let first = requests.first, makeRoomForBody(of: first.bytes, &effects) {
             free -= first.bytes
             effects.granted.append(requests.removeFirst().id)
         }
@@ -121,6 +129,39 @@ package struct BudgetMachine: Sendable {
     package mutating func forget(_ id: UInt64) -> Effects {
         guard let index = departed.firstIndex(where: { $0.id == id }) else { return Effects() }
         return giveBack(departed.remove(at: index).bytes)
+    }
+
+    /// Counts memory that a sender shares, if there is room.
+    ///
+    /// - Returns: The number under which it is counted; nil if there is no room for it.
+    package mutating func map(_ bytes: Int) -> (id: UInt64?, effects: Effects) {
+        var effects = Effects()
+        // It takes nothing from waiting requests, nor from other senders.
+        guard requests.isEmpty, makeRoom(for: bytes, &effects) else { return (nil, effects) }
+        free -= bytes
+        lastID += 1
+        mapped.append(Request(id: lastID, bytes: bytes))
+        return (lastID, effects)
+    }
+
+    /// Takes back memory that is no longer shared.
+    package mutating func unmap(_ id: UInt64) -> Effects {
+        guard let index = mapped.firstIndex(where: { $0.id == id }) else { return Effects() }
+        return giveBack(mapped.remove(at: index).bytes)
+    }
+
+    /// Makes room for a body: drops departed senders, then revokes shared memory; neither if that would not make enough.
+    private mutating func makeRoomForBody(of bytes: Int, _ effects: inout Effects) -> Bool {
+        let mappedBytes = mappedBytes
+        guard bytes <= free + departedBytes + mappedBytes else { return false }
+        if makeRoom(for: bytes, &effects) { return true }
+        _ = makeRoom(for: free + departedBytes, &effects)
+        mapped.sort { $0.bytes < $1.bytes }
+        while free < bytes, let largest = mapped.popLast() {
+            free += largest.bytes
+            effects.revoked.append(largest.id)
+        }
+        return true
     }
 
     /// Drops departed senders, oldest first, until there is room; drops none if that would not make enough.

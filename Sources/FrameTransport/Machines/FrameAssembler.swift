@@ -13,8 +13,8 @@ package import FrameWire
         case status(SenderStatus)
         /// The announcement of a shared buffer.
         case sharedBuffer(SharedBufferHead)
-        /// A complete frame in a shared buffer, without its image.
-        case sharedFrame(Frame, SharedFrameHead)
+        /// A complete frame in a shared buffer; see ``takeFrame(_:at:)``.
+        case sharedFrame(SharedFrameHead)
         /// A complete message that is not wanted, skipped by its length.
         case skipped(Skipped)
         /// The header of a body to keep, which is read after a call of ``admitBody(with:)``.
@@ -159,11 +159,18 @@ package import FrameWire
                 return .sharedBuffer(head)
             case .sharedFrame(let head):
                 endMessage()
-                return .sharedFrame(frame(head.head, .none, at: now), head)
+                return .sharedFrame(head)
             }
             if let event = finishedBody(at: now) { return event }
         }
         return .incomplete
+    }
+
+    /// Returns the frame of a ``Event/sharedFrame(_:)`` that is delivered, without its image.
+    ///
+    /// One that is not delivered has no index.
+    mutating func takeFrame(_ head: SharedFrameHead, at now: UInt64) -> Frame {
+        frame(head.head, .none, at: now)
     }
 
     /// Handles the end of the stream.

@@ -56,9 +56,9 @@ extension ReceiverMachine {
             case .sharedBuffer(let head):
                 turn.messagesLeft -= 1
                 if let command = announced(head) { return command }
-            case .sharedFrame(let frame, let head):
+            case .sharedFrame(let head):
                 turn.messagesLeft -= 1
-                if let command = delivery(of: frame, head, room: room) { return command }
+                if let command = delivery(of: head, room: room) { return command }
             case .status(let status):
                 turn.messagesLeft -= 1
                 if case .stopped(let reason) = status.state { stopReason = reason }

@@ -6,11 +6,7 @@ extension ReceiverMachine {
 
     /// Handles descriptors that arrived with the bytes of a read; reported before the read.
     package mutating func didReceiveDescriptors(_ count: Int, areLost: Bool) {
-        do throws(TransportError) {
-            try shared.arrived(count, areLost: areLost)
-        } catch {
-            fail(error)
-        }
+        shared.arrived(count, areLost: areLost)
     }
 
     /// Handles the mapping of an announced buffer.
@@ -28,6 +24,11 @@ extension ReceiverMachine {
     package mutating func bufferReleased(_ index: Int) {
         shared.released(index)
         queueSharedRequests()
+    }
+
+    /// Handles that the memory of the buffers is needed for other connections.
+    package mutating func sharedMemoryRevoked() {
+        declineSharedMemory()
     }
 
     /// Accepts no further frames in shared memory.
@@ -62,7 +63,8 @@ extension ReceiverMachine {
         do throws(TransportError) {
             switch try shared.announced(head) {
             case .map: return .mapBuffer(head)
-            case .skip: return .dropDescriptor
+            case .drop: return .dropDescriptor
+            case .skip: return nil
             case .decline: declineSharedMemory()
             }
         } catch {
@@ -74,7 +76,7 @@ extension ReceiverMachine {
     /// Handles a frame in a shared buffer, for which the consumer has this much room.
     ///
     /// - Returns: The command that delivers it; nil if it is not delivered.
-    mutating func delivery(of frame: Frame, _ head: SharedFrameHead, room: Int?) -> Command? {
+    mutating func delivery(of head: SharedFrameHead, room: Int?) -> Command? {
         do throws(TransportError) {
             guard try shared.frame(head) else { return nil }
         } catch {
@@ -86,6 +88,6 @@ extension ReceiverMachine {
             return nil
         }
         useRoom(room)
-        return .deliverShared(frame, head, more: mayRead || assembler.hasMore)
+        return .deliverShared(assembler.takeFrame(head, at: now), head, more: mayRead || assembler.hasMore)
     }
 }

@@ -23,9 +23,9 @@ package struct ReceiverMachine: ~Copyable {
         case deliver(Frame, more: Bool)
         /// Deliver a frame in a shared buffer, with its image; report ``bufferReleased(_:)`` when that is released.
         case deliverShared(Frame, SharedFrameHead, more: Bool)
-        /// Map the descriptor that has arrived, and report with ``bufferMapped(_:)`` or ``bufferRefused(_:)``.
+        /// Map the first descriptor that has arrived, and report with ``bufferMapped(_:)`` or ``bufferRefused(_:)``.
         case mapBuffer(SharedBufferHead)
-        /// Close the descriptor that has arrived, if there is one.
+        /// Close the first descriptor that has arrived.
         case dropDescriptor
         /// Release every shared buffer that the program does not hold.
         case unmapBuffers

@@ -27,18 +27,24 @@ package struct SharedBuffers: Sendable {
         var holder = Holder.sender
     }
 
-    /// The descriptor that has arrived ahead of its announcement.
+    /// What was passed ahead of an announcement.
     private enum Passed {
-        case none
-        /// It belongs to a header that begins in the bytes it arrived with; after these, to the unfinished one.
-        case arrived(isDue: Bool)
-        /// This process could not take it.
-        case lost(isDue: Bool)
+        case descriptor
+        /// A descriptor that this process had no room for.
+        case lost
+        /// More than one announcement can account for.
+        case several
     }
 
     package private(set) var terms: Terms
     private var buffers = [Buffer?](repeating: nil, count: SharedBufferHead.indices.count)
-    private var passed = Passed.none
+    /// What arrived with bytes of the header that was unfinished when they ended.
+    private var due: Passed?
+    /// What has arrived with the bytes that are being decoded.
+    ///
+    /// A read ends with the bytes that it arrived with but may begin before them, even with the rest of a header for
+    /// which something else is due.
+    private var fresh: Passed?
     /// Whether the sender is still to be told that the receiver declines.
     private var owesDecline = false
 
@@ -53,38 +59,39 @@ package struct SharedBuffers: Sendable {
 
     /// Handles descriptors that have arrived with the bytes of a read, before these are decoded.
     ///
-    /// - Throws: `sharedMemory` if there are more than one announcement can account for.
-    mutating func arrived(_ count: Int, areLost: Bool) throws(TransportError) {
-        guard count > 0 || areLost else { return }
-        guard case .none = passed, count < 2 else {
-            throw .sharedMemory("the sender passed more than one descriptor with an announcement")
-        }
-        passed = areLost ? .lost(isDue: false) : .arrived(isDue: false)
+    /// What is wrong with them is found when the messages before them have been handled.
+    mutating func arrived(_ count: Int, areLost: Bool) {
+        fresh =
+            switch (count, areLost) {
+            case (...0, false): nil
+            case (...0, true): .lost
+            case (1, false): .descriptor
+            default: .several
+            }
     }
 
     /// Handles the end of the bytes that have arrived, within a header or not.
     ///
-    /// - Throws: `sharedMemory` if a descriptor has arrived that no announcement can account for.
+    /// - Throws: `sharedMemory` if something was passed that no announcement can account for.
     mutating func bytesEnded(isInHeader: Bool) throws(TransportError) {
-        switch passed {
-        case .none: return
-        case .arrived where isInHeader: passed = .arrived(isDue: true)
-        case .lost where isInHeader: passed = .lost(isDue: true)
-        case .arrived, .lost: throw Self.unannounced
-        }
+        guard due != nil || fresh != nil else { return }
+        guard isInHeader else { throw Self.unannounced }
+        guard let fresh else { return }
+        guard due == nil else { throw Self.several }
+        (due, self.fresh) = (fresh, nil)
     }
 
     /// Handles the complete header of any other message.
     ///
     /// - Throws: `sharedMemory` if it should have been the announcement of a descriptor.
-    mutating func otherMessage() throws(TransportError) {
-        switch passed {
-        case .arrived(isDue: true), .lost(isDue: true): throw Self.unannounced
-        case .none, .arrived, .lost: return
-        }
+    func otherMessage() throws(TransportError) {
+        if due != nil { throw Self.unannounced }
     }
 
     private static let unannounced = TransportError.sharedMemory("the sender passed a descriptor without announcing it")
+    private static let several = TransportError.sharedMemory(
+        "the sender passed more than one descriptor with an announcement"
+    )
 
     // MARK: Messages
 
@@ -92,7 +99,9 @@ package struct SharedBuffers: Sendable {
     enum Announcement {
         /// Map the descriptor that has arrived, in place of earlier memory with this index.
         case map
-        /// Close the descriptor, if one has arrived.
+        /// Close the descriptor that has arrived.
+        case drop
+        /// Do nothing.
         case skip
         /// Decline: the descriptor was lost on this side.
         case decline
@@ -100,14 +109,15 @@ package struct SharedBuffers: Sendable {
 
     /// Handles an announcement.
     ///
-    /// - Throws: `sharedMemory` if it has no descriptor, or the receiver holds the buffer.
+    /// - Throws: `sharedMemory` if it does not have exactly one descriptor, or the receiver holds the buffer.
     mutating func announced(_ head: SharedBufferHead) throws(TransportError) -> Announcement {
-        defer { passed = .none }
-        guard terms == .accepted else { return .skip }
-        if case .lost = passed { return .decline }
-        guard case .arrived = passed else {
+        let passed = due.take() ?? fresh.take()
+        if case .several? = passed { throw Self.several }
+        guard terms == .accepted else { return passed == .descriptor ? .drop : .skip }
+        guard let passed else {
             throw .sharedMemory("the sender announced shared buffer \(head.index) without passing its descriptor")
         }
+        if passed == .lost { return .decline }
         if let buffer = buffers[head.index], buffer.holder != .sender {
             throw .sharedMemory("the sender announced shared buffer \(head.index) again while this side holds it")
         }

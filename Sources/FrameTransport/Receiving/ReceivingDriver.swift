@@ -65,6 +65,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         settings.acceptsSharedMemory =
             configuration.acceptsSharedMemory && settings.resetKeepsData && SharedMemory.isSupported
         mappings = SharedMappings(memory, isOpen: settings.acceptsSharedMemory)
+        if settings.acceptsSharedMemory { Syscalls.expectDescriptorsAlone(from: descriptor.rawValue) }
         self.descriptor = consume descriptor
         let owner = WeakReference<ReceivingDriver>()
         let tally = DecodingTally(limit: configuration.limits.undecodableFrames) {
@@ -342,7 +343,10 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     private func map(_ head: SharedBufferHead) {
         do throws(SharedMapping.Refusal) {
-            try mappings.map(head)
+            try mappings.map(head) { [weak self] in
+                guard let self else { return }
+                thread.execute { [weak self] in self?.change { $0.sharedMemoryRevoked() } }
+            }
             machine.bufferMapped(head)
         } catch {
             switch error {
@@ -355,7 +359,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// Returns a frame with its image, whose last reference releases the buffer.
     private func shared(_ frame: Frame, _ head: SharedFrameHead) -> Frame {
         var frame = frame
-        frame.shared = mappings.image(head) { [weak self, thread] in
+        // A frame that is kept does not keep the thread.
+        frame.shared = mappings.image(head) { [weak self] in
+            guard let self else { return }
             thread.execute { [weak self] in self?.change { $0.bufferReleased(head.buffer) } }
         }
         return frame
@@ -391,8 +397,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         registration?.cancel()
         registration = nil
         descriptor = nil
-        mappings.removeAll()
-        mappings.dropDescriptor()
+        mappings.close()
         memory.leave(allowance)
         // Set first, so that whoever sees the end of the frames finds the reason.
         closed.set(reason)

@@ -29,11 +29,23 @@ struct SharedMappings: ~Copyable {
         return arrivals.count > 0 || arrivals.areLost ? arrivals : nil
     }
 
-    /// Maps the descriptor that has arrived, in place of earlier memory with the same index.
-    mutating func map(_ head: SharedBufferHead) throws(SharedMapping.Refusal) {
+    /// Maps the first descriptor that has arrived, in place of earlier memory with the same index.
+    ///
+    /// - Parameters:
+    ///   - head: The announcement.
+    ///   - onRevocation: Called once, from any thread, if the memory budget is needed for something else.
+    /// - Throws: A ``SharedMapping/Refusal``.
+    mutating func map(
+        _ head: SharedBufferHead,
+        onRevocation: @escaping @Sendable () -> Void
+    ) throws(SharedMapping.Refusal) {
+        // Another thread may still be about to release the earlier memory, whose last loan it has given back.
+        mappings[head.index]?.giveBackGrant()
         mappings[head.index] = nil
-        guard let descriptor = passed.take(), let grant = memory.grant(head.byteCount) else { throw .scarce }
-        mappings[head.index] = try SharedMapping(descriptor, byteCount: head.byteCount, grant: grant)
+        guard let descriptor = passed.take() else { throw .scarce }
+        mappings[head.index] = try SharedMapping(descriptor, byteCount: head.byteCount) {
+            memory.map(head.byteCount, onRevocation: onRevocation)
+        }
     }
 
     /// Returns the image of a frame; `release` is called with its last reference.
@@ -42,9 +54,15 @@ struct SharedMappings: ~Copyable {
         return SharedImage(head, SharedLoan(mapping, release: release))
     }
 
-    /// Closes the descriptor that has arrived.
+    /// Closes the first descriptor that has arrived.
     mutating func dropDescriptor() {
         _ = passed.take()
+    }
+
+    /// Closes the descriptors that have arrived, and releases the memory.
+    mutating func close() {
+        passed.removeAll()
+        removeAll()
     }
 
     /// Releases the memory, except what frames still refer to.

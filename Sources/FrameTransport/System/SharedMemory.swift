@@ -61,25 +61,47 @@ internal import Locking
     let bytes: UnsafeRawBufferPointer
 
     /// The memory's part of the budget, as long as the connection lasts.
-    private let grant: Locked<MemoryBudget.Grant?>
+    private let grant: Locked<MemoryBudget.MappedGrant?>
 
-    /// Maps the memory behind a descriptor, after checking its seals and its size.
-    init(_ descriptor: borrowing OwnedDescriptor, byteCount: Int, grant: MemoryBudget.Grant) throws(Refusal) {
+    /// Maps the memory behind a descriptor, after checking its seals, its size and its pages.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor, which the caller keeps.
+    ///   - byteCount: The announced size.
+    ///   - grant: Returns the memory's part of the budget; nil if there is no room.
+    /// - Throws: A ``Refusal``.
+    init(
+        _ descriptor: borrowing OwnedDescriptor,
+        byteCount: Int,
+        grant: () -> MemoryBudget.MappedGrant?
+    ) throws(Refusal) {
+        try Self.check(descriptor, byteCount: byteCount)
+        guard let grant = grant() else { throw .scarce }
         var memory: UnsafeRawPointer?
-        let fault: String
         switch unsafe frame_memory_map(descriptor.rawValue, byteCount, &memory) {
-        case FRAME_MEMORY_MAPPED:
-            unsafe bytes = UnsafeRawBufferPointer(start: memory, count: byteCount)
-            self.grant = Locked(grant)
-            return
-        case FRAME_MEMORY_SCARCE: throw .scarce
-        case FRAME_MEMORY_UNSEALED: fault = "is not memory sealed against changes of its size and writes by others"
-        case FRAME_MEMORY_UNORDINARY: fault = "consists of huge pages, which may be missing when they are read"
-        case FRAME_MEMORY_MISSIZED: fault = "does not have the announced size of \(byteCount) bytes"
-        default: throw .invalid(.sharedMemory("the shared buffer cannot be mapped", .current))
+        case 0: break
+        case 1: throw .scarce
+        default: throw .invalid(Self.unmappable)
         }
-        throw .invalid(.sharedMemory("the shared buffer \(fault)"))
+        unsafe bytes = UnsafeRawBufferPointer(start: memory, count: byteCount)
+        self.grant = Locked(grant)
     }
+
+    private static func check(_ descriptor: borrowing OwnedDescriptor, byteCount: Int) throws(Refusal) {
+        let fault =
+            switch frame_memory_check(descriptor.rawValue, byteCount) {
+            case FRAME_MEMORY_FIT: ""
+            case FRAME_MEMORY_UNSEALED: "is not memory sealed against changes of its size and writes by others"
+            case FRAME_MEMORY_UNORDINARY: "consists of huge pages, which may be missing when they are read"
+            case FRAME_MEMORY_MISSIZED: "does not have the announced size of \(byteCount) bytes"
+            case FRAME_MEMORY_HOLLOW: "lacks pages: fill it, or reserve it with fallocate, before announcing it"
+            default: throw .invalid(unmappable)
+            }
+        if !fault.isEmpty { throw .invalid(.sharedMemory("the shared buffer \(fault)")) }
+    }
+
+    /// The failure of a call, with its error.
+    private static var unmappable: TransportError { .sharedMemory("the shared buffer cannot be mapped", .current) }
 
     /// Returns the memory's part of the budget: what the program still holds after the end no longer counts.
     func giveBackGrant() {

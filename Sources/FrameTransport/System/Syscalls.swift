@@ -85,10 +85,15 @@ extension Syscalls {
         let result = try unsafe transfer(first, second, MemoryRun(start: nil, count: 0)) {
             unsafe frame_socket_receive_passed(socket, $0, &descriptor, &count, &isCut)
         }
-        passing.add(count: Int(count), first: descriptor, areLost: isCut && count < 4)
+        passing.add(count: Int(count), first: descriptor, areLost: isCut)
         // A read ends with the bytes that descriptors arrived with: more may follow.
         if case .bytes(let bytes, true) = result, count > 0 || isCut { return .bytes(bytes, isShort: false) }
         return result
+    }
+
+    /// Makes the system add nothing but descriptors to what a socket receives.
+    static func expectDescriptorsAlone(from socket: Int32) {
+        frame_socket_expect_descriptors_alone(socket)
     }
 
     /// Writes `runs`, one after the other, as far as the socket accepts them.

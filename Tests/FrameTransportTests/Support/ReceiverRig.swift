@@ -17,6 +17,12 @@ struct ReceiverRig: ~Copyable {
     var waiting = 0
     private(set) var waits = 0
     var now: UInt64 = 1
+    /// The descriptors that arrive with the next read, and whether others are lost.
+    var passed = (count: 0, areLost: false)
+    /// What becomes of a buffer that is to be mapped: an error, or nil if there is no room; mapped if not set.
+    var refusal: TransportError??
+    /// Whether the socket takes requests.
+    var isWritable = true
 
     private(set) var frames: [Frame] = []
     private(set) var audio: [AudioMessage] = []
@@ -29,6 +35,10 @@ struct ReceiverRig: ~Copyable {
     private(set) var requested: [Int] = []
     private(set) var withdrawals = 0
     private(set) var written: [UInt8] = []
+    private(set) var sharedFrames: [(frame: Frame, head: SharedFrameHead)] = []
+    private(set) var mapped: [SharedBufferHead] = []
+    private(set) var dropped = 0
+    private(set) var unmapped = 0
     private(set) var isPresented = false
     private(set) var hasShutDownSending = false
     private(set) var reason: CloseReason?
@@ -47,6 +57,12 @@ struct ReceiverRig: ~Copyable {
         isEnded = isEnded || end
         machine.becameReady(end ? [.readable, .hangup] : .readable, at: now)
         run()
+    }
+
+    /// Puts bytes into the socket that bring descriptors along, and reports them.
+    mutating func arrive(_ bytes: [UInt8], passing count: Int, losing: Bool = false) {
+        passed = (count, losing)
+        arrive(bytes)
     }
 
     /// Carries out what the machine commands, up to a yield.
@@ -77,11 +93,16 @@ struct ReceiverRig: ~Copyable {
             waits += onceEmpty && waiting > 0 ? 1 : 0
             machine.reserved(onceEmpty && waiting > 0 ? 0 : room, behind: waiting)
         case .deliver(let frame, _): frames.append(frame)
+        case .deliverShared(let frame, let head, _): sharedFrames.append((frame, head))
+        case .mapBuffer(let head): map(head)
+        case .dropDescriptor: dropped += 1
+        case .unmapBuffers: unmapped += 1
         case .deliverAudio(let message): audio.append(message)
         case .deliverStatus(let status): statuses.append(status)
         case .askForMemory(let byteCount): requested.append(byteCount)
         case .withdrawRequestForMemory: withdrawals += 1
         case .writeRequests:
+            guard isWritable else { return machine.didWriteRequests(0) }
             written += machine.outbox.bytes
             machine.didWriteRequests(machine.outbox.bytes.count)
         case .setDeadline(let deadline): self.deadline = deadline
@@ -91,7 +112,6 @@ struct ReceiverRig: ~Copyable {
         case .close(let reason): self.reason = reason
         case .countDroppedAudio: droppedAudio += 1
         case .watchRoom, .shutDownReceiving, .endDelivery: break
-        case .deliverShared, .mapBuffer, .dropDescriptor, .unmapBuffers: break
         }
     }
 
@@ -105,12 +125,21 @@ struct ReceiverRig: ~Copyable {
             let direct = min(count, first.count)
             unsafe first.copyBytes(from: input[..<direct])
             unsafe second.copyBytes(from: input[direct..<count])
-            let isShort = count < first.count + second.count
+            // A read ends with the bytes that descriptors arrive with.
+            let isShort = count < first.count + second.count && passed == (0, false)
             input.removeFirst(count)
+            if passed != (0, false) { machine.didReceiveDescriptors(passed.count, areLost: passed.areLost) }
+            passed = (0, false)
             machine.didRead(count, into: first.count, isShort: isShort, at: now)
         } catch {
             machine.readFailed(error)
         }
+    }
+
+    private mutating func map(_ head: SharedBufferHead) {
+        if let refusal { return machine.bufferRefused(refusal) }
+        mapped.append(head)
+        machine.bufferMapped(head)
     }
 
     private mutating func readToken(_ count: Int) {

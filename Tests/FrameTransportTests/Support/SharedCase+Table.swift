@@ -1,0 +1,315 @@
+#if os(Linux)
+    import Foundation
+    import FrameSocketTesting
+    import FrameTransport
+    import FrameWire
+    import Glibc
+    import TestSupport
+
+    extension SharedCase {
+        /// Everything that is tested the same way: the numbers are those of docs/security.md.
+        static let all = memory + otherFiles + passing + unannounced + buffers + planes + declined
+
+        // MARK: What is not memory to share
+
+        private static let memory: [SharedCase] =
+            [
+                SharedCase("M1: no seals", .fails("is not memory sealed")) {
+                    try await $0.announce(SealedMemory(seals: []))
+                },
+                SharedCase("M1: sealed against writes in place of later ones", .fails("is not memory sealed")) {
+                    try await $0.announce(SealedMemory(seals: [.shrink, .grow, .seal, .write]))
+                },
+            ]
+            + ([.seal, .shrink, .grow, .futureWrite] as [SealedMemory.Seals]).map { missing in
+                SharedCase("M1: without seal \(missing.rawValue)", .fails("is not memory sealed")) {
+                    try await $0.announce(SealedMemory(seals: .demanded.subtracting(missing)))
+                }
+            } + [
+                SharedCase("M2: a byte less than announced", .fails("announced size of 4096")) {
+                    try await $0.announce(SealedMemory(4095), byteCount: 4096)
+                },
+                SharedCase("M2: more than announced", .fails("announced size of 4096")) {
+                    try await $0.announce(SealedMemory(8192), byteCount: 4096)
+                },
+                SharedCase("M2: nothing at all", .fails("announced size of 1 ")) {
+                    try await $0.announce(SealedMemory(0, isWhole: false), byteCount: 1)
+                },
+                SharedCase("M4: 1 TiB announced as 1 GiB", .fails("announced size")) {
+                    try await $0.announce(SealedMemory(1 << 40, isWhole: false), byteCount: 1 << 30)
+                },
+                SharedCase("M4: 1 TiB announced as it is", .isMalformed(.numberOutOfRange)) {
+                    try await $0.announce(SealedMemory(1 << 40, isWhole: false))
+                },
+                SharedCase("M4: 0 bytes announced", .isMalformed(.numberOutOfRange)) {
+                    try await $0.announce(SealedMemory(), byteCount: 0)
+                },
+                SharedCase("M6: memory whose pages are missing", .fails("lacks pages")) {
+                    try await $0.announce(SealedMemory(isWhole: false))
+                },
+                SharedCase("M6: memory whose last page is missing", .fails("lacks pages")) {
+                    let memory = try SealedMemory(3 * 4096, seals: [], isWhole: false)
+                    posix_fallocate(memory.descriptor, 0, 2 * 4096)
+                    _ = fcntl(memory.descriptor, 1033, SealedMemory.Seals.demanded.rawValue)
+                    try await $0.announce(memory)
+                },
+            ]
+
+        private static let otherFiles: [SharedCase] =
+            ["/dev/zero", "/dev/null", "/dev/shm", "/tmp", "/proc/self/maps", "/bin/sh"].map { path in
+                SharedCase("M3: \(path)", .fails("is not memory sealed")) { sender in
+                    try await opened(path, O_RDONLY) { try await sender.announce($0) }
+                }
+            } + [
+                SharedCase("M3: a file in /dev/shm", .fails("is not memory sealed")) { sender in
+                    let path = "/dev/shm/framesocket-\(UUID())"
+                    try Data(count: 4096).write(to: URL(fileURLWithPath: path))
+                    defer { unsafe unlink(path) }
+                    try await opened(path, O_RDWR) { try await sender.announce($0) }
+                },
+                SharedCase("M3: a pipe", .fails("is not memory sealed")) { sender in
+                    var ends: [Int32] = [-1, -1]
+                    _ = unsafe pipe(&ends)
+                    defer { for end in ends { close(end) } }
+                    try await sender.announce(ends[0])
+                },
+                SharedCase("M3: a socket, its own", .fails("is not memory sealed")) {
+                    try await $0.announce($0.socket.descriptor)
+                },
+                SharedCase("M3: memory that may only be named", .fails("is not memory sealed")) { sender in
+                    let memory = try SealedMemory()
+                    // O_PATH.
+                    try await reopened(memory, 0x20_0000) { try await sender.announce($0) }
+                },
+                SharedCase("M7: memory that may not be read", .fails("cannot be mapped")) { sender in
+                    let memory = try SealedMemory()
+                    try await reopened(memory, O_WRONLY) { try await sender.announce($0) }
+                },
+                SharedCase("M7: memory that may only be read", .delivers(1)) { sender in
+                    let memory = try SealedMemory()
+                    try await reopened(memory, O_RDONLY) { try await sender.announce($0) }
+                    try await sender.send()
+                },
+            ]
+
+        private static func reopened(
+            _ memory: SealedMemory,
+            _ flags: Int32,
+            _ body: (Int32) async throws -> Void
+        ) async throws {
+            try await opened("/proc/self/fd/\(memory.descriptor)", flags, body)
+        }
+
+        private static func opened(
+            _ path: String,
+            _ flags: Int32,
+            _ body: (Int32) async throws -> Void
+        ) async throws {
+            let descriptor = unsafe open(path, flags | O_CLOEXEC)
+            defer { close(descriptor) }
+            try await body(descriptor)
+        }
+
+        // MARK: Announcements
+
+        private static let passing: [SharedCase] =
+            [
+                SharedCase("M8: no descriptor", .fails("without passing its descriptor")) {
+                    try await $0.socket.write(SharedSender.announcement())
+                },
+                SharedCase("M8: the descriptor behind the announcement", .fails("without passing its descriptor")) {
+                    let memory = try SealedMemory()
+                    try await $0.socket.write(SharedSender.announcement())
+                    await IOThread.shared.settle()
+                    try await $0.socket.write(SharedSender.frame(), passing: [memory.descriptor])
+                },
+            ]
+            + [2, 3, 253].map { count in
+                SharedCase("M8: \(count) descriptors", .fails("more than one descriptor", after: 1)) {
+                    let memory = try SealedMemory()
+                    try await $0.sendJPEG()
+                    let passed = [Int32](repeating: memory.descriptor, count: count)
+                    try await $0.socket.write(SharedSender.announcement(), passing: passed)
+                }
+            } + [
+                SharedCase("M8: a descriptor with each byte", .fails("more than one descriptor")) {
+                    let memory = try SealedMemory()
+                    for byte in SharedSender.announcement() {
+                        try await $0.socket.write([byte], passing: [memory.descriptor])
+                    }
+                },
+                SharedCase("M12: index 8", .isMalformed(.numberOutOfRange)) {
+                    try await $0.announce(SealedMemory(), as: 8)
+                },
+                SharedCase("M12: a frame in buffer 8", .isMalformed(.numberOutOfRange)) { try await $0.send(in: 8) },
+                SharedCase("M12: every index", .delivers(8)) { sender in
+                    let memories = try (0..<8).map { _ in try SealedMemory() }
+                    for index in memories.indices { try await sender.announce(memories[index], as: index) }
+                    for index in memories.indices { try await sender.send(in: index) }
+                },
+            ]
+
+        /// A descriptor with the byte `offset` of a frame of 300 bytes, before which a frame is sent.
+        private static func unannounced(_ what: String, at offset: (Int) -> Int, after count: Int) -> SharedCase {
+            let bytes = message(body(2, count: 300))
+            let offset = offset(bytes.count)
+            return SharedCase("M9: a descriptor \(what)", .fails("without announcing it", after: count)) { sender in
+                try await sender.sendJPEG()
+                await IOThread.shared.settle()
+                // Otherwise the frame may be complete, or not, when the descriptor is found.
+                if offset > 0 { try await sender.socket.write(Array(bytes[..<offset])) }
+                await IOThread.shared.settle()
+                try await sender.socket.write(Array(bytes[offset...]), passing: [sender.socket.descriptor])
+            }
+        }
+
+        private static let unannounced: [SharedCase] = [
+            unannounced("before a frame", at: { _ in 0 }, after: 2),
+            unannounced("within a frame's header", at: { _ in 40 }, after: 2),
+            unannounced("within a body", at: { $0 - 100 }, after: 2),
+            unannounced("at the very end", at: { $0 - 1 }, after: 2),
+            SharedCase("M9: a descriptor with the first byte of a header that goes on", .fails("without announcing")) {
+                let bytes = message(body(2, count: 300))
+                try await $0.socket.write([bytes[0]], passing: [$0.socket.descriptor])
+                await IOThread.shared.settle()
+                try await $0.socket.write(Array(bytes[1...]))
+            },
+            SharedCase("M9: a descriptor with a shared frame", .fails("without announcing it", after: 1)) {
+                let memory = try SealedMemory()
+                try await $0.announce(memory)
+                try await $0.socket.write(SharedSender.frame(), passing: [memory.descriptor])
+            },
+            SharedCase("M9: a descriptor with a body that is skipped and does not end", .fails("without announcing")) {
+                let header = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nMessage-Type: later\r\n\r\n"
+                try await $0.socket.write([UInt8(ascii: "H")], passing: [$0.socket.descriptor])
+                await IOThread.shared.settle()
+                try await $0.socket.write(Array(header.utf8.dropFirst()))
+                try await $0.socket.otherEndEnded()
+            },
+        ]
+
+        // MARK: Buffers
+
+        private static let buffers: [SharedCase] = [
+            SharedCase("M11: a buffer announced again while it is held", .fails("while this side holds it", after: 1)) {
+                try await $0.announce(SealedMemory())
+                try await $0.send()
+                try await $0.announce(SealedMemory())
+            },
+            SharedCase("M11: a buffer announced again that is not held", .delivers(3), keepsFrames: false) {
+                // Twice before a frame, of another size, and after a release.
+                try await $0.announce(SealedMemory(8192))
+                try await $0.announce(SealedMemory())
+                for _ in 0..<3 {
+                    try await $0.send()
+                    try await $0.request("release")
+                    try await $0.announce(SealedMemory())
+                }
+            },
+            SharedCase("M13: a frame in a buffer that is held", .fails("while this side holds it", after: 1)) {
+                try await $0.announce(SealedMemory())
+                try await $0.send()
+                try await $0.send()
+            },
+            SharedCase("M13: a frame in a buffer that was never announced", .fails("which it did not announce")) {
+                try await $0.announce(SealedMemory())
+                try await $0.send(in: 1)
+            },
+            SharedCase("M20: a receiver that keeps every buffer", .delivers(8 + 20)) { sender in
+                for index in 0..<8 {
+                    try await sender.announce(SealedMemory(), as: index)
+                    try await sender.send(in: index)
+                }
+                for seed in 0..<20 { try await sender.sendJPEG(seed) }
+            },
+        ]
+
+        /// A frame whose planes are not within 4,096 bytes.
+        private static func outside(
+            _ what: String,
+            _ outcome: Outcome,
+            _ format: String,
+            _ width: Int,
+            _ height: Int,
+            _ planes: [(offset: Int, bytesPerRow: Int)]
+        ) -> SharedCase {
+            SharedCase("M14: \(what)", outcome) {
+                try await $0.announce(SealedMemory())
+                let frame = PeerMessage.sharedFrame(
+                    in: 0,
+                    format: format,
+                    width: width,
+                    height: height,
+                    planes: planes
+                )
+                try await $0.socket.write(frame.bytes)
+            }
+        }
+
+        private static let planes: [SharedCase] = [
+            outside("an offset of 1", [(1, 256)]),
+            outside("an offset behind the end", [(1 << 30, 256)]),
+            outside("rows that overlap", [(0, 255)]),
+            outside("rows of 1 GiB", [(0, 1 << 30)]),
+            outside("rows of 1 GiB, and as many as there may be", "bgra", 1, 16_384, [(1 << 30, 1 << 30)]),
+            outside("a row too many", "bgra", 64, 17, [(0, 256)]),
+            outside("a column too many", "bgra", 65, 16, [(0, 256)]),
+            outside("a third plane behind the end", "i420", 64, 32, [(0, 64), (2048, 32), (4096 - 511, 32)]),
+            outside("an odd height, whose chroma has a row more", "nv12", 64, 43, [(0, 64), (2752, 64)]),
+            outside("an offset over 1 GiB", .isMalformed(.numberOutOfRange), "bgra", 64, 16, [((1 << 30) + 1, 256)]),
+            outside("rows of 2^63 bytes", .isMalformed(.numberOutOfRange), "bgra", 64, 16, [(0, .max)]),
+            outside("no width", .isMalformed(.dimensionZero), "bgra", 0, 16, [(0, 256)]),
+            outside("too many pixels", .isMalformed(.pixelsTooMany), "bgra", 16_384, 16_384, [(0, 65_536)]),
+            outside("a plane less", .isMalformed(.fieldMissing), "nv12", 64, 16, [(0, 64)]),
+            outside("an unknown format", .isMalformed(.wordUnknown), "yuyv", 64, 16, [(0, 128)]),
+            outside("a plane more, which means nothing", .delivers(1), "bgra", 64, 16, [(0, 256), (0, 1)]),
+            outside("planes on top of each other", .delivers(1), "i420", 64, 16, [(0, 64), (0, 32), (0, 32)]),
+        ]
+
+        // MARK: Declined
+
+        private static let declined: [SharedCase] = [
+            SharedCase("M19: more than the budget has", .delivers(2)) {
+                // Half of it is for connections, a quarter of which is already taken.
+                try await $0.announce(SealedMemory(33 << 20))
+                try await $0.send()
+                try await $0.request("decline")
+                try await $0.sendJPEG()
+                // What was under way is skipped, its descriptors are closed.
+                try await $0.announce(SealedMemory())
+                try await $0.send()
+                try await $0.announce(SealedMemory(seals: []))
+                try await $0.socket.write(SharedSender.announcement())
+                try await $0.sendJPEG()
+            },
+            SharedCase("M19: two descriptors after it was declined", .fails("more than one descriptor", after: 1)) {
+                let memory = try SealedMemory()
+                try await $0.announce(SealedMemory(33 << 20))
+                try await $0.sendJPEG()
+                try await $0.socket.write(
+                    SharedSender.announcement(),
+                    passing: [memory.descriptor, memory.descriptor]
+                )
+            },
+        ]
+    }
+
+    extension SharedCase {
+        private static func outside(
+            _ what: String,
+            _ planes: [(offset: Int, bytesPerRow: Int)]
+        ) -> SharedCase {
+            outside(what, .fails("is not within its shared buffer of 4096 bytes"), "bgra", 64, 16, planes)
+        }
+
+        private static func outside(
+            _ what: String,
+            _ format: String,
+            _ width: Int,
+            _ height: Int,
+            _ planes: [(offset: Int, bytesPerRow: Int)]
+        ) -> SharedCase {
+            outside(what, .fails("is not within its shared buffer of 4096 bytes"), format, width, height, planes)
+        }
+    }
+#endif

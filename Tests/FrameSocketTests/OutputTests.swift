@@ -1,4 +1,5 @@
 import FrameSocket
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
         let canvas: (Int, Int)
         var orientation = FrameOrientation.up
         var subsampling = ChromaSubsampling.yuv420
-        var testDescription: String { "\(scale) of \(picture.0)x\(picture.1) \(orientation)" }
+        var testDescription: String { "\(scale.testDescription) of \(picture.0)x\(picture.1) \(orientation)" }
 
         /// Where the canvas is as large as the scaled picture.
         init(

@@ -74,6 +74,8 @@ import Testing
             if isCopied { receiver.uploader.send(copying: image) } else { receiver.uploader.send(image) }
             let status = try await soon { try await visit.reader.next { $0.field("Refused-Preferences") != nil } }
             #expect(try #require(status ?? nil).field("Refused-Preferences") == "1")
+            // While this image is under way there is no memory for the next one.
+            #expect(await becomesTrue { receiver.uploader.statistics.sent >= number })
             visit.socket.close()
         }
         #expect(receiver.uploader.statistics.drops[.overMemoryBudget] == nil)

@@ -1,5 +1,5 @@
 /// A text with so many characters at most: if it has more, its middle becomes a number that tells texts apart.
-package func shortened(_ text: String, to limit: Int = 40) -> String {
+package func shortened(_ text: String, to limit: Int = 36) -> String {
     guard text.count > limit else { return text }
     let end = limit / 4
     return "\(text.prefix(limit - end - 7))…\(fingerprint(of: text.utf8))…\(text.suffix(end))"

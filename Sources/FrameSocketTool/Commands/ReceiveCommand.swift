@@ -29,9 +29,9 @@ struct ReceiveCommand: Command {
                            --raw and --y4m); without it, a change of size ends the
                            video with exit code 65
           --upright        rotate images upright (with --raw and --y4m)
-          --shared         ask for images in shared memory, which senders on this machine
-                           may send without encoding them (not with --mjpeg, --output
-                           or --wire-log)
+          --shared         ask for images in shared memory, which senders on this
+                           machine may send without encoding them (not with --mjpeg,
+                           --output or --wire-log)
           --newest         skip to the latest frame if frames arrive faster than they
                            are handled; skipped frames are counted
           --audio FILE     ask for audio, and write the app's audio to a WAVE file

@@ -36,7 +36,7 @@ import Testing
             (frame(.gray, 1, 2, (0, .max - 1)), .max),
         ] as [(SharedFrameHead, Int)]
     )
-    func `M18: a frame fits into the bytes up to its last sample, and not into one byte less`(
+    func `N18: a frame fits into the bytes up to its last sample, and not into one byte less`(
         head: SharedFrameHead,
         byteCount: Int
     ) {
@@ -68,11 +68,11 @@ import Testing
             frame(.nv12, .max, 1, (0, .max), (0, .max)), frame(.i420, .max, .max, (0, .max), (0, .max), (0, .max)),
         ] as [SharedFrameHead]
     )
-    func `M18: a frame that no buffer can hold is refused, whatever its numbers`(head: SharedFrameHead) {
+    func `N18: a frame that no buffer can hold is refused, whatever its numbers`(head: SharedFrameHead) {
         for byteCount in [Int.max, 1 << 30, 1, 0, -1, .min] { #expect(!head.fits(inBufferOf: byteCount)) }
     }
 
-    @Test(arguments: UInt64(60)...63) func `M19: every sample of a frame that fits is within the buffer`(seed: UInt64) {
+    @Test(arguments: UInt64(60)...63) func `N19: every sample of a frame that fits is within the buffer`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var fitting = 0
         for round in 0..<5_000 {
@@ -91,7 +91,7 @@ import Testing
         #expect(fitting > 500 && fitting < 4_500, "\(fitting) of 5,000 fit")
     }
 
-    @Test(arguments: UInt64(64)...67) func `M19: large numbers give the answer of wider integers`(seed: UInt64) {
+    @Test(arguments: UInt64(64)...67) func `N19: large numbers give the answer of wider integers`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var fitting = 0
         func number() -> Int {

@@ -4,7 +4,7 @@ import Testing
 
 /// Messages about shared memory: what is written, and what comes back.
 @Suite struct SharedMessageTests {
-    @Test func `M1: an announcement is written byte for byte and read back`() {
+    @Test func `N1: an announcement is written byte for byte and read back`() {
         let bytes = SharedStreams.buffer.encoded()
         #expect(String(decoding: bytes, as: UTF8.self) == Streams.head(SharedStreams.bufferLines))
         #expect(bytes.count == SharedStreams.buffer.encodedByteCount)
@@ -15,7 +15,7 @@ import Testing
         #expect(result.messages.map(\.event) == [announcement, good, announcement])
     }
 
-    @Test func `M1: a frame with every field is written byte for byte and read back`() {
+    @Test func `N1: a frame with every field is written byte for byte and read back`() {
         let bytes = SharedStreams.frame.encoded()
         #expect(String(decoding: bytes, as: UTF8.self) == Streams.head(SharedStreams.frameLines))
         #expect(bytes.count == SharedStreams.frame.encodedByteCount)
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: SharedPixelFormat.allCases)
-    func `M2: every format has a word, and is read back with its planes alone`(format: SharedPixelFormat) {
+    func `N2: every format has a word, and is read back with its planes alone`(format: SharedPixelFormat) {
         let planes = (1...format.planeCount).map { SharedFrameHead.Plane(offset: 100 * $0, bytesPerRow: 20 + $0) }
         let head = SharedFrameHead(
             buffer: 0,
@@ -49,7 +49,7 @@ import Testing
         #expect(head.head == FrameHead(contentLength: 0, bufferSize: head.bufferSize))
     }
 
-    @Test(arguments: [UInt64(50), 51]) func `M3: what is written is read back`(seed: UInt64) {
+    @Test(arguments: [UInt64(50), 51]) func `N3: what is written is read back`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var stream: [UInt8] = []
         var expected: [FrameMessageDecoder.Event] = []
@@ -66,7 +66,7 @@ import Testing
         #expect(Transcript(of: stream, cutBefore: Array(stream.indices)) == whole, "seed \(seed)")
     }
 
-    @Test func `M4: the ends of every range are accepted`() {
+    @Test func `N4: the ends of every range are accepted`() {
         var low = SharedStreams.frame
         (low.buffer, low.bufferSize, low.orientation) = (0, BufferSize(width: 1, height: 1), .unknown)
         low.planes = Array(repeating: .init(offset: 0, bytesPerRow: 1), count: 3)
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [0..<Int.max, (Int.max / 2)..<Int.max, (Int.max - 1)..<Int.max, Int.min..<Int.max])
-    func `M5: an announcement and a frame header together never exceed 1,024 bytes`(rows: Range<Int>) {
+    func `N5: an announcement and a frame header together never exceed 1,024 bytes`(rows: Range<Int>) {
         let announcement = SharedBufferHead(index: .max, byteCount: .max)
         #expect(announcement.encoded().count == SharedBufferHead.maximumEncodedByteCount)
         for format in SharedPixelFormat.allCases {
@@ -109,7 +109,7 @@ import Testing
         #expect(SharedBufferHead.maximumEncodedByteCount + SharedFrameHead.maximumEncodedByteCount <= 1_024)
     }
 
-    @Test(arguments: UInt64(52)...55) func `M5: no header is longer than the type says`(seed: UInt64) {
+    @Test(arguments: UInt64(52)...55) func `N5: no header is longer than the type says`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let numbers = [Int.min, -1, 0, 9, 10, 99_999, 1 << 30, .max / 2, .max - 1, .max]
         func number() -> Int { numbers.randomElement(using: &random) ?? 0 }
@@ -133,7 +133,7 @@ import Testing
     @Test(arguments: [
         (Int.min..<Int.max, 0, Int.max), (-5..<3, 0, 3), (-5 ..< -2, 0, 0), (7..<7, 7, 0), (2..<9, 2, 7),
     ])
-    func `M5: of a range of rows, those from 0 are written`(rows: Range<Int>, first: Int, count: Int) {
+    func `N5: of a range of rows, those from 0 are written`(rows: Range<Int>, first: Int, count: Int) {
         var head = SharedStreams.frame
         head.changedRows = rows
         let all = SharedStreams.frameLines

@@ -39,7 +39,8 @@ import Testing
         return Dictionary(uniqueKeysWithValues: pairs)
     }
 
-    /// The code of a module, without the lines that are comments: these may speak of what is not called.
+    /// The code of a module, without comments, which may speak of what is not called, and without what is compiled only
+    /// on Linux.
     private func code(of module: String) throws -> String {
         let folder = Self.sources.appending(path: module)
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { file in
@@ -47,9 +48,27 @@ import Testing
         }
         try #require(!files.isEmpty, "\(module)")
         let lines = try files.flatMap { file in
-            try String(contentsOf: folder.appending(path: file), encoding: .utf8).split(separator: "\n")
+            Self.withoutLinux(
+                try String(contentsOf: folder.appending(path: file), encoding: .utf8).split(separator: "\n")
+            )
         }
         return lines.filter { line in !line.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
+    }
+
+    /// Leaves out what stands between `#if defined(__linux__)` and its `#else` or `#endif`.
+    private static func withoutLinux(_ lines: [Substring]) -> [Substring] {
+        // The number of conditions that are open within the one for Linux, itself included.
+        var depth = 0
+        return lines.filter { line in
+            if depth == 0 {
+                depth = line == "#if defined(__linux__)" ? 1 : 0
+            } else if line.hasPrefix("#if") {
+                depth += 1
+            } else if line.hasPrefix("#endif") || (depth == 1 && line.hasPrefix("#else")) {
+                depth -= 1
+            }
+            return depth == 0
+        }
     }
 
     /// The categories of which the libraries call a function.

@@ -41,7 +41,7 @@ struct DoctorCommand: Command {
 
     func run() async throws(CommandFailure) {
         let diagnosis = await PathDiagnosis(of: path, within: .seconds(timeout))
-        let findings = diagnosis.findings + [JPEGLibrary.finding, SharedMemoryCheck.finding]
+        let findings = diagnosis.findings + [SharedMemoryCheck.finding, JPEGLibrary.finding]
         do {
             if isJSON {
                 try Terminal.print(Self.json(diagnosis, findings).text)

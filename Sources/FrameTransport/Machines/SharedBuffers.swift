@@ -37,7 +37,8 @@ package struct SharedBuffers: Sendable {
     }
 
     package private(set) var terms: Terms
-    private var buffers = [Buffer?](repeating: nil, count: SharedBufferHead.indices.count)
+    /// Empty if nothing was asked for.
+    private var buffers: [Buffer?]
     /// What arrived with bytes of the header that was unfinished when they ended.
     private var due: Passed?
     /// What has arrived with the bytes that are being decoded.
@@ -50,6 +51,7 @@ package struct SharedBuffers: Sendable {
 
     package init(isAccepting: Bool) {
         terms = isAccepting ? .accepted : .refused
+        buffers = Array(repeating: nil, count: isAccepting ? SharedBufferHead.indices.count : 0)
     }
 
     /// The number of buffers that the receiver holds.
@@ -156,7 +158,7 @@ package struct SharedBuffers: Sendable {
 
     /// Handles that the program has released a frame.
     mutating func released(_ index: Int) {
-        guard case .program? = buffers[index]?.holder else { return }
+        guard buffers.indices.contains(index), case .program? = buffers[index]?.holder else { return }
         buffers[index]?.holder = .outbox
     }
 

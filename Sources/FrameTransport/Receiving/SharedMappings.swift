@@ -6,10 +6,12 @@ struct SharedMappings: ~Copyable {
     /// Whether descriptors are accepted; if not, the system closes those that arrive.
     private let isOpen: Bool
     private var passed = PassedDescriptors()
-    private var mappings = [SharedMapping?](repeating: nil, count: SharedBufferHead.indices.count)
+    /// Empty if no descriptors are accepted.
+    private var mappings: [SharedMapping?]
 
     init(_ memory: MemoryBudget, isOpen: Bool) {
         (self.memory, self.isOpen) = (memory, isOpen)
+        mappings = Array(repeating: nil, count: isOpen ? SharedBufferHead.indices.count : 0)
     }
 
     /// Reads from the socket, as `Syscalls.receive` does.

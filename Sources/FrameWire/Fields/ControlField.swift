@@ -3,6 +3,8 @@ enum ControlField: Int, HeadField {
     case contentLength, transferEncoding, version, wantsPictures, wantsAudio, finishReason
     case frameRate, width, height, quality, ping, sharedMemory, sharedBuffer
 
+    static let table = FieldTable<Self>()
+
     var definition: FieldDefinition {
         switch self {
         case .contentLength: .init("Content-Length", .contentLength)

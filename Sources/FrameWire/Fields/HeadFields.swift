@@ -2,21 +2,10 @@
 ///
 /// Every value is a number; the value of a word is its index among the words of its field.
 struct HeadFields<Field: HeadField>: Sendable {
-    /// The words that a field may have.
-    private struct Words: Sendable {
-        let words: [String]
-        /// Whether any other word is allowed as well.
-        let isOpen: Bool
-    }
-
-    private let names: [String]
+    private let table: FieldTable<Field>
     /// The range of each field's numbers; empty for a field that is not a number.
     private let ranges: [NumberRange]
-    private let words: [Words?]
     private var values: [UInt64]
-
-    /// A bit for each field that must not occur.
-    private let refused: UInt64
 
     /// A bit for each field that has occurred.
     private(set) var seen: UInt64 = 0
@@ -27,10 +16,9 @@ struct HeadFields<Field: HeadField>: Sendable {
     private var word = WordReader()
 
     init(maximumContentLength: Int, maximumDimension: Int = 0) {
-        let definitions = Field.allCases.map(\.definition)
-        names = definitions.map(\.name)
-        values = Array(repeating: 0, count: definitions.count)
-        ranges = definitions.map { definition in
+        table = Field.table
+        values = Array(repeating: 0, count: table.definitions.count)
+        ranges = table.definitions.map { definition in
             switch definition.value {
             case .number(let range): range
             case .contentLength: .init(.length, 0, NumberRange.maximum(of: maximumContentLength))
@@ -38,28 +26,19 @@ struct HeadFields<Field: HeadField>: Sendable {
             case .word, .openWord, .refused: .none
             }
         }
-        words = definitions.map { definition in
-            switch definition.value {
-            case .word(let words): Words(words: words, isOpen: false)
-            case .openWord(let words): Words(words: words, isOpen: true)
-            case .number, .contentLength, .dimension, .refused: nil
-            }
-        }
-        refused = zip(Field.allCases, definitions).reduce(0) { bits, field in
-            if case .refused = field.1.value { bits | field.0.bit } else { bits }
-        }
     }
 
     /// Returns the field with a name; nil if it has no meaning here.
     func field(named name: [UInt8]) -> Field? {
-        names.firstIndex { ASCII.isSameName(name, $0) }.flatMap(Field.init(rawValue:))
+        let place = table.definitions.firstIndex { ASCII.isSameName(name, $0.name) }
+        return place.flatMap(Field.init(rawValue:))
     }
 
     /// Begins a field, at its colon; nil for a field that has no meaning here.
     mutating func begin(_ field: Field?) throws(HeadFault) {
         current = nil
         guard let field else { return }
-        guard refused & field.bit == 0 else { throw HeadFault(.fieldUnsupported) }
+        guard table.refused & field.bit == 0 else { throw HeadFault(.fieldUnsupported) }
         guard !has(field) else { throw HeadFault(.fieldDuplicate) }
         current = field
         number = NumberReader(within: ranges[field.rawValue])
@@ -69,7 +48,7 @@ struct HeadFields<Field: HeadField>: Sendable {
     /// Consumes a byte of the value, starting with the first one that is not white space.
     mutating func take(_ byte: UInt8) throws(HeadFault) {
         guard let current else { return }
-        if words[current.rawValue] == nil {
+        if table.words[current.rawValue] == nil {
             try number.take(byte)
         } else {
             try word.take(byte)
@@ -79,7 +58,7 @@ struct HeadFields<Field: HeadField>: Sendable {
     /// Ends the value, at the carriage return.
     mutating func endValue() throws(HeadFault) {
         guard let current else { return }
-        guard let words = words[current.rawValue] else { return store(try number.end(), in: current) }
+        guard let words = table.words[current.rawValue] else { return store(try number.end(), in: current) }
         let text = try word.end()
         guard let place = words.words.firstIndex(of: text) ?? (words.isOpen ? words.words.count : nil) else {
             throw HeadFault(.wordUnknown)
@@ -114,7 +93,7 @@ struct HeadFields<Field: HeadField>: Sendable {
     subscript(count field: Field) -> Int? { self[field].map { Int(clamping: $0) } }
 
     /// The name of a field.
-    func name(of field: Field) -> String { names[field.rawValue] }
+    func name(of field: Field) -> String { table.definitions[field.rawValue].name }
 
     /// Prepares for the next header.
     @inline(__always)

@@ -5,6 +5,8 @@ enum MessageField: Int, HeadField {
     case sharedBuffer, sharedBytes, sharedFormat, changedRow, changedRows
     case offset, stride, secondOffset, secondStride, thirdOffset, thirdStride
 
+    static let table = FieldTable<Self>()
+
     var definition: FieldDefinition {
         switch self {
         case .contentLength: .init("Content-Length", .contentLength)

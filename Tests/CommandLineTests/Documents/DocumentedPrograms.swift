@@ -29,11 +29,11 @@ extension DocumentedCommand {
         DocumentedCommand("docs/doctor.md: $ framesocket doctor") { run in
             let ending = try await run.start(0).ended()
             #expect(ending.status == 73)
-            let expected = (1...4).map { run.use($0).replacing("$D", with: run.place.directory) }
+            let expected = (1...5).map { run.use($0).replacing("$D", with: run.place.directory) }
             try #require(ending.lines.count == expected.count, "\(ending)")
             #expect(ending.lines.prefix(2) == expected.prefix(2))
             // The numbers are this process's, and the library this machine's.
-            for index in 2...3 {
+            for index in 2...4 {
                 let words = expected[index].split(separator: " ")
                 #expect(ending.lines[index].split(separator: " ").prefix(2) == words.prefix(2))
                 #expect(ending.lines[index].split(separator: " ").last == words.last)

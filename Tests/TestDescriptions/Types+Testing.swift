@@ -1,66 +1,69 @@
-public import FrameSocket
-public import Testing
+// A release build makes every target, and has no Testing.
+#if canImport(Testing)
+    public import FrameSocket
+    public import Testing
 
-extension OutputScale: CustomTestStringConvertible {
-    /// A description for a test's log.
-    public var testDescription: String {
-        guard case .box(let box) = self else { return ".\(self)" }
-        return ".\(box.filling)(\(box.width)x\(box.height), turning: .\(box.turning))"
-    }
-}
-
-extension Pacing: CustomTestStringConvertible {
-    /// A description for a test's log.
-    public var testDescription: String {
-        "\(rate)\(skipsUnchanged ? ", skips unchanged" : ""), keepAlive: \(keepAlive.map { "\($0)" } ?? "none")"
-    }
-}
-
-extension VideoColor: CustomTestStringConvertible {
-    /// A description for a test's log.
-    public var testDescription: String { "\(range) \(matrix)" }
-}
-
-extension JPEGEncoder: CustomTestStringConvertible {
-    /// A description for a test's log.
-    public var testDescription: String { "quality \(quality), \(subsampling), \(dct)" }
-}
-
-extension SenderStatus: CustomTestStringConvertible {
-    /// A description for a test's log.
-    public var testDescription: String {
-        let state =
-            switch state {
-            case .stopped(let reason): "stopped \(reason.rawValue)"
-            default: "\(state)"
-            }
-        return "\(state), pong \(pong.map { "\($0)" } ?? "none"), \(refusedPreferences) refused, version \(version)"
-    }
-}
-
-extension ControlPreferences: CustomTestStringConvertible {
-    /// A description for a test's log.
-    public var testDescription: String {
-        let size = size.map { "\($0.width)x\($0.height)" } ?? "any"
-        return "\(frameRateInMillihertz ?? 0) mHz, \(size), quality \(quality ?? 0)"
-    }
-}
-
-extension ControlRequest: CustomTestStringConvertible {
-    /// A description for a test's log.
-    public var testDescription: String {
-        switch self {
-        case .prefer(let preferences): ".prefer(\(preferences.testDescription))"
-        case .hello(let hello): ".hello(version \(hello.version), \(hello.wants.rawValue))"
-        default: ".\(self)"
+    extension OutputScale: CustomTestStringConvertible {
+        /// A description for a test's log.
+        public var testDescription: String {
+            guard case .box(let box) = self else { return ".\(self)" }
+            return ".\(box.filling)(\(box.width)x\(box.height), turning: .\(box.turning))"
         }
     }
-}
 
-extension SharedFrameHead: CustomTestStringConvertible {
-    /// A description for a test's log.
-    public var testDescription: String {
-        let positions = planes.map { "\($0.offset)/\($0.bytesPerRow)" }.joined(separator: " ")
-        return shortened("\(format) \(bufferSize.width)x\(bufferSize.height) at \(positions)", to: 80)
+    extension Pacing: CustomTestStringConvertible {
+        /// A description for a test's log.
+        public var testDescription: String {
+            "\(rate)\(skipsUnchanged ? ", skips unchanged" : ""), keepAlive: \(keepAlive.map { "\($0)" } ?? "none")"
+        }
     }
-}
+
+    extension VideoColor: CustomTestStringConvertible {
+        /// A description for a test's log.
+        public var testDescription: String { "\(range) \(matrix)" }
+    }
+
+    extension JPEGEncoder: CustomTestStringConvertible {
+        /// A description for a test's log.
+        public var testDescription: String { "quality \(quality), \(subsampling), \(dct)" }
+    }
+
+    extension SenderStatus: CustomTestStringConvertible {
+        /// A description for a test's log.
+        public var testDescription: String {
+            let state =
+                switch state {
+                case .stopped(let reason): "stopped \(reason.rawValue)"
+                default: "\(state)"
+                }
+            return "\(state), pong \(pong.map { "\($0)" } ?? "none"), \(refusedPreferences) refused, version \(version)"
+        }
+    }
+
+    extension ControlPreferences: CustomTestStringConvertible {
+        /// A description for a test's log.
+        public var testDescription: String {
+            let size = size.map { "\($0.width)x\($0.height)" } ?? "any"
+            return "\(frameRateInMillihertz ?? 0) mHz, \(size), quality \(quality ?? 0)"
+        }
+    }
+
+    extension ControlRequest: CustomTestStringConvertible {
+        /// A description for a test's log.
+        public var testDescription: String {
+            switch self {
+            case .prefer(let preferences): ".prefer(\(preferences.testDescription))"
+            case .hello(let hello): ".hello(version \(hello.version), \(hello.wants.rawValue))"
+            default: ".\(self)"
+            }
+        }
+    }
+
+    extension SharedFrameHead: CustomTestStringConvertible {
+        /// A description for a test's log.
+        public var testDescription: String {
+            let positions = planes.map { "\($0.offset)/\($0.bytesPerRow)" }.joined(separator: " ")
+            return shortened("\(format) \(bufferSize.width)x\(bufferSize.height) at \(positions)", to: 80)
+        }
+    }
+#endif

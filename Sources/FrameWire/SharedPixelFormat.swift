@@ -2,10 +2,26 @@
 ///
 /// The names, and the order of the channels, are those of the `PixelFormat` that frames are submitted in.
 public enum SharedPixelFormat: String, Sendable, Hashable, CaseIterable {
-    case bgra, rgba, argb, abgr, bgrx
-    case rgb, bgr
+    /// Blue, green, red, alpha; 4 bytes per pixel.
+    case bgra
+    /// Red, green, blue, alpha; 4 bytes per pixel.
+    case rgba
+    /// Alpha, red, green, blue; 4 bytes per pixel.
+    case argb
+    /// Alpha, blue, green, red; 4 bytes per pixel.
+    case abgr
+    /// Blue, green, red and an unused byte; 4 bytes per pixel.
+    case bgrx
+    /// Red, green, blue; 3 bytes per pixel.
+    case rgb
+    /// Blue, green, red; 3 bytes per pixel.
+    case bgr
+    /// Luma only; 1 byte per pixel.
     case gray
-    case i420, nv12
+    /// Three planes, Y, Cb and Cr; chroma at half the size.
+    case i420
+    /// Two planes, Y and interleaved Cb and Cr; chroma at half the size.
+    case nv12
 
     /// The number of planes: 1 for packed formats, 2 for `nv12`, 3 for `i420`.
     public var planeCount: Int {

@@ -281,8 +281,8 @@ import Testing
     @Test func `an image is released before its JPEG is sent`() async throws {
         let receiver = try RawReceiver(.init(quality: 100, subsampling: .yuv444))
         let visit = try await receiver.accept()
-        // Its JPEG is several times what the socket holds, and nobody reads it for now.
-        var picture = try OutputScalingTests.noise(.bgra, width: 1280, height: 720)
+        // Nobody reads its JPEG of 13 MB for now, and a socket holds 8 MB where the system allows buffers of 4 MiB.
+        var picture = try OutputScalingTests.noise(.bgra, width: 2560, height: 1440)
         #expect(receiver.uploader.send(picture) == .taken)
         let isReleased = await becomesTrue { picture.isAlone }
         #expect(isReleased)

@@ -116,38 +116,42 @@ package struct BudgetMachine: Sendable {
     ///
     /// - Returns: The number under which they are kept; nil if there is no room for them.
     package mutating func depart(_ bytes: Int) -> (id: UInt64?, effects: Effects) {
-        var effects = Effects()
-        // Nothing is kept at the expense of waiting requests.
-        guard requests.isEmpty, makeRoom(for: bytes, &effects) else { return (nil, effects) }
-        free -= bytes
-        lastID += 1
-        departed.append(Request(id: lastID, bytes: bytes))
-        return (lastID, effects)
+        count(bytes, in: \.departed)
     }
 
     /// Forgets a departed sender whose frames have all been consumed.
     package mutating func forget(_ id: UInt64) -> Effects {
-        guard let index = departed.firstIndex(where: { $0.id == id }) else { return Effects() }
-        return giveBack(departed.remove(at: index).bytes)
+        discount(id, in: \.departed)
     }
 
     /// Counts memory that a sender shares, if there is room.
     ///
     /// - Returns: The number under which it is counted; nil if there is no room for it.
     package mutating func map(_ bytes: Int) -> (id: UInt64?, effects: Effects) {
-        var effects = Effects()
-        // It takes nothing from waiting requests, nor from other senders.
-        guard requests.isEmpty, makeRoom(for: bytes, &effects) else { return (nil, effects) }
-        free -= bytes
-        lastID += 1
-        mapped.append(Request(id: lastID, bytes: bytes))
-        return (lastID, effects)
+        count(bytes, in: \.mapped)
     }
 
     /// Takes back memory that is no longer shared.
     package mutating func unmap(_ id: UInt64) -> Effects {
-        guard let index = mapped.firstIndex(where: { $0.id == id }) else { return Effects() }
-        return giveBack(mapped.remove(at: index).bytes)
+        discount(id, in: \.mapped)
+    }
+
+    /// Counts bytes in a list, if there is room: nothing is taken from waiting requests, nor from shared memory.
+    private mutating func count(
+        _ bytes: Int,
+        in list: WritableKeyPath<Self, [Request]>
+    ) -> (id: UInt64?, effects: Effects) {
+        var effects = Effects()
+        guard requests.isEmpty, makeRoom(for: bytes, &effects) else { return (nil, effects) }
+        free -= bytes
+        lastID += 1
+        self[keyPath: list].append(Request(id: lastID, bytes: bytes))
+        return (lastID, effects)
+    }
+
+    private mutating func discount(_ id: UInt64, in list: WritableKeyPath<Self, [Request]>) -> Effects {
+        guard let index = self[keyPath: list].firstIndex(where: { $0.id == id }) else { return Effects() }
+        return giveBack(self[keyPath: list].remove(at: index).bytes)
     }
 
     /// Makes room for a body: drops departed senders, then revokes shared memory; neither if that would not make enough.

@@ -18,16 +18,16 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// The number of audio messages dropped for lack of memory.
     let droppedAudio = Counter()
 
-    private let memory: MemoryBudget
+    let memory: MemoryBudget
     private let allowance: Int
     private let tokens: HandshakeTokens?
     private let tap: (any WireTap)?
-    private let unread: UnreadMessages
-    private var machine: ReceiverMachine
+    let unread: UnreadMessages
+    var machine: ReceiverMachine
     private var descriptor: OwnedDescriptor?
     private var registration: IORegistration?
     /// The waiting request for memory.
-    private var request: UInt64?
+    var request: UInt64?
     /// The request of the consumer on this thread, while it is being served.
     private var inline: Inline?
     /// Whether the consumer on this thread has stopped the machine with a frame, and is expected to return for more.
@@ -35,13 +35,13 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// Whether frames were added to the mailbox whose consumers stay suspended until the end of the run.
     private var hasHeldBack = false
     /// The memory that the sender shares.
-    private var mappings: SharedMappings
+    var mappings: SharedMappings
     private var wasReady = false
     private var sink: ((Frame) -> Void)?
     private var onEnd: ((CloseReason) -> Void)?
     private var onReady: (() -> Void)?
     private var onClosed: ((_ wasReady: Bool) -> Void)?
-    private var onDropped: (@Sendable () -> Void)?
+    var onDropped: (@Sendable () -> Void)?
 
     private enum Inline {
         case asked
@@ -182,7 +182,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     // MARK: Commands
 
-    private func change(_ change: (inout ReceiverMachine) -> Void) {
+    func change(_ change: (inout ReceiverMachine) -> Void) {
         change(&machine)
         run()
     }
@@ -339,52 +339,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         }
     }
 
-    // MARK: Shared memory
-
-    private func map(_ head: SharedBufferHead) {
-        do throws(SharedMapping.Refusal) {
-            try mappings.map(head) { [weak self] in
-                guard let self else { return }
-                thread.execute { [weak self] in self?.change { $0.sharedMemoryRevoked() } }
-            }
-            machine.bufferMapped(head)
-        } catch {
-            switch error {
-            case .invalid(let error): machine.bufferRefused(error)
-            case .scarce: machine.bufferRefused(nil)
-            }
-        }
-    }
-
-    /// Returns a frame with its image, whose last reference releases the buffer.
-    private func shared(_ frame: Frame, _ head: SharedFrameHead) -> Frame {
-        var frame = frame
-        // A frame that is kept does not keep the thread.
-        frame.shared = mappings.image(head) { [weak self] in
-            guard let self else { return }
-            thread.execute { [weak self] in self?.change { $0.bufferReleased(head.buffer) } }
-        }
-        return frame
-    }
-
-    private func ask(for byteCount: Int) {
-        let answer = memory.ask(byteCount) { [weak self, thread] grant in
-            thread.execute { [weak self] in
-                // A late grant goes to the next waiting request.
-                self?.request = nil
-                self?.change { $0.memoryGranted(grant, at: MonotonicClock.now()) }
-            }
-        }
-        switch answer {
-        case .granted(let grant): machine.memoryGranted(grant, at: MonotonicClock.now())
-        case .waiting(let id): request = id
-        }
-    }
-
-    private func withdrawRequest() {
-        if let request = request.take() { memory.withdraw(request) }
-    }
-
     // MARK: Ending
 
     private func endMailboxes(_ error: TransportError?) {
@@ -406,24 +360,5 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         onEnd?(reason)
         onClosed?(wasReady)
         (sink, onEnd, onReady, onClosed) = (nil, nil, nil, nil)
-    }
-
-    /// Returns the grants of unconsumed messages, and keeps the messages as long as their memory is not needed.
-    private func keepUnread() {
-        mailbox.changeEach { $0.grant = nil }
-        let (mailbox, audio, onDropped) = (mailbox, audio, onDropped)
-        self.onDropped = nil
-        unread.keep(mailbox.weight + audio.weight) {
-            mailbox.count + audio.count == 0
-        } drop: { [id] in
-            let error = TransportError(
-                .visitorDropped,
-                "the sender of connection \(id) has left, and its unread frames were dropped because their memory "
-                    + "was needed"
-            )
-            mailbox.discard(error)
-            audio.discard()
-            onDropped?()
-        }
     }
 }

@@ -1,0 +1,74 @@
+internal import FrameWire
+
+// The memory of one connection: what its sender shares, the parts of the budget, and what a departed sender leaves.
+
+extension ReceivingDriver {
+    // MARK: Shared memory
+
+    /// Maps the memory whose descriptor has arrived.
+    func map(_ head: SharedBufferHead) {
+        do throws(SharedMapping.Refusal) {
+            try mappings.map(head) { [weak self] in
+                guard let self else { return }
+                thread.execute { [weak self] in self?.change { $0.sharedMemoryRevoked() } }
+            }
+            machine.bufferMapped(head)
+        } catch {
+            switch error {
+            case .invalid(let error): machine.bufferRefused(error)
+            case .scarce: machine.bufferRefused(nil)
+            }
+        }
+    }
+
+    /// Returns a frame with its image, whose last reference releases the buffer.
+    func shared(_ frame: Frame, _ head: SharedFrameHead) -> Frame {
+        var frame = frame
+        // A frame that is kept does not keep the thread.
+        frame.shared = mappings.image(head) { [weak self] in
+            guard let self else { return }
+            thread.execute { [weak self] in self?.change { $0.bufferReleased(head.buffer) } }
+        }
+        return frame
+    }
+
+    // MARK: Budget
+
+    /// Requests memory for a large body.
+    func ask(for byteCount: Int) {
+        let answer = memory.ask(byteCount) { [weak self, thread] grant in
+            thread.execute { [weak self] in
+                // A late grant goes to the next waiting request.
+                self?.request = nil
+                self?.change { $0.memoryGranted(grant, at: MonotonicClock.now()) }
+            }
+        }
+        switch answer {
+        case .granted(let grant): machine.memoryGranted(grant, at: MonotonicClock.now())
+        case .waiting(let id): request = id
+        }
+    }
+
+    func withdrawRequest() {
+        if let request = request.take() { memory.withdraw(request) }
+    }
+
+    /// Returns the grants of unconsumed messages, and keeps the messages as long as their memory is not needed.
+    func keepUnread() {
+        mailbox.changeEach { $0.grant = nil }
+        let (mailbox, audio, onDropped) = (mailbox, audio, onDropped)
+        self.onDropped = nil
+        unread.keep(mailbox.weight + audio.weight) {
+            mailbox.count + audio.count == 0
+        } drop: { [id] in
+            let error = TransportError(
+                .visitorDropped,
+                "the sender of connection \(id) has left, and its unread frames were dropped because their memory "
+                    + "was needed"
+            )
+            mailbox.discard(error)
+            audio.discard()
+            onDropped?()
+        }
+    }
+}

@@ -18,8 +18,8 @@ struct WordReader: Sendable {
     }
 
     /// Returns the word, at the carriage return.
-    func end() throws(HeadFault) -> String {
+    func end() throws(HeadFault) -> [UInt8] {
         guard !bytes.isEmpty else { throw HeadFault(.wordEmpty) }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 }

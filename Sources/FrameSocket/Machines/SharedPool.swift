@@ -41,6 +41,9 @@ package struct SharedPool: Sendable {
     /// The number of buffers that cannot be filled.
     package var usedCount: Int { buffers.count { !$0.isFree } }
 
+    /// Whether the receiver has any buffer, which it will release.
+    var isAnyWithReceiver: Bool { buffers.contains { $0.isWithReceiver } }
+
     /// Begins to share a number of buffers with a receiver.
     mutating func open(count: Int) {
         firstLease = lastLease + 1

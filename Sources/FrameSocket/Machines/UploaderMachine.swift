@@ -138,6 +138,8 @@ package struct UploaderMachine: Sendable {
 
     /// The waiters for the frames up to a ticket.
     var finishers: [(id: UInt64, ticket: UInt64)] = []
+    /// The waiters for a free shared buffer.
+    var bufferWaiters: [UInt64] = []
     /// Frames up to this ticket are not held back by the pacing.
     var flushedTicket: UInt64 = 0
 
@@ -241,6 +243,7 @@ package struct UploaderMachine: Sendable {
             effects.startsTurn = true
         }
         settleFinishers()
+        settleBufferWaiters(at: now)
         setTimer(at: now)
     }
 

@@ -74,7 +74,8 @@ final class SharedLane: LaneReceiver {
             if interval > 0 {
                 await pace(frames, interval: interval) { [self] _ in try? submitNext() }
             } else {
-                try await sendAll(frames)
+                // On the connection's thread, as the plain lane sends and reads releases on one.
+                try await Task(executorPreference: uploader.connection.thread) { try await self.sendAll(frames) }.value
             }
             guard await finish() else { throw BaselineFailure() }
             return start
@@ -82,14 +83,18 @@ final class SharedLane: LaneReceiver {
 
         private func sendAll(_ frames: Int) async throws {
             for _ in 0..<frames {
+                guard await waitForBuffer() else { throw BaselineFailure() }
                 try submitNext()
-                guard await finish() else { throw BaselineFailure() }
+                if scenario.mode.isCopied, await !finish() { throw BaselineFailure() }
             }
         }
 
         // Returns its failure: Swift 6.3 crashes on a loop with errors of two types.
         @inline(never)
         private func finish() async -> Bool { (try? await uploader.finish()) != nil }
+
+        @inline(never)
+        private func waitForBuffer() async -> Bool { (try? await uploader.waitForBuffer()) != nil }
 
         private func submitNext() throws {
             let number = state.withLock { state in

@@ -220,7 +220,7 @@ extension World {
     private func cancelFinish(_ id: Int, of sender: SimSender) {
         guard sender.finishers.remove(id) != nil else { return }
         coverage.count(.cancelled)
-        handle(sender) { $0.cancelFinish(UInt64(id)) }
+        handle(sender) { $0.cancelWait(UInt64(id)) }
     }
 
     /// A repeat has a reason on the connection that there is.

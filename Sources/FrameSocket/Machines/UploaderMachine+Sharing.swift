@@ -36,7 +36,7 @@ extension UploaderMachine {
     /// Ends sharing on this connection: images in shared buffers are from now on like others, and counted as such.
     private mutating func endSharing() {
         pool.close()
-        effects.dropsSharedBuffers = true
+        effects.dropsBuffersBefore = pool.firstLease
         waiting?.leaveBuffer()
         deferral?.frame.leaveBuffer()
         sentFrame?.leaveBuffer()

@@ -24,6 +24,8 @@ extension UploaderMachine {
         if isNew, terms.isConnected, configuration.sharing != .off {
             greetingEnd = now.addingClamping(Self.greetingTime)
         }
+        // A receiver that declines skips what is on its way.
+        if !isNew, isLatestShared, old.acceptsSharedMemory, !terms.acceptsSharedMemory { isOwed = true }
         if isNew || count != pool.count {
             if pool.isOpen { endSharing() }
             if count > 0 { pool.open(count: count) }

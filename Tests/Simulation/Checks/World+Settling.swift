@@ -44,6 +44,11 @@ extension World {
         checkUploadersSettled()
     }
 
+    /// What hostile peers have done has had its consequences, before they leave.
+    func checkHostility() {
+        checkRules()
+    }
+
     private func isCurrent(_ monitor: SenderMonitor) -> Bool {
         sockets[monitor.socket].isOpen && senders[monitor.sender].socket == monitor.socket
             && sockets[monitor.socket].peer >= 0 && sockets[sockets[monitor.socket].peer].isOpen

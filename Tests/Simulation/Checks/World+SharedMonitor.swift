@@ -35,8 +35,11 @@ extension World {
 
     private func checkAccepted(_ index: Int) {
         // What began before a decline was read may end after it.
-        let isAccepted = monitors[index].shared.isAccepted || monitors[index].beganAt < monitors[index].declinedAt
         let sender = monitors[index].sender
+        let isAccepted =
+            monitors[index].shared.isAccepted || monitors[index].beganAt < monitors[index].declinedAt
+            // A sender that ends reads no requests any more.
+            || senders[sender].hasClosed
         check(.sharedOnlyIfAsked, isAccepted, "sender \(sender) shares memory with a receiver that does not accept it")
     }
 

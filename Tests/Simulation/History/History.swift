@@ -65,6 +65,7 @@ struct History {
         run(until: world.now + 3_000_000)
         guard world.violation == nil else { return }
         world.checkUnconsumed()
+        world.checkHostility()
         world.note("faults stop")
         world.stopFaults()
         let limit = world.now + world.settlingTime

@@ -26,7 +26,7 @@ extension World {
         if let (last, head) = receiver.lastFrame {
             check(.integrity, last.sender == identity.sender, "frames of two senders on one connection")
             check(.order, identity.number >= last.number, "frame \(identity.number) comes after \(last.number)")
-            if identity.number == last.number {
+            if identity.number == last.number, received.loan == nil || isFromOurs(receiver) {
                 let isSame = head.isRepeated(by: frame.head, ofAnyKind: received.loan != nil || identity.isImage || last.isImage)
                 check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(head), \(frame.head)")
             }
@@ -154,6 +154,8 @@ extension World {
         guard monitor.serverTokenRemaining == 0 else { return }
         let isCut = sockets[socket].wasBroken || !monitor.isBetweenMessages
         switch error.code {
+        case .sharedMemory:
+            violate(.reasons, "connection \(receiver.index): a sender of this package breaks a rule: \(error)")
         case .connectionLost:
             check(.reasons, isCut, "connection \(receiver.index) is lost, although its sender ended in order: \(error)")
         case .malformedMessage:

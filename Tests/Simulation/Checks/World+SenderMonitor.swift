@@ -74,7 +74,10 @@ extension World {
             monitors[index].keepReasonToRepeat()
             messageBegins(index, wants: .pictures)
             sharedBufferWritten(head, index)
+            monitors[index].announcedAt = monitors[index].beganAt
         case .sharedFrame(let head):
+            // An announcement and the frame that it is for are one message to the sender.
+            if let time = monitors[index].announcedAt.take() { monitors[index].beganAt = time }
             frameHeadWritten(head.head, index)
             guard let identity = sharedFrameWritten(head, index) else { return }
             if identity.number == monitors[index].lastFrame { coverage.count(.sharedRepeat) }

@@ -42,6 +42,7 @@ extension World {
         checkNothingIsStuck()
         checkReaders()
         checkUploadersSettled()
+        checkShared()
     }
 
     /// What hostile peers have done has had its consequences, before they leave.
@@ -49,7 +50,7 @@ extension World {
         checkRules()
     }
 
-    private func isCurrent(_ monitor: SenderMonitor) -> Bool {
+    func isCurrent(_ monitor: SenderMonitor) -> Bool {
         sockets[monitor.socket].isOpen && senders[monitor.sender].socket == monitor.socket
             && sockets[monitor.socket].peer >= 0 && sockets[sockets[monitor.socket].peer].isOpen
     }

@@ -20,8 +20,10 @@ struct SharedMonitor {
     var last: (head: SharedFrameHead, rows: [UInt8])?
     /// Whether the last frame went out in shared memory.
     var isLastShared = false
-    var releases = 0
     var frames = 0
+
+    /// How many buffers the receiver has.
+    var heldCount: Int { buffers.count { $0?.held != nil } }
 }
 
 /// What a sender of this package does with shared memory, checked as it is written and read.
@@ -132,7 +134,6 @@ extension World {
             if let held { check(.heldBuffersStay, held.isUnchanged, "buffer \(buffer) changed before its release") }
         }
         monitors[index].shared.buffers[buffer]?.held = nil
-        monitors[index].shared.releases += 1
     }
 
     func declineRead(_ index: Int) {
@@ -147,6 +148,38 @@ extension World {
         coverage.count(.latestFrameAfterDecline)
         guard !monitors[index].isPauseAsked else { return monitors[index].hasReasonToRepeat = true }
         monitors[index].askForFrame(at: now)
+    }
+
+    // MARK: When everything rests
+
+    /// What programs have released is back with its sender, and what is mapped is counted.
+    func checkShared() {
+        for monitor in monitors where monitor.shared.isAccepted && isCurrent(monitor) {
+            let peer = sockets[monitor.socket].peer
+            guard let receiver = receivers.first(where: { $0.socket == peer }), isResting(receiver, monitor) else {
+                continue
+            }
+            let held = monitor.shared.heldCount
+            check(
+                .releasesAreOnce,
+                held <= receiver.loanCount,
+                "\(held) buffers are not released, and the program of connection \(receiver.index) has \(receiver.loanCount)"
+            )
+        }
+        for receiver in receivers where receiver.closeReason == nil && !receiver.shared.hasDeclined {
+            for mapping in receiver.shared.mappings {
+                guard let grant = mapping?.grant else { continue }
+                let isCounted = budgets[receiver.budget].mapped[grant] != nil
+                check(.budgetHolds, isCounted, "connection \(receiver.index) goes on using memory that was revoked")
+            }
+        }
+    }
+
+    private func isResting(_ receiver: SimReceiver, _ monitor: SenderMonitor) -> Bool {
+        receiver.closeReason == nil && receiver.frames.waiter != nil && !receiver.frames.hasBeenWoken
+            && !receiver.isEnding && receiver.machine.outbox.bytes.isEmpty && !receiver.shared.hasDeclined
+            && isAsleep(receiver.thread) && isAsleep(senders[monitor.sender].plan.thread)
+            && sockets[monitor.socket].inbound.count == 0 && sockets[receiver.socket].inbound.count == 0
     }
 
     // MARK: Preferences

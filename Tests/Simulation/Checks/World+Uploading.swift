@@ -27,7 +27,7 @@ extension World {
         guard !sender.offers.isEmpty, sender.uploader != nil, sender.runs.allSatisfy({ $0.left == 0 }) else {
             return nil
         }
-        if awaitsBuffer(sender) {
+        if let count = sender.plan.sharedBuffers, monitor.shared.heldCount >= count {
             coverage.count(.everyBufferHeld)
             return nil
         }

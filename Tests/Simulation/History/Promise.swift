@@ -119,7 +119,7 @@ enum Promise: Int, CaseIterable {
     case endIsTold
     /// P207: what the pacing holds back is sent when somebody waits for it.
     case finishSendsWhatIsHeldBack
-    /// P260, P274: shared memory is offered to those who ask for it, and used until they decline.
+    /// P260, P274, P280: shared memory is offered to those who ask for it, and used until they decline.
     case sharedOnlyIfAsked
     /// P263, P276: a buffer is not written, announced or sent again while its receiver has it.
     case heldBuffersStay

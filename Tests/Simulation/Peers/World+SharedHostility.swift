@@ -12,6 +12,8 @@ enum HostileSharing: Int, CaseIterable {
     var breaksRules: Bool {
         switch self {
         case .nothing, .replacedBuffers, .writesWhileHeld: false
+        // If the program has released the first frame by then, nothing is wrong with the second.
+        case .heldBuffer, .frameInHeldBuffer: false
         default: true
         }
     }
@@ -146,7 +148,8 @@ extension World {
             let socket = peers[peer].socket
             guard peers[peer].sharing.hasBrokenRule, socket >= 0, peers[peer].outgoing.isEmpty,
                 let receiver = receivers.first(where: { $0.socket == sockets[socket].peer && $0.acceptsSharedMemory }),
-                receiver.closeReason == nil, !receiver.shared.hasDeclined, receiver.frames.hasEnded == false,
+                receiver.closeReason == nil, !receiver.shared.hasDeclined, receiver.frames.waiter != nil,
+                !receiver.frames.hasBeenWoken, isAsleep(receiver.thread),
                 sockets[receiver.socket].inbound.count == 0, receiver.machine.isReady, !receiver.isEnding
             else { continue }
             let kind = peers[peer].sharing.kind

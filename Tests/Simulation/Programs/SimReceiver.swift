@@ -43,8 +43,8 @@ final class SimReceiver {
     /// The frames with images that the program keeps, and the one that it is busy with.
     var kept: [SimFrame] = []
     var inHand: SimFrame?
-    /// The bytes of the images that wait in the mailbox.
-    var sharedWeight = 0
+    /// How many images have been delivered, and not been released.
+    var loanCount = 0
 
     // The program.
     var isTaken = false

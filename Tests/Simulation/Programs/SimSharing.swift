@@ -52,8 +52,6 @@ struct SimMappings {
     var mappings: [SimMapping?] = []
     /// Whether the receiver has declined.
     var hasDeclined = false
-    /// Whether a release that it sent has been seen, and how many.
-    var released = 0
 }
 
 /// The shell of a received connection: descriptors, mappings, and the images that its program has.
@@ -165,6 +163,7 @@ extension World {
         guard head.buffer < mappings.count, let mapping = mappings[head.buffer] else {
             return violate(.integrity, "connection \(receiver.index) delivers a frame in a buffer that is not mapped")
         }
+        receiver.loanCount += 1
         let loan = SimLoan(mapping, head, receiver: receiver.index, outlet)
         deliver(SimFrame(frame: frame, loan: loan), weight: mapping.byteCount, more: more, to: receiver)
     }
@@ -172,6 +171,7 @@ extension World {
     /// A program has released an image, whose buffer goes back to its sender.
     func loanEnded(_ loan: Outlet.Loan) {
         let receiver = receivers[loan.receiver]
+        receiver.loanCount -= 1
         if isFromOurs(receiver) {
             check(.heldBuffersStay, loan.image.isUnchanged, "an image has changed while its receiver had it")
         }

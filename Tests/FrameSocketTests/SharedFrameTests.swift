@@ -144,7 +144,6 @@ import Testing
         let first = try await pair.next()
         #expect(first.shared != nil)
         pair.received.send(.decline)
-        pair.received.send(.refresh)
         let again = try await pair.next()
         #expect(again.shared == nil && again.sequence == first.sequence)
         #expect(try FrameDecoder().decode(again).peakSignalToNoiseRatio(against: image) > 20)

@@ -25,8 +25,8 @@ package struct SharedPool: Sendable {
     /// The buffers; empty if nothing is shared.
     private var buffers: [Buffer] = []
     private var lastLease: UInt64 = 0
-    /// The first lease of the connection.
-    private var firstLease: UInt64 = 0
+    /// The number of the first lease of the connection.
+    private(set) var firstLease: UInt64 = 0
 
     /// Whether the receiver accepts frames in shared memory.
     @inline(__always)

@@ -24,6 +24,8 @@ extension UploaderMachine {
         if isNew, terms.isConnected, configuration.sharing != .off {
             greetingEnd = now.addingClamping(Self.greetingTime)
         }
+        // A receiver that declines skips what is on its way.
+        if !isNew, isLatestShared, old.acceptsSharedMemory, !terms.acceptsSharedMemory { isOwed = true }
         if isNew || count != pool.count {
             if pool.isOpen { endSharing() }
             if count > 0 { pool.open(count: count) }
@@ -36,7 +38,7 @@ extension UploaderMachine {
     /// Ends sharing on this connection: images in shared buffers are from now on like others, and counted as such.
     private mutating func endSharing() {
         pool.close()
-        effects.dropsSharedBuffers = true
+        effects.dropsBuffersBefore = pool.firstLease
         waiting?.leaveBuffer()
         deferral?.frame.leaveBuffer()
         sentFrame?.leaveBuffer()

@@ -189,6 +189,7 @@ extension UploaderMachine {
             return
         }
         if let lease { pool.submitted(lease) }
+        isLatestShared = lease != nil
         turn.revision = terms.revision
         if reference.ticket == turn.frame.ticket { reference.digest = turn.frame.digest }
         isOwed = false

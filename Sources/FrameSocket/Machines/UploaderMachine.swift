@@ -93,6 +93,9 @@ package struct UploaderMachine: Sendable {
     /// The orientation of the last image copied to a shared buffer.
     var sharedOrientation: FrameOrientation?
 
+    /// Whether the frame submitted last is in a shared buffer.
+    var isLatestShared = false
+
     /// The connection on which the system had no memory to share.
     var unsharedConnection: Int?
 

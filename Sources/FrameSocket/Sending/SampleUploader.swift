@@ -368,7 +368,7 @@ public final class SampleUploader: Sendable {
 
     private func perform(_ effects: UploaderMachine.Effects) {
         if let message = effects.message { submit(message) }
-        if effects.dropsSharedBuffers { shared.removeAll() }
+        if let lease = effects.dropsBuffersBefore { shared.removeAll(before: lease) }
         if effects.startsTurn { queue.async { self.takeTurn() } }
         if effects.setsTimer { setTimer() }
         if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }

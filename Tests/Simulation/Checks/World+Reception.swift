@@ -4,7 +4,8 @@ internal import FrameWire
 /// What the programs of servers receive, checked against what was sent.
 extension World {
     /// A program has a frame in its hands.
-    func received(_ frame: Frame, by receiver: SimReceiver) {
+    func received(_ received: SimFrame, by receiver: SimReceiver) {
+        let frame = received.frame
         note("receiver \(receiver.index) has frame \(frame.index)")
         receiver.frameCount += 1
         check(.order, frame.index > receiver.lastIndex, "frame \(frame.index) comes after \(receiver.lastIndex)")
@@ -13,17 +14,21 @@ extension World {
             check(.everyFrame, isNext, "frame \(frame.index) comes after \(receiver.lastIndex)")
         }
         receiver.lastIndex = frame.index
+        keep(received, of: receiver)
         // An empty frame says nothing of itself.
-        guard frame.jpeg.count > 0 else { return }
-        guard let identity = frame.jpeg.withBytes({ Content.identify($0) }), !identity.isAudio else {
+        guard frame.jpeg.count > 0 || received.loan != nil else { return }
+        let found =
+            if let loan = received.loan { loan.image.identity } else { frame.jpeg.withBytes { Content.identify($0) } }
+        guard let identity = found, !identity.isAudio else {
             return violate(.integrity, "receiver \(receiver.index) gets a frame that nobody sent")
         }
         coverage.checked(.integrity)
         if let (last, head) = receiver.lastFrame {
             check(.integrity, last.sender == identity.sender, "frames of two senders on one connection")
             check(.order, identity.number >= last.number, "frame \(identity.number) comes after \(last.number)")
-            if identity.number == last.number {
-                check(.repeatsAreTheSame, head == frame.head, "a repeat differs from the frame: \(head), \(frame.head)")
+            if identity.number == last.number, received.loan == nil || isFromOurs(receiver) {
+                let isSame = head.isRepeated(by: frame.head, ofAnyKind: received.loan != nil || identity.isImage || last.isImage)
+                check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(head), \(frame.head)")
             }
         }
         receiver.lastFrame = (identity, frame.head)
@@ -60,13 +65,15 @@ extension World {
         let offer = sender.offers[number - 1]
         check(
             .integrity,
-            Int(identity.length) == offer.length,
+            Int(identity.length) == offer.length || offer.isImage,
             "sender \(index) writes another length than was offered"
         )
         if let before = sender.sentHeads[identity.number] {
-            check(.repeatsAreTheSame, before == head, "a repeat differs from the frame: \(before), \(head)")
+            let isSame = before.isRepeated(by: head, ofAnyKind: offer.isImage)
+            check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(before), \(head)")
         } else {
             sender.sentHeads[identity.number] = head
+            check(.repeatsAreTheSame, !offer.isImage || head.orientation == offer.orientation, "another orientation")
             if let time = head.presentationTime {
                 check(.repeatsAreTheSame, time == offer.timestamp, "another timestamp than was offered")
             }
@@ -147,6 +154,8 @@ extension World {
         guard monitor.serverTokenRemaining == 0 else { return }
         let isCut = sockets[socket].wasBroken || !monitor.isBetweenMessages
         switch error.code {
+        case .sharedMemory:
+            violate(.reasons, "connection \(receiver.index): a sender of this package breaks a rule: \(error)")
         case .connectionLost:
             check(.reasons, isCut, "connection \(receiver.index) is lost, although its sender ended in order: \(error)")
         case .malformedMessage:
@@ -172,6 +181,8 @@ extension World {
         guard !servers[receiver.server].plan.deliversNewest, !receiver.hasSkippedFrames else { return }
         let peer = sockets[receiver.socket].formerPeer
         guard peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
+        // Those that were on their way when the receiver declined are skipped.
+        guard !receiver.shared.hasDeclined else { return }
         let written = monitors[sockets[peer].monitor].frames.count
         check(
             .everyFrame,
@@ -194,5 +205,14 @@ extension World {
         case .server:
             check(.turnsAreBounded, turn.accepts <= 70, "\(turn.accepts) connections in one turn")
         }
+    }
+}
+
+extension FrameHead {
+    /// Whether another header is that of the same frame, which may be an image here and a JPEG there.
+    fileprivate func isRepeated(by other: FrameHead, ofAnyKind: Bool) -> Bool {
+        guard ofAnyKind else { return self == other }
+        return presentationTime == other.presentationTime && sequence == other.sequence
+            && orientation == other.orientation && bufferSize == other.bufferSize
     }
 }

@@ -20,6 +20,10 @@ extension World {
             for index in server.connections.values.sorted() { wakeConsumer(receivers[index]) }
         }
         for receiver in receivers where receiver.closeReason != nil { wakeConsumer(receiver) }
+        for receiver in receivers {
+            if case .everything = servers[receiver.server].plan.keeping { continue }
+            receiver.kept.removeAll()
+        }
         stopUploadFaults()
     }
 
@@ -30,7 +34,7 @@ extension World {
     }
 
     func checkSettled() {
-        for sender in senders {
+        for sender in senders where !awaitsHello(sender) {
             let missing = missing(sender)
             check(.latestFrame, missing == nil, "sender \(sender.index): \(missing ?? "")")
         }
@@ -38,9 +42,15 @@ extension World {
         checkNothingIsStuck()
         checkReaders()
         checkUploadersSettled()
+        checkShared()
     }
 
-    private func isCurrent(_ monitor: SenderMonitor) -> Bool {
+    /// What hostile peers have done has had its consequences, before they leave.
+    func checkHostility() {
+        checkRules()
+    }
+
+    func isCurrent(_ monitor: SenderMonitor) -> Bool {
         sockets[monitor.socket].isOpen && senders[monitor.sender].socket == monitor.socket
             && sockets[monitor.socket].peer >= 0 && sockets[sockets[monitor.socket].peer].isOpen
     }
@@ -57,6 +67,7 @@ extension World {
             isPaused == monitor.isPauseAsked,
             "the last status does not tell how the sender stands"
         )
+        check(.preferencesAreAnswered, monitor.lastRefusals == monitor.refusals, "a preference is refused without a word")
         check(.pongsAnswerPings, monitor.lastPongWritten == monitor.lastPing, "the last ping is not answered")
     }
 
@@ -111,7 +122,16 @@ extension World {
         for receiver in receivers where receiver.frames.hasEnded && receiver.audioConsumer.hasEnded {
             check(.noResidue, receiver.departed == nil, "connection \(receiver.index) was consumed, and holds memory")
         }
-        for receiver in receivers { letGo(receiver) }
+        for receiver in receivers {
+            letGo(receiver)
+            receiver.inHand = nil
+            receiver.kept.removeAll()
+        }
+        releaseFanOuts()
+        releaseDrawings()
+        // What follows the connections keeps what it has seen.
+        for monitor in monitors { monitor.shared = SharedMonitor() }
+        drainOutlet()
     }
 
     func checkProgramsReleased() {
@@ -154,5 +174,6 @@ extension World {
             check(.noResidue, machine.freeForAllowances == machine.bytes / 2, "allowances are not given back")
         }
         checkUploadersReleased()
+        checkSharedReleased()
     }
 }

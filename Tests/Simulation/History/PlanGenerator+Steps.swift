@@ -121,7 +121,8 @@ extension PlanGenerator {
     }
 
     private mutating func request() -> ControlRequest {
-        switch random.below(12) {
+        switch random.below(theme == .sharing ? 13 : 12) {
+        case 12: return random.chance(30) ? .decline : .refresh
         case 0, 1: return .hello(ControlHello(wants: random.pick([.pictures], [.pictures, .audio], [.audio], [])))
         case 2, 3: return .pause
         case 4, 5: return .resume
@@ -129,7 +130,8 @@ extension PlanGenerator {
             return .prefer(
                 ControlPreferences(
                     frameRateInMillihertz: random.pick(nil, 1, 1_000, 5_000, 60_000),
-                    quality: random.pick(nil, 50)
+                    size: random.pick(nil, nil, 16, 48, 4_096).map { BufferSize(width: $0, height: $0) },
+                    quality: random.pick(nil, 50, 100)
                 )
             )
         case 8, 9: return .refresh

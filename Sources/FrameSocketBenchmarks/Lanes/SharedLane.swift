@@ -72,7 +72,12 @@ final class SharedLane: LaneReceiver {
         func send(_ frames: Int, interval: UInt64) async throws -> Int64 {
             let start = Int64(MonotonicClock.now())
             if interval > 0 {
-                await pace(frames, interval: interval) { [self] _ in try? submitNext() }
+                await pace(frames, interval: interval) { [self] _ in
+                    // A receiver that is late makes the plain lane's sender wait too; here a newer frame would replace
+                    // the one that waits.
+                    while uploader.statistics.underWay > 0 { baseline_sleep_until(Int64(MonotonicClock.now()) + 100_000) }
+                    try? submitNext()
+                }
             } else {
                 // On the connection's thread, as the plain lane sends and reads releases on one.
                 try await Task(executorPreference: uploader.connection.thread) { try await self.sendAll(frames) }.value

@@ -67,7 +67,8 @@ extension World {
             isPaused == monitor.isPauseAsked,
             "the last status does not tell how the sender stands"
         )
-        check(.preferencesAreAnswered, monitor.lastRefusals == monitor.refusals, "a preference is refused without a word")
+        let isTold = monitor.lastRefusals == monitor.refusals
+        check(.preferencesAreAnswered, isTold, "a preference is refused without a word")
         check(.pongsAnswerPings, monitor.lastPongWritten == monitor.lastPing, "the last ping is not answered")
     }
 

@@ -157,7 +157,8 @@ extension World {
         case .draw(let lease, let isNew, let size): draw(lease, isNew, size, of: sender)
         case .cancelFinish(let id): cancelFinish(id, of: sender)
         case .finishIsDue(let id):
-            check(.promptness, !sender.finishers.contains(id) || awaitsBuffer(sender), "uploader \(sender.index): finish waits for too long")
+            let isWaiting = sender.finishers.contains(id) && !awaitsBuffer(sender)
+            check(.promptness, !isWaiting, "uploader \(sender.index): finish waits for too long")
         default: break
         }
     }

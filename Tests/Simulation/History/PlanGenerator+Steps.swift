@@ -82,17 +82,17 @@ extension PlanGenerator {
     private mutating func addDecline(of actor: Int, at place: Int) {
         let hello = ControlRequest.hello(ControlHello(wants: [.pictures, .audio]))
         plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([hello])))
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .pace(.silent)))
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .pace(random.pick(.silent, .prompt, .prompt))))
         time += random.time(in: 100_000...1_000_000)
         for (index, other) in plan.actors.enumerated() {
             guard case .sender(let sender) = other, sender.place == place, random.chance(70) else { continue }
             let audio = Plan.Action.audio(count: random.number(in: 1...60), length: 4 * random.number(in: 4...500))
             plan.steps.append(Plan.Step(time: time, actor: index, action: .offer(offering())))
-            time += random.time(in: 0...3_000_000)
+            time += random.time(in: 0...random.pick(100_000, 3_000_000))
             plan.steps.append(Plan.Step(time: time, actor: index, action: audio))
             plan.steps.append(Plan.Step(time: time, actor: index, action: .offer(offering())))
         }
-        time += random.time(in: 0...20_000_000)
+        time += random.time(in: 0...random.pick(1_000_000, 12_000_000))
         plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([.decline])))
     }
 

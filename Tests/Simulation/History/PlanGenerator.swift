@@ -145,7 +145,8 @@ struct PlanGenerator {
     }
 
     private mutating func capacity() -> Int {
-        random.pick(150, 300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
+        if theme == .sharing, random.chance(50) { return random.pick(150, 300, 700) }
+        return random.pick(150, 300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
     }
 
     mutating func pacing() -> Plan.PacingChoice {

@@ -108,6 +108,7 @@ extension World {
         sender.submitted[ticket] = 0
         do {
             try submit(message, ticket: ticket, of: sender)
+            if case .shared = message, sender.lane.queueCount > 0, random.chance(20) { declineForPeer(of: sender) }
         } catch {
             sender.submitted[ticket] = nil
             note("  refused: \(error.code)")

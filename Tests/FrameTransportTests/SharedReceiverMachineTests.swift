@@ -233,6 +233,16 @@ import Testing
 
     // MARK: Ends
 
+    @Test func `memory that is needed for others after the connection's end is not declined`() {
+        var rig = rig()
+        rig.arrive(announcement() + frame(), passing: 1)
+        rig.arrive([], end: true)
+        rig.machine.sharedMemoryRevoked()
+        rig.run()
+        let isOver = rig.reason != nil
+        #expect(isOver && rig.commandsAfterClose == 0 && rig.unmapped == 0)
+    }
+
     @Test func `a release after the connection's end does nothing`() {
         var rig = rig()
         rig.arrive(announcement() + frame(), passing: 1)

@@ -27,7 +27,8 @@ extension World {
             check(.integrity, last.sender == identity.sender, "frames of two senders on one connection")
             check(.order, identity.number >= last.number, "frame \(identity.number) comes after \(last.number)")
             if identity.number == last.number, received.loan == nil || isFromOurs(receiver) {
-                let isSame = head.isRepeated(by: frame.head, ofAnyKind: received.loan != nil || identity.isImage || last.isImage)
+                let isImage = identity.isImage || last.isImage
+                let isSame = head.isRepeated(by: frame.head, ofAnyKind: isImage)
                 check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(head), \(frame.head)")
             }
         }

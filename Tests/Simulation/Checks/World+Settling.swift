@@ -48,6 +48,14 @@ extension World {
     /// What hostile peers have done has had its consequences, before they leave.
     func checkHostility() {
         checkRules()
+        for monitor in monitors where isCurrent(monitor) && isAsleep(senders[monitor.sender].plan.thread) {
+            guard monitor.hasReadHello, monitor.understandsRequests, monitor.stoppedOnWire == nil,
+                monitor.stopRead == nil, case .connected = senders[monitor.sender].machine.publishedState,
+                readsEverything(monitor)
+            else { continue }
+            let isTold = monitor.lastRefusals == monitor.refusals
+            check(.preferencesAreAnswered, isTold, "a preference is refused without a word")
+        }
     }
 
     func isCurrent(_ monitor: SenderMonitor) -> Bool {
@@ -67,7 +75,8 @@ extension World {
             isPaused == monitor.isPauseAsked,
             "the last status does not tell how the sender stands"
         )
-        check(.preferencesAreAnswered, monitor.lastRefusals == monitor.refusals, "a preference is refused without a word")
+        let isTold = monitor.lastRefusals == monitor.refusals
+        check(.preferencesAreAnswered, isTold, "a preference is refused without a word")
         check(.pongsAnswerPings, monitor.lastPongWritten == monitor.lastPing, "the last ping is not answered")
     }
 

@@ -51,7 +51,8 @@ extension World {
         guard let region = monitors[index].shared.passed.take() else {
             return violate(.descriptorsMatch, "buffer \(head.index) is announced without a descriptor")
         }
-        check(.descriptorsMatch, unsafe region.bytes.count == head.byteCount, "a buffer has another size than announced")
+        let isRight = unsafe region.bytes.count == head.byteCount
+        check(.descriptorsMatch, isRight, "a buffer has another size than announced")
         if let old = monitors[index].shared.buffers[head.index], old.held != nil, hasOurReceiver(index) {
             violate(.heldBuffersStay, "buffer \(head.index) is announced again while its receiver has it")
         }
@@ -59,9 +60,9 @@ extension World {
             let isUsed = other.shared.buffers.contains { $0?.region.memory === region.memory && $0 != nil }
             check(.buffersHaveOneConnection, !isUsed, "memory of another connection is announced")
         }
-        if monitors.contains(where: { $0 !== monitors[index] && $0.sender == monitors[index].sender && $0.shared.frames > 0 }) {
-            coverage.count(.sharedOnTwoConnections)
-        }
+        let sender = monitors[index].sender
+        let hasShared = monitors.contains { $0 !== monitors[index] && $0.sender == sender && $0.shared.frames > 0 }
+        if hasShared { coverage.count(.sharedOnTwoConnections) }
         monitors[index].shared.buffers[head.index] = SharedMonitor.Buffer(region: region)
     }
 

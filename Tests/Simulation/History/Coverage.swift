@@ -10,7 +10,7 @@ struct Coverage {
         case encodingFailed, turnYielded, drainCutOff, storm, handshakeGaveWay
         case sharedFrame, sharedRepeat, declined, latestFrameAfterDecline, sharedMemoryRevoked, descriptorLost
         case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, drawnFrame, copiedFrame, notShared
-        case sharedOnTwoConnections, preferencesRefused, badPreference
+        case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
 
         /// The name in words.
         var name: String {

@@ -73,7 +73,8 @@ internal import TurboJPEG
             Int(identity.length) == width * height
         else { return nil }
         for row in 0..<height {
-            let memory = unsafe UnsafeRawBufferPointer(rebasing: bytes[(row * bytesPerRow)..<(row * bytesPerRow + width)])
+            let place = row * bytesPerRow..<row * bytesPerRow + width
+            let memory = unsafe UnsafeRawBufferPointer(rebasing: bytes[place])
             var start = 0
             if row == 0 || row == markedRow(identity.number, height) {
                 guard unsafe Content.header(memory) == identity else { return nil }

@@ -64,6 +64,8 @@ struct Plan {
         case pace(ConsumerPace)
         case cancelConsumer
         case letGo
+        /// The program releases every image that it has kept.
+        case releaseImages
         /// Requests, one right behind the other.
         case request([ControlRequest])
         case closeConnection(FinishReason?)

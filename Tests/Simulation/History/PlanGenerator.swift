@@ -95,7 +95,7 @@ struct PlanGenerator {
             idle: random.chance(theme == .patience ? 50 : 15) ? random.pick(200_000_000, 3_000_000_000) : nil,
             isPort: plan.places[place].isPort,
             isInline: random.chance(25),
-            requestCapacity: random.pick(200, 2_000, 200_000),
+            requestCapacity: random.pick(theme == .sharing ? 60 : 200, 2_000, 200_000),
             acceptsSharedMemory: random.chance(theme == .sharing ? 90 : 50),
             keeping: random.pick(
                 .nothing,
@@ -145,7 +145,8 @@ struct PlanGenerator {
     }
 
     private mutating func capacity() -> Int {
-        random.pick(150, 300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
+        if theme == .sharing, random.chance(50) { return random.pick(150, 300, 700) }
+        return random.pick(150, 300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
     }
 
     mutating func pacing() -> Plan.PacingChoice {

@@ -56,7 +56,9 @@ extension World {
         let identity = Content.Identity(sender: peers[peer].identity, number: number, length: 0, content: number)
         guard let image = ImageContent.image(identity, Self.size) else { return SharedRegion([0]) }
         var bytes: [UInt8] = []
-        for row in 0..<image.height { image.withRow(row) { row in for index in row.indices { bytes.append(row[index]) } } }
+        for row in 0..<image.height {
+            image.withRow(row) { row in for index in row.indices { bytes.append(row[index]) } }
+        }
         return SharedRegion(bytes)
     }
 

@@ -179,6 +179,14 @@ extension World {
         execute(.bufferReleased(loan.buffer), for: .receiver(receiver.index), on: receiver.thread)
     }
 
+    /// A frame in shared memory waits for the socket: by chance its receiver's program declines just then.
+    func declineForPeer(of sender: SimSender) {
+        guard sender.socket >= 0 else { return }
+        let peer = sockets[sender.socket].peer
+        guard let receiver = receivers.last(where: { $0.socket == peer }) else { return }
+        execute(.send(.decline), for: .receiver(receiver.index), on: receiver.thread)
+    }
+
     /// Whether a sender of this package is, or was, at the other end.
     func isFromOurs(_ receiver: SimReceiver) -> Bool {
         let peer = sockets[receiver.socket].formerPeer

@@ -17,6 +17,7 @@ extension World {
             receiver.isDraining = true
             execute(.drain, for: owner, on: receiver.thread)
         case .letGo: letGo(receiver)
+        case .releaseImages: receiver.kept.removeAll()
         case .cancelConsumer: cancelConsumer(receiver)
         case .joinFanOut: joinFanOut(receiver)
         case .leaveFanOut: leaveFanOut(receiver)

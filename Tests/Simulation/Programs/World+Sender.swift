@@ -148,7 +148,9 @@ extension World {
             return
         case .setWants(let wants, let answer): settlement = sender.lane.setWants(wants, answering: answer)
         case .setPaused(let isPaused, let answer): settlement = sender.lane.setPaused(isPaused, answering: answer)
-        case .declineShared: settlement = sender.lane.declineShared()
+        case .declineShared:
+            settlement = sender.lane.declineShared()
+            if settlement != nil { coverage.count(.sharedFrameWithdrawn) }
         case .answer(let status): sender.lane.send(status)
         case .resume: sender.lane.hasRoom()
         case .end(let last, let error):

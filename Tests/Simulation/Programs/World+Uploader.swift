@@ -108,6 +108,7 @@ extension World {
         sender.submitted[ticket] = 0
         do {
             try submit(message, ticket: ticket, of: sender)
+            if case .shared = message, sender.lane.queueCount > 0, random.chance(20) { declineForPeer(of: sender) }
         } catch {
             sender.submitted[ticket] = nil
             note("  refused: \(error.code)")
@@ -157,7 +158,8 @@ extension World {
         case .draw(let lease, let isNew, let size): draw(lease, isNew, size, of: sender)
         case .cancelFinish(let id): cancelFinish(id, of: sender)
         case .finishIsDue(let id):
-            check(.promptness, !sender.finishers.contains(id) || awaitsBuffer(sender), "uploader \(sender.index): finish waits for too long")
+            let isWaiting = sender.finishers.contains(id) && !awaitsBuffer(sender)
+            check(.promptness, !isWaiting, "uploader \(sender.index): finish waits for too long")
         default: break
         }
     }

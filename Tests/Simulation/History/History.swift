@@ -4,7 +4,7 @@ struct History {
     let plan: Plan
 
     /// More events than any plan needs: what goes on for so long never ends.
-    private static let maximumEvents = 60_000
+    private static let maximumEvents = 240_000
 
     /// A history of fewer events takes its steps once more.
     private static let fewestEvents = 200

@@ -4,7 +4,7 @@ internal import Locking
 /// A broadcast: sends frames and audio to the app that shows them, until one side ends it.
 ///
 ///     let session = BroadcastSession(path: path) { reason in … }
-///     session.send(picture, orientation: .up)
+///     session.send(image, orientation: .up)
 ///     session.finish(.stoppedByUser)
 ///
 /// A `SampleHandler` owns a session. The session does not depend on ReplayKit, so it also runs, and is tested, on
@@ -83,18 +83,18 @@ public final class BroadcastSession: Sendable {
     /// Submits a frame.
     ///
     /// - Parameters:
-    ///   - picture: The pixels.
+    ///   - image: The pixels.
     ///   - orientation: The image's orientation.
     ///   - timestamp: The presentation time in nanoseconds; nil for the current time.
     /// - Returns: Whether the frame was accepted, or why it was dropped.
     @discardableResult
     public func send(
-        _ picture: PixelBuffer,
+        _ image: PixelBuffer,
         orientation: FrameOrientation = .up,
         timestamp: UInt64? = nil
     ) -> SampleUploader.Outcome {
         guard !isPaused else { return .dropped(.paused) }
-        return uploader.send(picture, orientation: orientation, timestamp: timestamp)
+        return uploader.send(image, orientation: orientation, timestamp: timestamp)
     }
 
     /// Submits a frame whose memory its source reuses, copying what is sent before returning.

@@ -74,7 +74,7 @@ public final class AudioRingBuffer: Sendable {
     ///
     /// - Throws: `AudioError` with `unsupportedFormat`; with `invalidFrameCount` if `frames` is negative or exceeds the
     ///   buffer's capacity; or with `resamplerUnavailable`. Missing audio is not an error.
-    public func pull(frames: Int, rate: Int, channels: Int) throws(AudioError) -> AudioPull {
+    public func pull(frames: Int, rate: Int, channels: Int) throws(AudioError) -> AudioRingBuffer.Pull {
         try pull(frames: frames, as: AudioFormat(sampleRate: rate, channels: channels))
     }
 
@@ -82,7 +82,7 @@ public final class AudioRingBuffer: Sendable {
     ///
     /// - Throws: `AudioError` with `invalidFrameCount` if `frames` is negative or exceeds the buffer's capacity; or
     ///   with `resamplerUnavailable`. Missing audio is not an error.
-    public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> AudioPull {
+    public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> AudioRingBuffer.Pull {
         let maximum = configuration.frames(of: format)
         guard 0...maximum ~= frames else {
             throw AudioError(.invalidFrameCount, "Cannot pull \(frames) frames from a buffer of \(maximum).")
@@ -99,13 +99,13 @@ public final class AudioRingBuffer: Sendable {
     public var sourceFormat: AudioFormat? { content.withLock { $0.format } }
 
     /// The state of the audio flow.
-    public var state: AudioBufferState { content.withLock { $0.state } }
+    public var state: AudioRingBuffer.State { content.withLock { $0.state } }
 
     /// The duration of buffered audio, in nanoseconds.
     public var level: UInt64 { content.withLock { $0.level } }
 
     /// The statistics so far.
-    public var statistics: AudioBufferStatistics { content.withLock { $0.statistics } }
+    public var statistics: AudioRingBuffer.Statistics { content.withLock { $0.statistics } }
 }
 
 extension AudioRingBuffer.Configuration {

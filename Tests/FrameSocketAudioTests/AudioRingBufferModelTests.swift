@@ -24,7 +24,7 @@ import Testing
             format = block.format
             for frame in 0..<block.frameCount {
                 let first = frame * block.format.channels
-                let time = block.presentationTime.map { $0 + block.format.nanoseconds(inFrames: frame) }
+                let time = block.timestamp.map { $0 + block.format.nanoseconds(inFrames: frame) }
                 frames.append((Array(block.samples[first..<first + block.format.channels]), time))
             }
             frames.removeFirst(max(0, frames.count - block.format.frames(inNanoseconds: capacity)))
@@ -64,7 +64,7 @@ import Testing
                 // Small blocks are rare: the buffer does not remember the times of more than 128.
                 let block = try AudioBlock(
                     format: format,
-                    presentationTime: time,
+                    timestamp: time,
                     samples: random.samples(max(count, 5) * format.channels)
                 )
                 buffer.push(block)
@@ -78,7 +78,7 @@ import Testing
                 try #require(pull.frameCount == count, context)
                 try #require(pull.samples == expected.samples + silence, context)
                 try #require(pull.silentFrames * pull.format.channels == silence.count, context)
-                try #require(pull.presentationTime == expected.time, context)
+                try #require(pull.timestamp == expected.time, context)
             }
             let statistics = buffer.statistics
             try #require(statistics.bufferedFrames == model.frames.count, "seed \(seed), step \(step)")
@@ -146,7 +146,7 @@ import Testing
                     let samples = (frame + 1...frame + count).flatMap {
                         [Int16($0 & 0x7FFF), Int16($0 >> 15)]
                     }
-                    try buffer.push(AudioBlock(format: format, presentationTime: UInt64(block), samples: samples))
+                    try buffer.push(AudioBlock(format: format, timestamp: UInt64(block), samples: samples))
                     frame += count
                     if block.isMultiple(of: 20) { await Task.yield() }
                 }

@@ -9,7 +9,7 @@ import Testing
     /// Frames are numbered as they are pushed.
     enum Step: Sendable {
         case push(Int)
-        case pull(Int, ClosedRange<Int16>?, silent: Int, AudioBufferState)
+        case pull(Int, ClosedRange<Int16>?, silent: Int, AudioRingBuffer.State)
     }
 
     @Test(
@@ -204,9 +204,9 @@ import Testing
         let format = try AudioFormat.of(8_000, 1)
         func push(_ count: Int, _ time: UInt64?) throws {
             let samples = [Int16](repeating: 1, count: count)
-            try buffer.push(AudioBlock(format: format, presentationTime: time, samples: samples))
+            try buffer.push(AudioBlock(format: format, timestamp: time, samples: samples))
         }
-        func pull(_ count: Int) throws -> UInt64? { try buffer.pull(frames: count, as: format).presentationTime }
+        func pull(_ count: Int) throws -> UInt64? { try buffer.pull(frames: count, as: format).timestamp }
         try push(4, 1_000_000)
         try push(2, nil)
         try push(2, 9_000_000)
@@ -228,15 +228,15 @@ import Testing
         let buffer = AudioRingBuffer()
         let format = try AudioFormat.of(8_000, 1)
         for index in 0..<1_000 {
-            try buffer.push(AudioBlock(format: format, presentationTime: UInt64(index) * 125_000, samples: [1]))
+            try buffer.push(AudioBlock(format: format, timestamp: UInt64(index) * 125_000, samples: [1]))
         }
         for index in 0..<1_000 {
-            #expect(try buffer.pull(frames: 1, as: format).presentationTime == UInt64(index) * 125_000)
+            #expect(try buffer.pull(frames: 1, as: format).timestamp == UInt64(index) * 125_000)
         }
     }
 }
 
-extension AudioBufferStatistics {
+extension AudioRingBuffer.Statistics {
     /// Whether every frame is accounted for.
     var isBalanced: Bool { pushedFrames == deliveredFrames + bufferedFrames + overrunFrames + skippedFrames }
 }

@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test func `f: a body is read in place, and a length beyond the limit allocates no memory`() async throws {
-        let pool = BytePool(maximumIdleBytes: 64 << 20)
+        let pool = FrameBytes.Pool(maximumIdleBytes: 64 << 20)
         let server = try directory.server { $0.pool = pool }
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))

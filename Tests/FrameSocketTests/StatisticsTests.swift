@@ -9,15 +9,15 @@ import Testing
     private func frame(_ sequence: UInt64?, timestamp: UInt64? = nil, bytes: Int = 1, receivedAt: UInt64 = 1000)
         -> Frame
     {
-        let head = FrameHead(
+        let header = FrameHeader(
             contentLength: bytes,
             bufferSize: BufferSize(width: 1, height: 1),
             orientation: .up,
-            presentationTime: timestamp,
+            timestamp: timestamp,
             sequence: sequence
         )
         let jpeg = FrameBytes([UInt8](repeating: 0, count: bytes))
-        return Frame(jpeg: jpeg, head: head, index: 0, receivedAt: receivedAt, transferTime: 7)
+        return Frame(jpeg: jpeg, header: header, index: 0, receivedAt: receivedAt, transferTime: 7)
     }
 
     @Test(

@@ -36,7 +36,7 @@ import Testing
         Numbers(numbers: [0, .max, 0, .max, 0, .max], missing: (.max - 1) &* 3),
     ])
     func `sequence numbers show how many frames were lost`(_ numbers: Numbers) {
-        var loss = SequenceLoss()
+        var loss = ReceptionStatistics.Loss()
         for number in numbers.numbers { loss.add(number) }
         #expect(loss.missing == numbers.missing)
         #expect(loss.reordered == numbers.reordered)
@@ -55,14 +55,14 @@ import Testing
         for start in stride(from: 0, to: sent.count, by: 20) {
             shuffled[start..<min(start + 20, sent.count)].shuffle(using: &random)
         }
-        var loss = SequenceLoss()
+        var loss = ReceptionStatistics.Loss()
         for number in shuffled { loss.add(number) }
         #expect(loss.missing == 5000 - UInt64(sent.count), "seed \(seed)")
         #expect(loss.repeated == 0, "seed \(seed)")
     }
 
     @Test func `jitter is that of RFC 3550`() {
-        var jitter = ArrivalJitter()
+        var jitter = ReceptionStatistics.Jitter()
         // Sent every 100, received after 10, 42, 10, 26: the differences are 32, 32 and 16.
         for (timestamp, receivedAt) in [(1000, 1010), (1100, 1142), (1200, 1210), (1300, 1326)] as [(UInt64, UInt64)] {
             jitter.add(timestamp: timestamp, receivedAt: receivedAt)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `a steady stream has no jitter`() {
-        var jitter = ArrivalJitter()
+        var jitter = ReceptionStatistics.Jitter()
         // A clock that began elsewhere, frames of uneven distance, all as long under way.
         for timestamp in [5, 105, 110, 400, 10_000] as [UInt64] {
             jitter.add(timestamp: timestamp, receivedAt: timestamp + 1_000_000)

@@ -30,9 +30,9 @@
         }
 
         @Test func `the limits have their documented defaults`() {
-            let limits = TransportLimits()
-            #expect(limits.connections == 64 && limits.backlog == 128)
-            #expect(limits.firstAcceptPause == .milliseconds(100) && limits.longestAcceptPause == .seconds(1))
+            let limits = FrameServer.Limits()
+            #expect(limits.maximumConnections == 64 && limits.maximumBacklog == 128)
+            #expect(limits.firstAcceptPause == .milliseconds(100) && limits.maximumAcceptPause == .seconds(1))
             #expect(SocketConnection.Configuration().connectTimeout == .seconds(2))
         }
 
@@ -41,7 +41,7 @@
             limit: Int
         ) async throws {
             let directory = try TemporaryDirectory()
-            let server = try directory.server { $0.limits.connections = limit }
+            let server = try directory.server { $0.limits.maximumConnections = limit }
             let clients = try (0..<limit).map { _ in try PeerSocket.connected(to: directory.socket) }
             var taking = server.connections.makeAsyncIterator()
             var connections: [FrameConnection] = []
@@ -71,7 +71,7 @@
                 let directory = try TemporaryDirectory()
                 let server = try directory.server {
                     $0.limits.firstAcceptPause = .seconds(1 << 20)
-                    $0.limits.longestAcceptPause = .seconds(1 << 20)
+                    $0.limits.maximumAcceptPause = .seconds(1 << 20)
                 }
                 let clients = try (0..<20).map { _ in try PeerSocket.unconnected() }
                 await IOThread.shared.settle()
@@ -95,7 +95,7 @@
                 let directory = try TemporaryDirectory()
                 let server = try directory.server {
                     $0.limits.firstAcceptPause = .milliseconds(1)
-                    $0.limits.longestAcceptPause = .milliseconds(4)
+                    $0.limits.maximumAcceptPause = .milliseconds(4)
                 }
                 let clients = try (0..<20).map { _ in try PeerSocket.unconnected() }
                 try await withoutDescriptors {

@@ -105,9 +105,9 @@ import Testing
     /// More idle visitors than the server has places; then a sender that has the token, and another while they stay.
     @Test func `connections without a token keep out nobody who has one`() async throws {
         let server = try makeServer {
-            $0.limits.connections = 4
-            $0.limits.handshakes = 2
-            $0.limits.handshake = .seconds(600)
+            $0.limits.maximumConnections = 4
+            $0.limits.maximumHandshakes = 2
+            $0.limits.handshakeTimeout = .seconds(600)
         }
         var idle: [PeerSocket] = []
         for _ in 0..<8 { idle.append(try PeerSocket.connected(to: server.path)) }
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func `a sender that sends no token is turned away at the deadline`() async throws {
-        let server = try makeServer { $0.limits.handshake = .milliseconds(20) }
+        let server = try makeServer { $0.limits.handshakeTimeout = .milliseconds(20) }
         let silent = try PeerSocket.connected(to: server.path)
         // The deadline may be over before this is written, and what was written is unread when the server closes.
         try? await silent.write(Array(tokens.own.dropLast()))

@@ -17,7 +17,7 @@ import Testing
     @Test func `the default is 512 MiB, a share of it 2 MiB, and the largest body half of it`() {
         #expect(FrameServer.Configuration().memory === MemoryBudget.shared)
         #expect(MemoryBudget.shared.bytes == 512 << 20)
-        #expect(MemoryBudget.shared.allowance(ofConnections: TransportLimits().connections) == 2 * (2 << 20))
+        #expect(MemoryBudget.shared.allowance(ofConnections: FrameServer.Limits().maximumConnections) == 2 * (2 << 20))
         #expect(MemoryBudget.shared.largestGrant > WireLimits().maximumContentLength)
     }
 
@@ -53,8 +53,8 @@ import Testing
         let budget = MemoryBudget(bytes: 512 << 10)
         let server = try directory.server {
             $0.memory = budget
-            $0.limits.connections = 2
-            $0.limits.body = .milliseconds(500)
+            $0.limits.maximumConnections = 2
+            $0.limits.bodyTimeout = .milliseconds(500)
         }
         #expect(budget.allowance(ofConnections: 2) == 2 * (64 << 10))
         return (server, budget)
@@ -95,8 +95,8 @@ import Testing
         var connections = server.connections.makeAsyncIterator()
         let claimer = try PeerSocket.connected(to: directory.socket)
         let claiming = try #require(try await connections.next())
-        let head = String(decoding: message([]), as: UTF8.self)
-        try await claimer.write(Array(head.replacing("Content-Length: 0", with: "Content-Length: 262144").utf8))
+        let header = String(decoding: message([]), as: UTF8.self)
+        try await claimer.write(Array(header.replacing("Content-Length: 0", with: "Content-Length: 262144").utf8))
         #expect(await eventually { budget.free == 0 })
         let innocent = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await connections.next())
@@ -150,7 +150,7 @@ import Testing
     @Test(arguments: [Int.max, Int.max - 1, 1 << 50, 1 << 41]) func `an impossible amount of memory does not trap`(
         capacity: Int
     ) {
-        let pool = BytePool(maximumIdleBytes: 0)
+        let pool = FrameBytes.Pool(maximumIdleBytes: 0)
         var room = -1
         let bytes = FrameBytes(capacity: capacity, pool: pool) { room = $0.freeCapacity }
         #expect(room == 0 && bytes.count == 0)

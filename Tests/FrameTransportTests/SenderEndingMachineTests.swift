@@ -5,7 +5,7 @@ import Testing
 
 /// How a sender's connection ends, whoever ends it, without any socket or clock.
 @Suite struct SenderEndingMachineTests {
-    private static let hello = ControlRequest.hello(ControlHello(wants: [.pictures, .audio]))
+    private static let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio]))
     private static let byPeer = CloseReason.closedByPeer(.stoppedByUser)
 
     private func frame(_ seed: Int) -> FrameMessage {
@@ -114,7 +114,7 @@ import Testing
         bench.report { $0.close(.callEnded, at: $1) }
         #expect(throws: TransportError.self) { try bench.submit(frame(2), ticket: 2) }
         // What the receiver still says changes nothing.
-        bench.receive(.ping(1), .hello(ControlHello(wants: [])), .pause, .stop(.superseded))
+        bench.receive(.ping(1), .hello(ControlRequest.Hello(wants: [])), .pause, .stop(.superseded))
         bench.makeRoom(.max / 2)
         #expect(bench.frames[1] == [nil])
         let last = saidHello ? SenderStatus(state: .stopped(.callEnded)).encoded() : []

@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func `names differ by more than case, and each field has a bit of its own`() {
-        func check<Field: HeadField>(_ type: Field.Type) {
+        func check<Field: HeaderField>(_ type: Field.Type) {
             let fields = Array(Field.allCases)
             #expect(Set(fields.map { $0.definition.name.lowercased() }).count == fields.count)
             #expect(Set(fields.map(\.bit)).count == fields.count && fields.count < 64)
@@ -157,7 +157,7 @@ import Testing
             #expect(fields.map(\.rawValue) == Array(0..<fields.count))
             for field in fields {
                 let name = field.definition.name
-                let table = HeadFields<Field>(maximumContentLength: 1)
+                let table = HeaderFields<Field>(maximumContentLength: 1)
                 #expect(table.field(named: Array(name.utf8))?.rawValue == field.rawValue)
                 #expect(table.field(named: Array(name.lowercased().utf8))?.rawValue == field.rawValue)
                 #expect(table.field(named: Array((name + "x").utf8)) == nil)

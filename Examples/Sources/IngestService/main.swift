@@ -10,7 +10,7 @@ guard let path = arguments.first else {
 let count = arguments.dropFirst().first.flatMap { Int($0) } ?? .max
 
 var configuration = FrameServer.Configuration()
-configuration.limits.connections = 16
+configuration.limits.maximumConnections = 16
 // The memory that bodies being received may use, over all senders.
 configuration.memory = MemoryBudget(bytes: 256 << 20)
 

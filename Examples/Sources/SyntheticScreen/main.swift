@@ -21,7 +21,7 @@ var screen = try Screen(width: 640, height: 360)
 while uploader.statistics.sent < count, connection.isOpen {
     try screen.draw()
     // Never waits. The result says whether the frame is sent or why it is not.
-    uploader.send(screen.picture, orientation: .up)
+    uploader.send(screen.image, orientation: .up)
     try await Task.sleep(for: .seconds(1) / 30)
 }
 try await uploader.finish()

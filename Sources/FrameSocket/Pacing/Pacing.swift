@@ -72,7 +72,7 @@ public struct Pacing: Sendable, Hashable {
     }
 
     /// Whether frames are compared with the one sent before.
-    public var comparesPictures: Bool {
+    package var comparesImages: Bool {
         if case .adaptive = rate { true } else { skipsUnchanged }
     }
 }

@@ -65,10 +65,10 @@ package struct ListenerMachine: Sendable {
     /// The number of departed senders that were dropped before the program took them, or whose frames were.
     package private(set) var dropped = 0
 
-    package init(limits: TransportLimits, usesTokens: Bool = false) {
-        places = limits.connections
-        handshakes = usesTokens ? max(1, min(limits.handshakes, places)) : nil
-        pauses = Backoff(first: limits.firstAcceptPause, longest: limits.longestAcceptPause)
+    package init(limits: FrameServer.Limits, usesTokens: Bool = false) {
+        places = limits.maximumConnections
+        handshakes = usesTokens ? max(1, min(limits.maximumHandshakes, places)) : nil
+        pauses = Backoff(first: limits.firstAcceptPause, longest: limits.maximumAcceptPause)
     }
 
     /// The number of open connections.

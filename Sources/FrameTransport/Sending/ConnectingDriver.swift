@@ -21,8 +21,8 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     let states = StateSequence()
 
     /// The current demand: only the latest counts.
-    let demand = Mailbox<ControlWants>(capacity: 1, overflow: .replacesOldest)
-    var latestDemand: ControlWants?
+    let demand = Mailbox<ControlRequest.Wants>(capacity: 1, overflow: .replacesOldest)
+    var latestDemand: ControlRequest.Wants?
 
     let endpoint: SocketEndpoint
     let configuration: SocketConnection.Configuration

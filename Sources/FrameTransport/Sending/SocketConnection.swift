@@ -128,7 +128,7 @@ public final class SocketConnection: Sendable {
     /// The changes of ``state`` since creation; a sequence for one consumer.
     ///
     /// The sequence ends with the connection. The latest 16 changes are kept for a consumer that starts late.
-    public var states: Updates<State> { Updates(mailbox: driver.states.changes, connection: self) }
+    public var states: ConnectionValues<State> { ConnectionValues(mailbox: driver.states.changes, connection: self) }
 
     /// The reason for the connection's permanent end; nil before.
     public var closeReason: CloseReason? { driver.closed.value }
@@ -228,7 +228,7 @@ public final class SocketConnection: Sendable {
     /// It ends with the connection.
     ///
     /// The latest 16 events are kept for a consumer that starts late.
-    public var events: Updates<Event> { Updates(mailbox: driver.events, connection: self) }
+    public var events: ConnectionValues<Event> { ConnectionValues(mailbox: driver.events, connection: self) }
 
     /// Ends the connection in order and for good: sends what was accepted before, within ``Configuration/linger``, and
     /// then signals the end.

@@ -91,7 +91,7 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         expect(AppGroup(identifier: "group.b").socketPath() == nil, "a group of others has a path")
 
         var configuration = FrameServer.Configuration()
-        configuration.hello = ControlHello(wants: [.pictures, .audio])
+        configuration.hello = ControlRequest.Hello(wants: [.frames, .audio])
         let server = try FrameServer(at: directory + "/rtc_SSFD", configuration: configuration)
         try await samples(server)
         for format in CoreVideoDecoder.Format.allCases { try await received(server, as: format) }

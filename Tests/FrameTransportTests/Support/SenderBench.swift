@@ -243,6 +243,6 @@ final class SenderBench {
 extension SendLaneMachine.Write {
     /// A copy of what is to be written.
     var bytes: [UInt8] {
-        unsafe Array(runs.head) + Array(runs.body) + Array(runs.padding)
+        unsafe Array(runs.header) + Array(runs.body) + Array(runs.padding)
     }
 }

@@ -19,14 +19,18 @@ extension World {
             return violate(.integrity, "receiver \(receiver.index) gets a frame that nobody sent")
         }
         coverage.checked(.integrity)
-        if let (last, head) = receiver.lastFrame {
+        if let (last, header) = receiver.lastFrame {
             check(.integrity, last.sender == identity.sender, "frames of two senders on one connection")
             check(.order, identity.number >= last.number, "frame \(identity.number) comes after \(last.number)")
             if identity.number == last.number {
-                check(.repeatsAreTheSame, head == frame.head, "a repeat differs from the frame: \(head), \(frame.head)")
+                check(
+                    .repeatsAreTheSame,
+                    header == frame.header,
+                    "a repeat differs from the frame: \(header), \(frame.header)"
+                )
             }
         }
-        receiver.lastFrame = (identity, frame.head)
+        receiver.lastFrame = (identity, frame.header)
     }
 
     func received(_ message: AudioMessage, by receiver: SimReceiver) {
@@ -41,7 +45,7 @@ extension World {
     }
 
     /// A plain receiver has a frame of one of this package's senders.
-    func received(_ identity: Content.Identity, _ head: FrameHead, by peer: Int) {
+    func received(_ identity: Content.Identity, _ header: FrameHeader, by peer: Int) {
         let last = peers[peer].lastReceived[identity.sender] ?? 0
         check(.order, identity.number >= last, "a plain receiver gets frame \(identity.number) after \(last)")
         peers[peer].lastReceived[identity.sender] = identity.number
@@ -51,7 +55,7 @@ extension World {
     // MARK: What senders write
 
     /// A sender of this package begins to write a frame.
-    func frameBegins(_ identity: Content.Identity, _ head: FrameHead, of index: Int) {
+    func frameBegins(_ identity: Content.Identity, _ header: FrameHeader, of index: Int) {
         let sender = senders[index]
         let number = Int(identity.number)
         guard identity.sender == sender.plan.identity, number > 0, number <= sender.offers.count else {
@@ -63,14 +67,14 @@ extension World {
             Int(identity.length) == offer.length,
             "sender \(index) writes another length than was offered"
         )
-        if let before = sender.sentHeads[identity.number] {
-            check(.repeatsAreTheSame, before == head, "a repeat differs from the frame: \(before), \(head)")
+        if let before = sender.sentHeaders[identity.number] {
+            check(.repeatsAreTheSame, before == header, "a repeat differs from the frame: \(before), \(header)")
         } else {
-            sender.sentHeads[identity.number] = head
-            if let time = head.presentationTime {
+            sender.sentHeaders[identity.number] = header
+            if let time = header.timestamp {
                 check(.repeatsAreTheSame, time == offer.timestamp, "another timestamp than was offered")
             }
-            if let sequence = head.sequence {
+            if let sequence = header.sequence {
                 check(.sequenceAscends, sequence > sender.lastSequence ?? 0 || sender.lastSequence == nil, "sequence")
                 sender.lastSequence = sequence
             }

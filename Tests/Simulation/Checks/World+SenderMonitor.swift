@@ -59,13 +59,13 @@ extension World {
         switch step.event {
         case .incomplete, .skipped:
             break
-        case .head(let head):
-            monitors[index].head = head
+        case .header(let header):
+            monitors[index].header = header
             monitors[index].frameTime = now
             monitors[index].framesBegun += 1
             monitors[index].beginBody(.frame)
             checkAudioIsOut(senders[monitors[index].sender], index)
-            messageBegins(index, wants: .pictures)
+            messageBegins(index, wants: .frames)
         case .audio:
             monitors[index].keepReasonToRepeat()
             monitors[index].beginBody(.audio)
@@ -82,7 +82,7 @@ extension World {
         }
     }
 
-    private func messageBegins(_ index: Int, wants kind: ControlWants) {
+    private func messageBegins(_ index: Int, wants kind: ControlRequest.Wants) {
         let monitor = monitors[index]
         check(
             .nothingWhilePaused,
@@ -119,8 +119,8 @@ extension World {
             )
         }
         monitors[index].lastFrame = identity.number
-        guard let head = monitors[index].head else { return }
-        frameBegins(identity, head, of: sender)
+        guard let header = monitors[index].header else { return }
+        frameBegins(identity, header, of: sender)
     }
 
     private func messageWritten(_ index: Int) {
@@ -194,7 +194,7 @@ extension World {
         note("sender \(monitors[index].sender) reads \(request)")
         monitors[index].reasonAt = now
         if case .hello(let hello) = request {
-            if hello.wants.contains(.pictures), !monitors[index].wants.contains(.pictures) {
+            if hello.wants.contains(.frames), !monitors[index].wants.contains(.frames) {
                 monitors[index].askForFrame(at: now)
             }
             monitors[index].hasReadHello = true
@@ -233,7 +233,7 @@ extension World {
             coverage.count(.preference)
         case .refresh:
             coverage.count(.refresh)
-            guard !monitors[index].isPauseAsked, monitors[index].wants.contains(.pictures) else { return }
+            guard !monitors[index].isPauseAsked, monitors[index].wants.contains(.frames) else { return }
             monitors[index].askForFrame(at: now)
         case .ping(let number):
             coverage.count(.ping)

@@ -42,7 +42,7 @@ extension World {
     func checkFinished(_ sender: SimSender, offers count: Int) {
         guard count > 0, count == sender.offers.count, sender.comparing.isEmpty, sender.lane.isAccepting,
             sender.terms.isConnected,
-            !sender.terms.isPaused, sender.terms.wants.contains(.pictures), fits(sender, UInt32(count)),
+            !sender.terms.isPaused, sender.terms.wants.contains(.frames), fits(sender, UInt32(count)),
             !isUnsendable(sender, count),
             // What is written to a receiver that has just gone need not be seen to fail yet.
             sender.socket >= 0, !sockets[sender.socket].peerHasEnded

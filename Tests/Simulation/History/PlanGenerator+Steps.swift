@@ -122,12 +122,12 @@ extension PlanGenerator {
 
     private mutating func request() -> ControlRequest {
         switch random.below(12) {
-        case 0, 1: return .hello(ControlHello(wants: random.pick([.pictures], [.pictures, .audio], [.audio], [])))
+        case 0, 1: return .hello(ControlRequest.Hello(wants: random.pick([.frames], [.frames, .audio], [.audio], [])))
         case 2, 3: return .pause
         case 4, 5: return .resume
         case 6, 7:
             return .prefer(
-                ControlPreferences(
+                ControlRequest.Preferences(
                     frameRateInMillihertz: random.pick(nil, 1, 1_000, 5_000, 60_000),
                     quality: random.pick(nil, 50)
                 )

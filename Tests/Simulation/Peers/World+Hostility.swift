@@ -42,7 +42,7 @@ extension World {
         switch kind {
         case .unknownMessagesWithoutBody, .unknownMessagesOfOneByte, .statusFlood, .audioFlood, .emptyFrames:
             peers[peer].floodRemaining = peers[peer].random.chance(5) ? 200_000 : peers[peer].random.pick(2_000, 6_000)
-        case .smallFrames, .garbage, .endlessHead:
+        case .smallFrames, .garbage, .endlessHeader:
             peers[peer].floodRemaining = 5_000
         case .oneByteAtATime:
             peers[peer].floodRemaining = 100
@@ -90,7 +90,7 @@ extension World {
     }
 
     private func beginHostileReceiving(_ peer: Int, _ kind: HostileReceiving) {
-        let hello = ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded()
+        let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded()
         switch kind {
         case .wrongToken:
             coverage.count(.wrongToken)
@@ -113,7 +113,7 @@ extension World {
         case .garbage:
             peers[peer].outgoing += peers[peer].random.chance(50) ? hello : []
             peers[peer].outgoing += WireBytes.garbage
-        case .endlessHead: peers[peer].floodRemaining = 5_000
+        case .endlessHeader: peers[peer].floodRemaining = 5_000
         case .helloThenEnd:
             peers[peer].outgoing += hello
             peers[peer].leavesWhenWritten = true
@@ -161,7 +161,7 @@ extension World {
         case .statusFlood: return WireBytes.status
         case .audioFlood: return WireBytes.audio
         case .emptyFrames: return WireBytes.emptyFrame
-        case .endlessHead: return WireBytes.endlessHead
+        case .endlessHeader: return WireBytes.endlessHeader
         case .garbage: return WireBytes.garbage
         default:
             // Frames that are whole, so that they are delivered and have to be in order.
@@ -178,17 +178,17 @@ extension World {
         switch kind {
         case .pingFlood, .pingFloodUnread: return ControlRequest.ping(peers[peer].random.next()).encoded()
         case .unknownRequests: return WireBytes.unknownRequest
-        case .endlessHead: return WireBytes.endlessRequest
+        case .endlessHeader: return WireBytes.endlessRequest
         case .everyRequest:
             switch peers[peer].random.below(6) {
-            case 0: return ControlRequest.hello(ControlHello(wants: [.pictures])).encoded()
+            case 0: return ControlRequest.hello(ControlRequest.Hello(wants: [.frames])).encoded()
             case 1: return ControlRequest.pause.encoded()
             case 2: return ControlRequest.resume.encoded()
             case 3: return ControlRequest.refresh.encoded()
-            case 4: return ControlRequest.prefer(ControlPreferences(frameRateInMillihertz: 5_000)).encoded()
+            case 4: return ControlRequest.prefer(ControlRequest.Preferences(frameRateInMillihertz: 5_000)).encoded()
             default: return ControlRequest.ping(peers[peer].random.next()).encoded()
             }
-        default: return ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded()
+        default: return ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded()
         }
     }
 }

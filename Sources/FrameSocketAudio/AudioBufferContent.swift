@@ -117,7 +117,7 @@ struct AudioBufferContent: ~Copyable {
     private var isReady: Bool {
         guard let source else { return false }
         guard isFilling else { return true }
-        let startLevel = source.format.frames(inNanoseconds: min(configuration.startLevel, configuration.capacity))
+        let startLevel = source.format.frameCount(in: min(configuration.startLevel, configuration.capacity))
         return source.ring.count >= min(startLevel, source.ring.capacity)
     }
 

@@ -15,17 +15,16 @@ internal import Locking
 public final class AudioRingBuffer: Sendable {
     /// The configuration of a buffer.
     public struct Configuration: Sendable, Hashable {
-        /// The maximum duration of buffered audio, in nanoseconds.
+        /// The maximum duration of buffered audio.
         ///
         /// Default: 500 ms. At least one frame is kept, and at most ``maximumCapacity``.
-        public var capacity: UInt64 = 500_000_000
+        public var capacity: Duration = .milliseconds(500)
 
-        /// The duration of audio that must be buffered before any is returned, initially and after audio ran out, in
-        /// nanoseconds.
+        /// The duration of audio that must be buffered before any is returned, initially and after audio ran out.
         ///
-        /// Default: 0, which returns whatever is buffered. If blocks are occasionally late, a start level turns many
+        /// Default: zero, which returns whatever is buffered. If blocks are occasionally late, a start level turns many
         /// gaps into one. Values above ``capacity`` count as ``capacity``.
-        public var startLevel: UInt64 = 0
+        public var startLevel: Duration = .zero
 
         /// Whether pulls convert to the requested format.
         ///
@@ -42,8 +41,8 @@ public final class AudioRingBuffer: Sendable {
         public init() {}
     }
 
-    /// The maximum of ``Configuration/capacity``: 10 s, in nanoseconds.
-    public static let maximumCapacity: UInt64 = 10_000_000_000
+    /// The maximum of ``Configuration/capacity``: 10 s.
+    public static let maximumCapacity: Duration = .seconds(10)
 
     /// The configuration of a buffer.
     public let configuration: Configuration
@@ -101,8 +100,8 @@ public final class AudioRingBuffer: Sendable {
     /// The state of the audio flow.
     public var state: AudioRingBuffer.State { content.withLock { $0.state } }
 
-    /// The duration of buffered audio, in nanoseconds.
-    public var level: UInt64 { content.withLock { $0.level } }
+    /// The duration of buffered audio.
+    public var level: Duration { Duration(nanoseconds: content.withLock { $0.level }) }
 
     /// The statistics so far.
     public var statistics: AudioRingBuffer.Statistics { content.withLock { $0.statistics } }
@@ -111,6 +110,6 @@ public final class AudioRingBuffer: Sendable {
 extension AudioRingBuffer.Configuration {
     /// Returns the maximum number of buffered frames in a format.
     func frames(of format: AudioFormat) -> Int {
-        max(1, format.frames(inNanoseconds: min(capacity, AudioRingBuffer.maximumCapacity)))
+        max(1, format.frameCount(in: min(capacity, AudioRingBuffer.maximumCapacity)))
     }
 }

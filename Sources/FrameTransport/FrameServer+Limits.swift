@@ -86,6 +86,12 @@ extension FrameServer {
 }
 
 extension Duration {
+    /// Creates a duration from nanoseconds, which may exceed what `Duration.nanoseconds(_:)` takes.
+    package init(nanoseconds: UInt64) {
+        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        self.init(secondsComponent: Int64(seconds), attosecondsComponent: Int64(rest) * 1_000_000_000)
+    }
+
     /// The duration in nanoseconds, clamped to what a deadline can hold; 0 if negative.
     package var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components

@@ -40,7 +40,7 @@ import Testing
     @Test func `a block reports its frame count and duration`() throws {
         let block = try AudioBlock(format: .of(44_100, 2), samples: [Int16](repeating: 1, count: 2_048))
         #expect(block.frameCount == 1_024)
-        #expect(block.duration == 23_219_954)
+        #expect(block.duration == .nanoseconds(23_219_954))
         #expect(block.byteCount == 4_096)
         #expect(block.timestamp == nil)
     }

@@ -10,8 +10,8 @@ import Testing
         var format: AudioFormat?
         var frames: [(samples: [Int16], time: UInt64?)] = []
         var isFilling = true
-        let capacity: UInt64
-        let startLevel: UInt64
+        let capacity: Duration
+        let startLevel: Duration
 
         mutating func push(_ block: AudioBlock) {
             guard block.frameCount > 0 else { return }
@@ -27,12 +27,12 @@ import Testing
                 let time = block.timestamp.map { $0 + block.format.nanoseconds(inFrames: frame) }
                 frames.append((Array(block.samples[first..<first + block.format.channels]), time))
             }
-            frames.removeFirst(max(0, frames.count - block.format.frames(inNanoseconds: capacity)))
+            frames.removeFirst(max(0, frames.count - block.format.frameCount(in: capacity)))
         }
 
         mutating func pull(_ count: Int) -> (samples: [Int16], time: UInt64?) {
             guard let format else { return ([], nil) }
-            if isFilling, frames.count < format.frames(inNanoseconds: startLevel) { return ([], nil) }
+            if isFilling, frames.count < format.frameCount(in: startLevel) { return ([], nil) }
             let taken = frames.prefix(count)
             frames.removeFirst(taken.count)
             isFilling = taken.count < count || (isFilling && count == 0)
@@ -45,8 +45,8 @@ import Testing
         var random = SplitMix(seed: seed)
         var configuration = AudioRingBuffer.Configuration()
         configuration.convertsFormat = false
-        configuration.capacity = 5_000_000
-        configuration.startLevel = seed.isMultiple(of: 2) ? 2_000_000 : 0
+        configuration.capacity = .milliseconds(5)
+        configuration.startLevel = seed.isMultiple(of: 2) ? .milliseconds(2) : .zero
         let buffer = AudioRingBuffer(configuration: configuration)
         var model = Model(capacity: configuration.capacity, startLevel: configuration.startLevel)
         var format = try AudioFormat.of(48_000, 2)
@@ -92,7 +92,7 @@ import Testing
         let source = try AudioFormat.of([44_100, 48_000, 16_000][Int(seed % 3)], Int(seed % 2) + 1)
         let target = try AudioFormat.of(48_000, Int(seed / 2 % 2) + 1)
         var configuration = AudioRingBuffer.Configuration()
-        configuration.capacity = 20_000_000
+        configuration.capacity = .milliseconds(20)
         let buffer = AudioRingBuffer(configuration: configuration)
         var waiting: [Int16] = []
         var taken: [Int16] = []

@@ -19,7 +19,7 @@ import Testing
             bufferSize: BufferSize(width: width, height: height),
             orientation: orientation
         )
-        return Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: 0)
+        return Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: .zero)
     }
 
     private func jpeg(_ width: Int, _ height: Int, _ subsampling: ChromaSubsampling = .yuv420) throws -> [UInt8] {

@@ -194,7 +194,7 @@ import Testing
         configuration.jpeg = Self.decoder()
         configuration.isUpright = Bool.random(using: &image.random)
         let header = FrameHeader(contentLength: jpeg.count, bufferSize: size, orientation: orientation)
-        let frame = Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: 0)
+        let frame = Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: .zero)
         let found = try ReferenceImage(FrameDecoder(configuration: configuration).decode(frame, as: format))
 
         var expected = try ReferenceImage(Self.decoder().decode(jpeg.span, as: format))

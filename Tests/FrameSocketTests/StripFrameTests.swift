@@ -12,7 +12,7 @@ import Testing
     /// A frame of a connection.
     private func frame(_ jpeg: FrameBytes, _ size: BufferSize, _ connection: DecodingTally?) -> Frame {
         let header = FrameHeader(contentLength: jpeg.count, bufferSize: size, orientation: .up)
-        var frame = Frame(jpeg: jpeg, header: header, index: 0, receivedAt: 0, transferTime: 0)
+        var frame = Frame(jpeg: jpeg, header: header, index: 0, receivedAt: 0, transferTime: .zero)
         frame.tally = connection
         return frame
     }

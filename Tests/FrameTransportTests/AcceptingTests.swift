@@ -134,7 +134,7 @@
                 Issue.record("the connection did not fail")
                 return
             }
-            #expect(error.code == .connectionLost && error.systemError == .reset)
+            #expect(error.code == .connectionLost && error.underlyingErrno == Errno.reset.rawValue)
             guard reopens else { return #expect(try await connection.closed() == .failed(error)) }
             let next = try directory.server()
             #expect(await events.next() == .didOpen)

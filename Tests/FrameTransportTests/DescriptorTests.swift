@@ -17,7 +17,7 @@
                 let before = try await descriptorsAtStart()
                 for _ in 0..<1000 {
                     let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-                    #expect(error?.systemError?.rawValue == ECONNREFUSED)
+                    #expect(error?.underlyingErrno == ECONNREFUSED)
                 }
                 #expect(await eventually { descriptorsAdded(to: before).isEmpty })
             }

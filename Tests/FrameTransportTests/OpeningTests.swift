@@ -33,13 +33,13 @@ import Testing
         let connection = directory.connection()
         let missing = await #expect(throws: TransportError.self) { try await connection.open(within: limit) }
         #expect(missing?.code == .openTimedOut)
-        #expect(missing?.systemError?.rawValue == ENOENT)
+        #expect(missing?.underlyingErrno == ENOENT)
         #expect(missing?.path == directory.socket)
 
         _ = try PeerSocket.listening(at: directory.socket)
         let dead = await #expect(throws: TransportError.self) { try await connection.open(within: limit) }
         #expect(dead?.code == .openTimedOut)
-        #expect(dead?.systemError?.rawValue == ECONNREFUSED)
+        #expect(dead?.underlyingErrno == ECONNREFUSED)
     }
 
     @Test func `S23: a server with a full queue is retried until the deadline`() async throws {
@@ -47,7 +47,7 @@ import Testing
         let first = try PeerSocket.connected(to: directory.socket)
         let connection = directory.connection()
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(20)) }
-        #expect(error?.systemError?.rawValue == EAGAIN)
+        #expect(error?.underlyingErrno == EAGAIN)
         async let opened: Void = connection.open(within: nil)
         _ = try await server.accepted()
         try await opened
@@ -182,7 +182,7 @@ import Testing
         peer.close()
         guard case .didClose(.failed(let error)) = await events.next() else { return #expect(Bool(false)) }
         #expect(error.code == .connectionLost)
-        #expect(error.systemError?.rawValue == ECONNRESET)
+        #expect(error.underlyingErrno == ECONNRESET)
         #expect(try await connection.closed() == .failed(error))
         #expect(await events.next() == nil)
         #expect(!connection.isOpen)

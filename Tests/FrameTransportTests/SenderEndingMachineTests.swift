@@ -217,7 +217,7 @@ import Testing
         for _ in 0..<3 where bench.wantsTurn { bench.runTurn() }
         #expect(bench.ends.isEmpty && bench.wantsTurn)
         bench.pass(seconds: 1)
-        #expect(bench.ends.map(\.error?.systemError) == [.brokenPipe])
+        #expect(bench.ends.map(\.error?.underlyingErrno) == [Errno.brokenPipe.rawValue])
     }
 }
 

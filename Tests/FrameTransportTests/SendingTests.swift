@@ -209,7 +209,7 @@ import Testing
                     try await connection.send(FrameMessage(body(1, count: 20_000)))
                 }
                 #expect(error?.code == .connectionLost)
-                #expect(error?.systemError?.rawValue == EPIPE)
+                #expect(error?.underlyingErrno == EPIPE)
             }
             #expect(try await connection.closed() == .closedByPeer(.stoppedByUser))
         }

@@ -73,7 +73,7 @@ import TurboJPEG
                 let picture = try PixelBuffer(ppm: bytes.span)
                 #expect(picture.packedByteCount <= 3 * bytes.count, "seed \(seed): more pixels than bytes")
             }
-            if let code { #expect(code.name.hasPrefix("ppm."), "seed \(seed), \(bytes)") }
+            if let code { #expect(code.rawValue.hasPrefix("ppm."), "seed \(seed), \(bytes)") }
         }
     }
 }

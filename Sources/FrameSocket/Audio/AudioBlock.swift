@@ -34,6 +34,6 @@ public struct AudioBlock: Sendable, Hashable {
     /// The number of frames.
     public var frameCount: Int { samples.count / format.channels }
 
-    /// The duration of the block in nanoseconds, rounded down.
-    public var duration: UInt64 { format.nanoseconds(inFrames: frameCount) }
+    /// The duration of the block, rounded down to whole nanoseconds.
+    public var duration: Duration { format.duration(ofFrames: frameCount) }
 }

@@ -1,13 +1,17 @@
+internal import FrameTransport
+
 extension ReceptionStatistics {
     /// The jitter of frame arrivals: the differences between arrival intervals and presentation intervals.
     ///
     /// Only differences count, so the clocks do not have to agree.
     public struct Jitter: Sendable, Hashable {
-        /// The mean difference in nanoseconds, smoothed by a factor of 1/16 as in RTP (RFC 3550, 6.4.1).
-        public var smoothed: UInt64 { UInt64(estimate) }
+        /// The mean difference, smoothed by a factor of 1/16 as in RTP (RFC 3550, 6.4.1).
+        public var smoothed: Duration { Duration(nanoseconds: UInt64(estimate)) }
 
-        /// The largest difference, in nanoseconds.
-        public private(set) var maximum: UInt64 = 0
+        /// The largest difference.
+        public var maximum: Duration { Duration(nanoseconds: maximumNanoseconds) }
+
+        private var maximumNanoseconds: UInt64 = 0
 
         private var estimate = 0.0
         private var last: (timestamp: UInt64, receivedAt: UInt64)?
@@ -24,7 +28,7 @@ extension ReceptionStatistics {
             // A peer may state any time; differences of more than a century are clamped.
             let deviation = min(abs(received - sent), 0x1p62)
             estimate += (deviation - estimate) / 16
-            maximum = max(maximum, UInt64(deviation))
+            maximumNanoseconds = max(maximumNanoseconds, UInt64(deviation))
         }
 
         /// Returns `first - second`, which may be negative: at most 2^64 in magnitude, and so at most twice that as a
@@ -35,14 +39,14 @@ extension ReceptionStatistics {
 
         /// Returns whether two measurements are equal.
         public static func == (first: Self, second: Self) -> Bool {
-            first.estimate == second.estimate && first.maximum == second.maximum
+            first.estimate == second.estimate && first.maximumNanoseconds == second.maximumNanoseconds
                 && first.last?.timestamp == second.last?.timestamp && first.last?.receivedAt == second.last?.receivedAt
         }
 
         /// Hashes the measurement.
         public func hash(into hasher: inout Hasher) {
             hasher.combine(estimate)
-            hasher.combine(maximum)
+            hasher.combine(maximumNanoseconds)
             hasher.combine(last?.timestamp)
             hasher.combine(last?.receivedAt)
         }

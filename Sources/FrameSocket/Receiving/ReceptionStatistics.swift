@@ -55,17 +55,17 @@ public struct ReceptionStatistics: Sendable, Hashable {
     ///   - timestamp: Its presentation time in nanoseconds, if known.
     ///   - sequence: Its number, if known.
     ///   - receivedAt: The time at which its last byte arrived, in nanoseconds.
-    ///   - transferTime: The time from its first byte to its last, in nanoseconds.
+    ///   - transferTime: The time from its first byte to its last.
     public mutating func add(
         byteCount: Int,
         timestamp: UInt64?,
         sequence: UInt64?,
         receivedAt: UInt64,
-        transferTime: UInt64
+        transferTime: Duration
     ) {
         frames += 1
         bytes &+= UInt64(max(0, byteCount))
-        transfer.add(nanoseconds: transferTime)
+        transfer.add(transferTime)
         if let sequence { loss.add(sequence) }
         defer { (lastTimestamp, lastSequence) = (timestamp, sequence) }
         if let sequence, sequence == lastSequence, timestamp == lastTimestamp {

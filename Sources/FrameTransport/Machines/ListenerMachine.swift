@@ -134,7 +134,7 @@ package struct ListenerMachine: Sendable {
     /// Handles a failure to accept.
     package mutating func acceptFailed(_ error: Errno, isMisuse: Bool, at now: UInt64) {
         if isMisuse {
-            return end(TransportError(.system, systemError: error, "cannot accept more connections"))
+            return end(TransportError(.system, underlyingErrno: error.rawValue, "cannot accept more connections"))
         }
         // Usually a shortage of descriptors or memory: the connection stays in the backlog, and retrying at once would
         // only spin.

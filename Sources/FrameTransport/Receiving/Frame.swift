@@ -21,8 +21,10 @@ public struct Frame: Sendable {
     /// The time at which the last byte was read, in nanoseconds of ``MonotonicClock``.
     public let receivedAt: UInt64
 
-    /// The time from the first byte of the header to the last byte of the body, in nanoseconds.
-    public let transferTime: UInt64
+    private let transferNanoseconds: UInt64
+
+    /// The time from the first byte of the header to the last byte of the body.
+    public var transferTime: Duration { Duration(nanoseconds: transferNanoseconds) }
 
     /// Counts the undecodable frames of the connection, whose frames all share it.
     package var tally: DecodingTally?
@@ -38,20 +40,20 @@ public struct Frame: Sendable {
     ///   - header: The header; its `contentLength` is not compared with `jpeg`.
     ///   - index: The frame's index among those of its connection, from 0.
     ///   - receivedAt: The time of arrival, in nanoseconds of ``MonotonicClock``.
-    ///   - transferTime: The duration of the transfer in nanoseconds.
+    ///   - transferTime: The duration of the transfer.
     public init(
         jpeg: FrameBytes,
         header: FrameHeader,
         index: Int = 0,
         receivedAt: UInt64 = MonotonicClock.now(),
-        transferTime: UInt64 = 0
+        transferTime: Duration = .zero
     ) {
         self.init(
             jpeg: jpeg,
             header: header,
             index: index,
             receivedAt: receivedAt,
-            transferTime: transferTime,
+            transferTime: transferTime.nanoseconds,
             tally: nil
         )
     }
@@ -66,7 +68,7 @@ public struct Frame: Sendable {
         grant: MemoryBudget.Grant? = nil
     ) {
         (self.jpeg, self.header, self.index) = (jpeg, header, index)
-        (self.receivedAt, self.transferTime) = (receivedAt, transferTime)
+        (self.receivedAt, transferNanoseconds) = (receivedAt, transferTime)
         (self.tally, self.grant) = (tally, grant)
     }
 

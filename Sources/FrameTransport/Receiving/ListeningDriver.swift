@@ -62,7 +62,11 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
                 return try thread.register(descriptor, self)
             }
         } catch {
-            change { $0.failed(TransportError(.system, systemError: error, "the listening socket cannot be watched")) }
+            change {
+                $0.failed(
+                    TransportError(.system, underlyingErrno: error.rawValue, "the listening socket cannot be watched")
+                )
+            }
         }
     }
 

@@ -195,7 +195,7 @@ struct UploaderRig {
         #expect(statistics.drops.values.allSatisfy { $0 > 0 }, sourceLocation: location)
         #expect(machine.heldBytes <= machine.memoryLimit, sourceLocation: location)
         let ages = [statistics.queueAge, statistics.encoding, statistics.transfer]
-        #expect(ages.allSatisfy { $0.maximum < 1 << 62 }, sourceLocation: location)
+        #expect(ages.allSatisfy { $0.maximum.nanoseconds < 1 << 62 }, sourceLocation: location)
     }
 }
 

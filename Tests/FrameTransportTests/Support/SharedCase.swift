@@ -70,7 +70,10 @@
             async let received = receive(from: connection)
             do {
                 try await attack(sender)
-            } catch let error as PeerError where error.systemError == .brokenPipe || error.systemError == .reset {
+            } catch let error as PeerError
+                where error.underlyingErrno == Errno.brokenPipe.rawValue
+                || error.underlyingErrno == Errno.reset.rawValue
+            {
                 // The server has seen enough.
             }
             try await bystander.exchange()

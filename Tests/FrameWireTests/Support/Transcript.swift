@@ -107,7 +107,7 @@ private func expectPrefix(
     sourceLocation: SourceLocation
 ) {
     let prefix = Transcript(of: Array(bytes.prefix(count)), limits: limits, isOpen: true)
-    let expected = whole.error.flatMap { $0.byteOffset < UInt64(count) ? $0 : nil }
+    let expected = whole.error.flatMap { ($0.byteOffset ?? 0) < UInt64(count) ? $0 : nil }
     require(prefix.error == expected, "the error of the first \(count) bytes", sourceLocation)
     require(prefix.messages.count <= whole.messages.count, "the messages of the first \(count) bytes", sourceLocation)
     for (part, message) in zip(prefix.messages, whole.messages) {

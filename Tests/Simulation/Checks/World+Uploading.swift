@@ -74,7 +74,7 @@ extension World {
     func checkUploadersSettled() {
         for sender in senders {
             guard let statistics = sender.uploader?.statistics else { continue }
-            let age = statistics.queueAge.maximum
+            let age = statistics.queueAge.maximum.nanoseconds
             check(.everyFrameIsCounted, age < 3_600_000_000_000, "a frame has waited for \(age) ns")
             check(.everyFrameIsCounted, statistics.underWay >= 0, "\(statistics.underWay) frames are under way")
         }

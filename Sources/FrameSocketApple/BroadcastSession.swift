@@ -56,19 +56,12 @@ public final class BroadcastSession: Sendable {
         onEnd: @escaping @Sendable (FinishReason) -> Void
     ) {
         let connection = SocketConnection(path: path, configuration: configuration.connection)
-        let events = connection.events
+        let states = connection.states
         uploader = SampleUploader(connection: connection, configuration: configuration.uploader)
         Task {
-            for await event in events {
-                guard case .didClose(let reason) = event else { continue }
-                switch connection.state {
-                case .idle, .failed, .closed:
-                    if case .closedLocally = reason { return }
-                    return onEnd(reason.finishReason)
-                case .started, .handshaking, .connected:
-                    // The connection reopens, and the broadcast continues.
-                    continue
-                }
+            for await case .ended(let reason) in states {
+                if case .closedLocally = reason { return }
+                onEnd(reason.finishReason)
             }
         }
     }

@@ -7,17 +7,17 @@ extension PixelBuffer {
     public final class Pool: Sendable {
         private let shelf: BlockShelf
 
-        /// Creates a pool that keeps the memory of at most `maximumIdle` unused images; 3 by default.
+        /// Creates a pool that keeps the memory of at most `maximumIdleImages` unused images; 3 by default.
         ///
         /// If more return, the memory that has been idle longest is freed, so that after a change of size, memory of the
         /// old size is soon gone.
-        public init(maximumIdle: Int = 3) {
-            shelf = BlockShelf(maximumIdle: maximumIdle)
+        public init(maximumIdleImages: Int = 3) {
+            shelf = BlockShelf(maximumIdle: maximumIdleImages)
         }
 
         /// Creates a pool with limits on the number of idle images and on their total bytes.
-        init(maximumIdle: Int, maximumIdleBytes: Int) {
-            shelf = BlockShelf(maximumIdle: maximumIdle, maximumIdleBytes: maximumIdleBytes)
+        init(maximumIdleImages: Int, maximumIdleBytes: Int) {
+            shelf = BlockShelf(maximumIdle: maximumIdleImages, maximumIdleBytes: maximumIdleBytes)
         }
 
         deinit {

@@ -14,7 +14,7 @@ struct StandingFrame: Sendable {
         self.format = format
         self.intervals = intervals
         let structure = intervals.structure
-        scratch = PixelBuffer.Pool(maximumIdle: .max, maximumIdleBytes: 4 * structure.width * structure.height)
+        scratch = PixelBuffer.Pool(maximumIdleImages: .max, maximumIdleBytes: 4 * structure.width * structure.height)
     }
 
     private init(following frame: StandingFrame, _ intervals: RestartIntervals, of jpeg: Span<UInt8>) {

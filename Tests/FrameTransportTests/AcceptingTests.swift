@@ -123,21 +123,21 @@
             let directory = try TemporaryDirectory()
             let server = try PeerSocket.listening(at: directory.socket)
             let connection = directory.connection { $0.reopens = reopens }
-            var events = connection.events.makeAsyncIterator()
+            var milestones = connection.milestones()
             try await connection.open(within: nil)
-            #expect(await events.next() == .didOpen)
+            #expect(await milestones.next() == .connected)
             // Nobody takes it; what it sends is lost with the server.
             try await connection.send(FrameMessage([1, 2, 3]))
             unsafe unlink(directory.socket)
             server.close()
-            guard case .didClose(.failed(let error)) = await events.next() else {
+            guard case .failed(let error)? = await milestones.next()?.closeReason else {
                 Issue.record("the connection did not fail")
                 return
             }
             #expect(error.code == .connectionLost && error.underlyingErrno == Errno.reset.rawValue)
             guard reopens else { return #expect(try await connection.closed() == .failed(error)) }
             let next = try directory.server()
-            #expect(await events.next() == .didOpen)
+            #expect(await milestones.next() == .connected)
             try await connection.send(FrameMessage([4, 5, 6]))
             let received = try #require(try await firstConnection(of: next))
             var frames = received.frames.makeAsyncIterator()

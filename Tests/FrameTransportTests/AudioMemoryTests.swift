@@ -46,7 +46,7 @@ import Testing
 
     @Test func `audio that waits for its consumers stays within the budget of all connections`() async throws {
         // Enough that each connection may keep one of the largest messages, and not all of them together.
-        let budget = MemoryBudget(bytes: 16 << 20)
+        let budget = MemoryBudget(maximumBytes: 16 << 20)
         let server = try directory.server {
             $0.hello = ControlRequest.Hello(wants: .audio)
             $0.memory = budget
@@ -77,14 +77,14 @@ import Testing
             // The oldest give way.
             #expect(last == 63)
         }
-        #expect(held <= budget.bytes, "\(held) bytes of audio were held")
+        #expect(held <= budget.maximumBytes, "\(held) bytes of audio were held")
     }
 
     @Test func `audio that exceeds the memory is counted`() async throws {
         // An eighth of a connection's allowance is less than a message needs.
         let server = try directory.server {
             $0.hello = ControlRequest.Hello(wants: .audio)
-            $0.memory = MemoryBudget(bytes: 2 << 20)
+            $0.memory = MemoryBudget(maximumBytes: 2 << 20)
             $0.limits.maximumConnections = 4
         }
         let sender = try PeerSocket.connected(to: directory.socket)

@@ -249,16 +249,16 @@ import Testing
         try await sender.open(within: .seconds(30))
         let host = try await foreign.accepted()
         let hello = ControlRequest.hello(ControlRequest.Hello()).encoded()
+        var milestones = sender.milestones()
         try await host.write(hello + [0x16, 0x03, 0x01])
-        var events = sender.events.makeAsyncIterator()
-        #expect(await events.next() == .didOpen)
-        guard case .didClose(.failed(let error)) = await events.next() else {
+        #expect(await milestones.next() == .connected)
+        guard case .disconnected(.failed(let error)) = await milestones.next() else {
             Issue.record("the connection has not failed")
             return
         }
         #expect(error.code == .malformedMessage)
         #expect(error.wireError?.byteOffset == UInt64(hello.count))
-        #expect(await events.next() == .didOpen)
+        #expect(await milestones.next() == .connected)
     }
 
     @Test func `audio arrives as it was sent, at a receiver that asked only for audio`() async throws {

@@ -75,7 +75,7 @@ import Testing
     }
 
     /// 256 KiB for large frames, and 64 KiB for each of two connections without asking.
-    private static func smallBudget() -> MemoryBudget { MemoryBudget(bytes: 512 << 10) }
+    private static func smallBudget() -> MemoryBudget { MemoryBudget(maximumBytes: 512 << 10) }
 
     @Test func `a large frame that nobody consumes gives way to the next one when its sender leaves`() async throws {
         let budget = Self.smallBudget()

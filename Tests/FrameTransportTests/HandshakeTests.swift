@@ -29,6 +29,7 @@ import Testing
     @Test func `with matching tokens frames are sent, and the states lead there`() async throws {
         let server = try makeServer()
         let connection = directory.connection { $0.tokens = tokens }
+        let sequence = connection.states
         try await connection.open(within: .seconds(30))
         try await connection.send(frame(1))
         let received = try #require(try await firstConnection(of: server))
@@ -37,8 +38,8 @@ import Testing
         connection.close()
         _ = try await connection.closed()
         var states: [SocketConnection.State] = []
-        for await state in connection.states { states.append(state) }
-        #expect(states == [.started, .handshaking, .connected, .closed])
+        for await state in sequence { states.append(state) }
+        #expect(states == [.idle, .started, .handshaking, .connected, .ended(.closedLocally(.stoppedByUser))])
     }
 
     @Test(arguments: [
@@ -67,7 +68,7 @@ import Testing
         let error = await #expect(throws: TransportError.self) { try await opening.value }
         #expect(error?.code == .tokenRejected)
         #expect(try await connection.closed().error?.code == .tokenRejected)
-        guard case .failed(let failure) = connection.state else {
+        guard case .ended(.failed(let failure)) = connection.state else {
             Issue.record("the state is \(connection.state)")
             return
         }

@@ -16,20 +16,20 @@ import Testing
 
     @Test func `the default is 512 MiB, a share of it 2 MiB, and the largest body half of it`() {
         #expect(FrameServer.Configuration().memory === MemoryBudget.shared)
-        #expect(MemoryBudget.shared.bytes == 512 << 20)
+        #expect(MemoryBudget.shared.maximumBytes == 512 << 20)
         #expect(MemoryBudget.shared.allowance(ofConnections: FrameServer.Limits().maximumConnections) == 2 * (2 << 20))
         #expect(MemoryBudget.shared.largestGrant > WireLimits().maximumContentLength)
     }
 
     @Test(arguments: [Int.min, -1, 0, 1, 7, .max]) func `any number of connections gets a share`(connections: Int) {
-        let budget = MemoryBudget(bytes: 1000)
+        let budget = MemoryBudget(maximumBytes: 1000)
         #expect(0...500 ~= budget.allowance(ofConnections: connections))
-        #expect(MemoryBudget(bytes: -5).allowance(ofConnections: connections) == 0)
-        #expect(MemoryBudget(bytes: .max).allowance(ofConnections: connections) >= 0)
+        #expect(MemoryBudget(maximumBytes: -5).allowance(ofConnections: connections) == 0)
+        #expect(MemoryBudget(maximumBytes: .max).allowance(ofConnections: connections) >= 0)
     }
 
     @Test func `grants are given in the order of requests, and return when released`() throws {
-        let budget = MemoryBudget(bytes: 200)
+        let budget = MemoryBudget(maximumBytes: 200)
         let granted = TestSupport.Counter()
         do {
             guard case .granted(let first) = budget.ask(60, onGrant: { _ in granted.increment() }),
@@ -50,7 +50,7 @@ import Testing
 
     /// A server for two senders, each with a share of 64 KiB, and large bodies of 256 KiB in all.
     private func server() throws -> (FrameServer, MemoryBudget) {
-        let budget = MemoryBudget(bytes: 512 << 10)
+        let budget = MemoryBudget(maximumBytes: 512 << 10)
         let server = try directory.server {
             $0.memory = budget
             $0.limits.maximumConnections = 2

@@ -184,7 +184,7 @@ import Testing
         let connection = SocketConnection(path: path.text)
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         let failure = try #require(error)
-        #expect(connection.state == .failed(failure))
+        #expect(connection.state == .ended(.failed(failure)))
         #expect(try await soon { try await connection.closed() } == .failed(failure))
         #expect(connection.closeReason == .failed(failure))
         let again = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `servers that share a budget do not exceed it together, and all their frames arrive`() async throws {
-        let budget = MemoryBudget(bytes: 512 << 10)
+        let budget = MemoryBudget(maximumBytes: 512 << 10)
         let read = BytesRead()
         let size = 64 << 10
         var places: [TemporaryDirectory] = []
@@ -77,7 +77,7 @@ import Testing
         }
         #expect(read.count > 0)
         // Headers, and what comes into the staging areas behind them, are not bodies.
-        #expect(read.count <= budget.bytes + 64 << 10, "\(read.count) bytes are held")
+        #expect(read.count <= budget.maximumBytes + 64 << 10, "\(read.count) bytes are held")
         let received = try await soon { [connections] in
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for (index, connection) in connections.enumerated() {

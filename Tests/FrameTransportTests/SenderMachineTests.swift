@@ -129,7 +129,7 @@ import Testing
         #expect(bench.isShutDown && bench.ends.isEmpty)
         bench.receive(.end)
         #expect(bench.ends == [.closedByPeer(.requestedByHost)])
-        #expect(bench.states == [.started, .connected, .closed])
+        #expect(bench.states == [.started, .connected, .ended(.closedByPeer(.requestedByHost))])
     }
 
     /// - Parameter room: how many bytes the socket takes at first beyond the answer to the hello.

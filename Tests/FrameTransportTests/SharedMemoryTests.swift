@@ -47,7 +47,7 @@
         @Test func `M19: who shares all the memory for large bodies holds up nobody's`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
-                let budget = MemoryBudget(bytes: 4 << 20)
+                let budget = MemoryBudget(maximumBytes: 4 << 20)
                 let server = try directory.server {
                     $0.acceptsSharedMemory = true
                     $0.memory = budget
@@ -115,7 +115,7 @@
                 // Every configuration begins with it.
                 await IOThread.shared.settle()
                 let before = (descriptors: try await descriptorsAtStart(), mappings: sharedMappings())
-                let budget = MemoryBudget(bytes: 64 << 20)
+                let budget = MemoryBudget(maximumBytes: 64 << 20)
                 weak var thread: IOThread?
                 var kept: Frame?
                 do {

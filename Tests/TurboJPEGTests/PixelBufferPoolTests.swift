@@ -29,7 +29,7 @@ import TurboJPEG
 
     @Test(arguments: [-1, 0, 1, 3])
     func `idle memory is bounded`(maximum: Int) throws {
-        let pool = PixelBuffer.Pool(maximumIdle: maximum)
+        let pool = PixelBuffer.Pool(maximumIdleImages: maximum)
         do {
             let buffers = try (0..<5).map { _ in try pool.buffer(width: 8, height: 8, format: .gray) }
             withExtendedLifetime(buffers) {}
@@ -38,7 +38,7 @@ import TurboJPEG
     }
 
     @Test func `a new size drives out the old one`() throws {
-        let pool = PixelBuffer.Pool(maximumIdle: 2)
+        let pool = PixelBuffer.Pool(maximumIdleImages: 2)
         for size in [8, 16, 24] { _ = try pool.buffer(width: 100 * size, height: size, format: .gray) }
         #expect(pool.idleCount == 2)
         for size in [24, 16, 8] { _ = try pool.buffer(width: 100 * size, height: size, format: .gray) }

@@ -17,8 +17,8 @@ struct EncodingWorkspace: Sendable {
     private var shape: Shape?
     private var decodedSize: BufferSize?
 
-    private(set) var scaled = PixelBuffer.Pool(maximumIdle: 1)
-    private(set) var turned = PixelBuffer.Pool(maximumIdle: 1)
+    private(set) var scaled = PixelBuffer.Pool(maximumIdleImages: 1)
+    private(set) var turned = PixelBuffer.Pool(maximumIdleImages: 1)
     private(set) var encoder = JPEGEncoder()
     private(set) var strips = StripEncoder()
     private var decoder = Self.newDecoder()
@@ -48,7 +48,7 @@ struct EncodingWorkspace: Sendable {
 
     /// The JPEGs decoded here are the application's own.
     private static func newDecoder() -> JPEGDecoder {
-        var decoder = JPEGDecoder(pool: PixelBuffer.Pool(maximumIdle: 1))
+        var decoder = JPEGDecoder(pool: PixelBuffer.Pool(maximumIdleImages: 1))
         decoder.limits = .ownFiles
         return decoder
     }

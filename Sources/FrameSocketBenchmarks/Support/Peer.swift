@@ -63,7 +63,7 @@ enum Peer {
         // At 4K at half the size, as extensions with little memory do.
         let scale: OutputScale = size.width > 1920 ? .fraction(numerator: 1, denominator: 2) : .full
         let uploader = SampleUploader(connection: client, configuration: .init(scale: scale))
-        let pool = PixelBuffer.Pool(maximumIdle: 1)
+        let pool = PixelBuffer.Pool(maximumIdleImages: 1)
         for _ in 0..<frames {
             uploader.send(try readPicture(size, pool))
             try await uploader.finish()

@@ -173,8 +173,7 @@ extension SenderMachine.State {
         case .handshaking: .handshaking
         case .open: .connected
         case .ending(let ending): ending.wasOpen ? .connected : .handshaking
-        case .closed(.failed(let error)): .failed(error)
-        case .closed: .closed
+        case .closed(let reason): .ended(reason)
         }
     }
 }

@@ -8,7 +8,6 @@ internal import FrameWire
 final class ConnectingDriver: IOHandler, @unchecked Sendable {
     let thread: IOThread
     let lane: SendLane
-    let events = Mailbox<SocketConnection.Event>(capacity: 16, overflow: .replacesOldest)
     let closed = Latch<CloseReason>()
 
     /// The receiver's requests.

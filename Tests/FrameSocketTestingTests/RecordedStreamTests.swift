@@ -10,7 +10,7 @@ struct RecordedStreamTests {
     /// What the JSON beside a stream says of it.
     private struct Expectation: Decodable {
         struct Frame: Decodable {
-            let width, height, orientation, rotation, headerOffset, bodyOffset, contentLength, jpegWidth,
+            let width, height, orientation, rotation, headOffset, bodyOffset, contentLength, jpegWidth,
                 jpegHeight: Int
         }
 
@@ -45,7 +45,7 @@ struct RecordedStreamTests {
             #expect((frame.width, frame.height) == (expected.width, expected.height))
             #expect((frame.orientation, frame.rotation) == (expected.orientation, expected.rotation))
             #expect((frame.jpegWidth, frame.jpegHeight) == (expected.jpegWidth, expected.jpegHeight))
-            #expect(frame.header == expected.headerOffset..<expected.bodyOffset)
+            #expect(frame.header == expected.headOffset..<expected.bodyOffset)
             #expect(frame.body == expected.bodyOffset..<expected.bodyOffset + expected.contentLength)
         }
         #expect(stream.cut?.count == expected.error?.got && stream.cut?.bodyCount == expected.error?.want)

@@ -19,7 +19,7 @@ import Testing
             for event in events { kinds[String(describing: event).prefix { $0 != "(" }.description, default: 0] += 1 }
             if let error { kinds[error.code.rawValue, default: 0] += 1 }
         }
-        for kind in ["head", "audio", "status", "skipped", "field.missing", "field.duplicate", "number.outOfRange"] {
+        for kind in ["header", "audio", "status", "skipped", "field.missing", "field.duplicate", "number.outOfRange"] {
             #expect(kinds[kind, default: 0] > 0, "\(kind) among \(kinds)")
         }
     }

@@ -23,7 +23,7 @@ extension AudioRingBuffer {
         public let silentFrames: Int
 
         /// The state of the audio flow.
-        public let state: AudioRingBuffer.State
+        public let state: State
 
         /// The number of frames, including silence.
         public var frameCount: Int { samples.count / format.channels }

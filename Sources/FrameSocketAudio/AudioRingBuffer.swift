@@ -73,7 +73,7 @@ public final class AudioRingBuffer: Sendable {
     ///
     /// - Throws: `AudioError` with `unsupportedFormat`; with `invalidFrameCount` if `frames` is negative or exceeds the
     ///   buffer's capacity; or with `resamplerUnavailable`. Missing audio is not an error.
-    public func pull(frames: Int, rate: Int, channels: Int) throws(AudioError) -> AudioRingBuffer.Pull {
+    public func pull(frames: Int, rate: Int, channels: Int) throws(AudioError) -> Pull {
         try pull(frames: frames, as: AudioFormat(sampleRate: rate, channels: channels))
     }
 
@@ -81,7 +81,7 @@ public final class AudioRingBuffer: Sendable {
     ///
     /// - Throws: `AudioError` with `invalidFrameCount` if `frames` is negative or exceeds the buffer's capacity; or
     ///   with `resamplerUnavailable`. Missing audio is not an error.
-    public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> AudioRingBuffer.Pull {
+    public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> Pull {
         let maximum = configuration.frames(of: format)
         guard 0...maximum ~= frames else {
             throw AudioError(.invalidFrameCount, "Cannot pull \(frames) frames from a buffer of \(maximum).")
@@ -98,13 +98,13 @@ public final class AudioRingBuffer: Sendable {
     public var sourceFormat: AudioFormat? { content.withLock { $0.format } }
 
     /// The state of the audio flow.
-    public var state: AudioRingBuffer.State { content.withLock { $0.state } }
+    public var state: State { content.withLock { $0.state } }
 
     /// The duration of buffered audio.
     public var level: Duration { Duration(nanoseconds: content.withLock { $0.level }) }
 
     /// The statistics so far.
-    public var statistics: AudioRingBuffer.Statistics { content.withLock { $0.statistics } }
+    public var statistics: Statistics { content.withLock { $0.statistics } }
 }
 
 extension AudioRingBuffer.Configuration {

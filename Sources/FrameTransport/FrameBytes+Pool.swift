@@ -10,7 +10,7 @@ extension FrameBytes {
         /// The default pool.
         ///
         /// It keeps at most 64 MiB of idle memory.
-        public static let shared = FrameBytes.Pool(maximumIdleBytes: 64 << 20)
+        public static let shared = Pool(maximumIdleBytes: 64 << 20)
 
         /// - Note: `@unchecked Sendable` holds because a chunk has one owner at a time: the pool, or one body.
         @safe struct Chunk: @unchecked Sendable {

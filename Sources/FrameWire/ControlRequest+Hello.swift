@@ -11,7 +11,7 @@ extension ControlRequest {
         public var version: Int
 
         /// What the receiver wants to be sent: the fields `Wants-Pictures` and `Wants-Audio`.
-        public var wants: ControlRequest.Wants
+        public var wants: Wants
 
         /// The version of the messages for shared memory that the receiver accepts, 1 to 9,999; nil if it accepts none: the
         /// field `Shared-Memory`, which is omitted in that case.
@@ -19,8 +19,8 @@ extension ControlRequest {
 
         /// Creates a hello without checking the values; a decoder may reject them.
         public init(
-            version: Int = ControlRequest.Hello.currentVersion,
-            wants: ControlRequest.Wants = .frames,
+            version: Int = Hello.currentVersion,
+            wants: Wants = .frames,
             sharedMemory: Int? = nil
         ) {
             self.version = version

@@ -3,7 +3,7 @@
 /// No request requires an answer: deployed senders read and discard them.
 public enum ControlRequest: Sendable, Hashable {
     /// `hello`: who the receiver is and what it wants; answered with a ``SenderStatus``, as later requests may be.
-    case hello(ControlRequest.Hello)
+    case hello(Hello)
     /// `pause`: send neither frames nor audio.
     case pause
     /// `resume`: send again.
@@ -11,7 +11,7 @@ public enum ControlRequest: Sendable, Hashable {
     /// `stop`: end the session, for the reason in the field `Finish-Reason`.
     case stop(FinishReason)
     /// `prefer`: the preferred frame rate, size and quality.
-    case prefer(ControlRequest.Preferences)
+    case prefer(Preferences)
     /// `refresh`: send a frame now, even if nothing has changed.
     case refresh
     /// `ping`: answer with this number, in the field `Ping-Number`.

@@ -34,7 +34,7 @@ extension SharedFrameHeader {
         }
 
         /// Returns the bytes of a buffer that a plane takes, from its first sample to its last, for a header that fits.
-        package func range(of plane: SharedFrameHeader.Plane, _ index: Int, _ size: BufferSize) -> Range<Int> {
+        package func range(of plane: Plane, _ index: Int, _ size: BufferSize) -> Range<Int> {
             guard let (visible, rows) = shape(ofPlane: index, in: size) else { return 0..<0 }
             return plane.offset..<(plane.offset + (rows - 1) * plane.bytesPerRow + visible)
         }

@@ -21,7 +21,7 @@ public struct SharedFrameHeader: Sendable, Hashable {
     public var buffer: Int
 
     /// The arrangement of the bytes: the field `Shared-Format`.
-    public var format: SharedFrameHeader.Format
+    public var format: Format
 
     /// The image's size in pixels: the fields `Buffer-Width` and `Buffer-Height`.
     public var bufferSize: BufferSize
@@ -47,7 +47,7 @@ public struct SharedFrameHeader: Sendable, Hashable {
     /// Creates a header without checking the values; a decoder may reject them.
     public init(
         buffer: Int,
-        format: SharedFrameHeader.Format,
+        format: Format,
         bufferSize: BufferSize,
         orientation: FrameOrientation = .up,
         planes: [Plane],

@@ -15,7 +15,7 @@ extension PixelBuffer {
     /// - Throws: `allocationFailed`.
     public func upright(
         from orientation: FrameOrientation,
-        pool: PixelBuffer.Pool = PixelBuffer.Pool()
+        pool: Pool = Pool()
     ) throws(TurboJPEGError) -> PixelBuffer {
         guard orientation.isMirrored || orientation.rotation != 0 else { return self }
         let size = orientation.swapsAxes ? (width: height, height: width) : (width: width, height: height)

@@ -14,7 +14,7 @@ extension PixelBuffer {
     /// - Throws: `sizeMismatch` if the plan is for another size; `invalidSize` or `allocationFailed`.
     package func applying(
         _ plan: OutputPlan,
-        pool: PixelBuffer.Pool = PixelBuffer.Pool()
+        pool: Pool = Pool()
     ) throws(TurboJPEGError) -> PixelBuffer {
         guard plan.picture.width == width, plan.picture.height == height else {
             throw TurboJPEGError(

@@ -9,8 +9,7 @@ public import TurboJPEG
 ///     let image = try decoder.decode(frame, as: .bgra)
 ///
 /// A decoder may be used from several tasks at once, and for frames of several connections; its images share a memory
-/// pool. If the sender cuts its JPEGs into strips, only the strips that changed since the previous frame are decoded:
-/// see `StripDecoder` in TurboJPEG.
+/// pool. If the sender cuts its JPEGs into strips, only the strips that changed since the previous frame are decoded.
 public final class FrameDecoder: Sendable {
     /// The configuration of a decoder.
     public struct Configuration: Sendable {

@@ -18,10 +18,10 @@ public struct ReceptionStatistics: Sendable, Hashable {
     public private(set) var latency = TimeSummary()
 
     /// The arrival jitter, if the sender states presentation times.
-    public private(set) var jitter = ReceptionStatistics.Jitter()
+    public private(set) var jitter = Jitter()
 
     /// The gaps in the sender's numbers.
-    public private(set) var loss = ReceptionStatistics.Loss()
+    public private(set) var loss = Loss()
 
     /// The number of frames that the sender meant to send and did not, from gaps in its numbers.
     public var missing: UInt64 { loss.missing }

@@ -84,7 +84,7 @@ public final class SampleUploader: Sendable {
     }
 
     /// The statistics so far.
-    public var statistics: SampleUploader.Statistics { machine.withLock { $0.statistics } }
+    public var statistics: Statistics { machine.withLock { $0.statistics } }
 
     /// The configuration in effect: the program's own, with the receiver's preferences applied.
     public var configuration: Configuration { machine.withLock { $0.configuration } }

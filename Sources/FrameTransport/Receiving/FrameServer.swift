@@ -32,7 +32,7 @@ public final class FrameServer: Sendable {
     /// The configuration of a server.
     public struct Configuration: Sendable {
         /// The limits for senders.
-        public var limits = FrameServer.Limits()
+        public var limits = Limits()
 
         /// How frames are delivered that arrive faster than they are consumed.
         ///
@@ -80,7 +80,7 @@ public final class FrameServer: Sendable {
         /// Observes every byte that is read for delivery, after the tokens.
         ///
         /// Default: nil.
-        public var tap: (any FrameServer.Tap)?
+        public var tap: (any Tap)?
 
         /// Creates a configuration with the defaults.
         public init() {}
@@ -108,7 +108,7 @@ public final class FrameServer: Sendable {
     public convenience init(
         at path: String,
         configuration: Configuration = .init(),
-        delegate: (any FrameServer.Delegate)? = nil
+        delegate: (any Delegate)? = nil
     ) throws(TransportError) {
         try self.init(at: .path(path), configuration: configuration, delegate: delegate)
     }
@@ -123,7 +123,7 @@ public final class FrameServer: Sendable {
     public convenience init(
         at endpoint: SocketEndpoint,
         configuration: Configuration = .init(),
-        delegate: (any FrameServer.Delegate)? = nil
+        delegate: (any Delegate)? = nil
     ) throws(TransportError) {
         try configuration.thread.checkRunning()
         try endpoint.check(configuration.tokens)
@@ -144,7 +144,7 @@ public final class FrameServer: Sendable {
     public convenience init(
         inheriting socket: InheritedSocket,
         configuration: Configuration = .init(),
-        delegate: (any FrameServer.Delegate)? = nil
+        delegate: (any Delegate)? = nil
     ) throws(TransportError) {
         let socket = try ListeningSocket(inheriting: socket)
         try configuration.thread.checkRunning()
@@ -155,7 +155,7 @@ public final class FrameServer: Sendable {
     private init(
         _ socket: consuming ListeningSocket,
         _ configuration: Configuration,
-        _ delegate: (any FrameServer.Delegate)?
+        _ delegate: (any Delegate)?
     ) {
         endpoint = socket.endpoint
         self.configuration = configuration

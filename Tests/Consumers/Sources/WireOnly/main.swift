@@ -11,9 +11,9 @@ while offset < message.count {
     let step = try decoder.decode(message.span.extracting(offset...))
     offset += step.consumed
     switch step.event {
-    case .incomplete: print("not yet a head")
+    case .incomplete: print("not yet a header")
     case .header(let header):
-        print("head of \(header.bufferSize.width)x\(header.bufferSize.height), \(header.orientation)")
+        print("header of \(header.bufferSize.width)x\(header.bufferSize.height), \(header.orientation)")
     case .audio, .status, .sharedBuffer, .sharedFrame, .skipped: print("no frame")
     case .body(let isLast): print("body of \(step.consumed) bytes, \(isLast ? "whole" : "to be continued")")
     }

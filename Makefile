@@ -9,7 +9,7 @@ PYTHON  := .tools/venv/bin/python -B
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build demo test bench consumers docs lint format clean
-.PHONY: api apple deb deb-check docker-check examples fuzz gateway faults sanitize memcheck soak simulate simulate-mutants
+.PHONY: api apple interop deb deb-check docker-check examples fuzz gateway faults sanitize memcheck soak simulate simulate-mutants
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,11 @@ faults: ## run the transport tests with injected faults for SEEDS seeds (20), an
 sanitize: ## run the tests with sanitizers; ONLY=address or ONLY=thread selects one, FILTER=NAME tests, TARGETS what is built
 	@scripts/setup test
 	$(if $(TARGETS),TEST_TARGETS='$(TARGETS)') scripts/check-sanitizers $(ONLY) $(if $(FILTER),--filter '$(FILTER)') -- $(SWIFTFLAGS)
+
+interop: ## run this version's program against an earlier REVISION's (44f4fd9), in both directions
+	@scripts/setup build
+	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
+	scripts/check-interop $(REVISION)
 
 memcheck: ## run the transport tests under valgrind; FILTER=NAME selects tests
 	@scripts/setup check

@@ -27,14 +27,8 @@ enum ASCII {
     ///
     /// Setting bit 5 folds the letters. Of the other token bytes it conflates only `^` and `~`, which no name has.
     @inline(__always)
-    static func isSameName(_ name: [UInt8], _ other: String) -> Bool {
-        guard name.count == other.utf8.count else { return false }
+    static func isSameName(_ name: [UInt8], _ other: [UInt8]) -> Bool {
         // Takes half the time of `zip`.
-        var index = 0
-        for byte in other.utf8 {
-            guard name[index] | 0x20 == byte | 0x20 else { return false }
-            index += 1
-        }
-        return true
+        name.count == other.count && name.indices.allSatisfy { name[$0] | 0x20 == other[$0] | 0x20 }
     }
 }

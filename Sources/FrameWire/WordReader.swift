@@ -18,8 +18,8 @@ struct WordReader: Sendable {
     }
 
     /// Returns the word, at the carriage return.
-    func end() throws(HeaderFault) -> String {
+    func end() throws(HeaderFault) -> [UInt8] {
         guard !bytes.isEmpty else { throw HeaderFault(.wordEmpty) }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 }

@@ -44,8 +44,23 @@
         return try unsafe body(&state.pointee)
     }
 
+    /// Calls a closure with exclusive access to the state, unless a thread has it at present; returns nil in that case.
+    ///
+    /// Unlike ``withLock(_:)``, it may be called within the lock.
+    @inlinable package func withLockIfAvailable<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard tryLock() else { return nil }
+        defer { unlock() }
+        return try unsafe body(&state.pointee)
+    }
+
     @usableFromInline package func lock() {
         unsafe pthread_mutex_lock(mutex)
+    }
+
+    @usableFromInline package func tryLock() -> Bool {
+        unsafe pthread_mutex_trylock(mutex) == 0
     }
 
     @usableFromInline package func unlock() {

@@ -223,5 +223,34 @@ import Testing
             )
             #expect(frames.count == count && frames.allSatisfy { $0["width"] == 320 && $0["height"] == 240 })
         }
+
+        @Test(.needs("Xvfb")) func `the screen of an X server arrives in shared memory, every byte of it`() async throws
+        {
+            let server = try place.shell("exec Xvfb -displayfd 1 -nolisten tcp -screen 0 320x240x24 2>$D/log")
+            let display = try await server.lines(1)[0]
+            let reader = try place.shell(
+                "$F receive $S --shared --y4m --range limited --count \(count) --quiet >$D/out"
+            )
+            let ending = try await place.shell(
+                """
+                ffmpeg -nostdin -loglevel error -f x11grab -framerate 60 -video_size 320x240 -i :\(display) \
+                -frames:v \(count) -pix_fmt yuv420p -f rawvideo - | tee $D/in \
+                | $F send $S - --shared --size 320x240 --format i420 --range limited --wait 30 --json
+                """
+            ).ended()
+            #expect(ending.status == 0 && ending.text.contains(#""shared":\#(count)"#), "\(ending)")
+            #expect(await reader.ended().status == 0)
+            let byteCount = 320 * 240 * 3 / 2
+            let frames = try Data.bytes(at: place.path("in"))
+            #expect(frames.count == count * byteCount)
+            // A frame of Y4M is a line and the samples; a line of its own precedes the first.
+            var expected: [UInt8] = []
+            for frame in 0..<count {
+                expected += Array("FRAME\n".utf8) + frames[frame * byteCount..<(frame + 1) * byteCount]
+            }
+            let video = try Data.bytes(at: place.path("out"))
+            #expect(video.suffix(expected.count).elementsEqual(expected))
+            #expect(video.count - expected.count == video.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 })
+        }
     #endif
 }

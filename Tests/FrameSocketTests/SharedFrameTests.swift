@@ -15,7 +15,7 @@ import Testing
     }
 
     /// An uploader that allows shared memory, and the connection on which a server received it.
-    private struct Pair {
+    fileprivate struct Pair {
         let server: FrameServer
         let received: FrameConnection
         let uploader: SampleUploader
@@ -144,7 +144,6 @@ import Testing
         let first = try await pair.next()
         #expect(first.shared != nil)
         pair.received.send(.decline)
-        pair.received.send(.refresh)
         let again = try await pair.next()
         #expect(again.shared == nil && again.sequence == first.sequence)
         #expect(try FrameDecoder().decode(again).peakSignalToNoiseRatio(against: image) > 20)
@@ -206,5 +205,112 @@ import Testing
         }
         #expect(kept.count == 4)
         for frame in kept { #expect(try FrameDecoder().decode(frame).hasSamePixels(as: image)) }
+    }
+
+    // MARK: Waiting for a buffer
+
+    @Test func `waiting for a buffer ends when the receiver releases one, and every image is then drawn in place`()
+        async throws
+    {
+        var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
+        try await pair.uploader.waitForBuffer()
+        #expect(pair.uploader.isSharing)
+        var kept: [Frame] = []
+        for value in 0..<2 {
+            pair.uploader.send(try pair.drawn(UInt8(value)))
+            kept.append(try await pair.next())
+        }
+        for value in 2..<10 {
+            let uploader = pair.uploader
+            let wait = Task { try await uploader.waitForBuffer() }
+            while uploader.waiterCount == 0 { await Task.yield() }
+            kept.removeFirst()
+            try await wait.value
+            let image = try pair.drawn(UInt8(value))
+            #expect(image.lender is SharedClaim, "frame \(value) is drawn in ordinary memory")
+            pair.uploader.send(consume image)
+            kept.append(try await pair.next())
+            #expect(try FrameDecoder().decode(kept[1], as: .gray).row(0) == [UInt8](repeating: UInt8(value), count: 8))
+        }
+        #expect(pair.uploader.statistics.drops.isEmpty && pair.uploader.statistics.shared == 10)
+    }
+
+    @Test func `waiting for a buffer can be cancelled`() async throws {
+        var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 1)))
+        try await pair.uploader.waitForBuffer()
+        pair.uploader.send(try pair.drawn(1))
+        let kept = try await pair.next()
+        let uploader = pair.uploader
+        let wait = Task { try await uploader.waitForBuffer() }
+        while uploader.waiterCount == 0 { await Task.yield() }
+        wait.cancel()
+        await #expect(throws: TransportError(.cancelled, "waiting for a shared buffer was cancelled")) {
+            try await wait.value
+        }
+        #expect(uploader.waiterCount == 0)
+        withExtendedLifetime(kept) {}
+    }
+
+    @Test(arguments: ["ends", "declines", "closes"])
+    func `waiting for a buffer ends if the receiver`(_ what: String) async throws {
+        var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 1)))
+        try await pair.uploader.waitForBuffer()
+        pair.uploader.send(try pair.drawn(1))
+        let kept = try await pair.next()
+        let uploader = pair.uploader
+        let wait = Task { try await uploader.waitForBuffer() }
+        while uploader.waiterCount == 0 { await Task.yield() }
+        switch what {
+        case "ends": pair.received.close()
+        case "declines": pair.received.send(.decline)
+        default: uploader.connection.close()
+        }
+        try await wait.value
+        withExtendedLifetime(kept) {}
+    }
+
+    @Test func `nothing is waited for if nothing is shared, or if the program holds every buffer`() async throws {
+        let off = try await Pair(directory, .init(), accepts: false)
+        try await off.uploader.waitForBuffer()
+        off.server.close()
+        let unconnected = SampleUploader(
+            connection: SocketConnection(path: directory.socket),
+            configuration: .init(sharing: .allowed())
+        )
+        try await unconnected.waitForBuffer()
+        unconnected.connection.close()
+
+        let pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
+        try await pair.uploader.waitForBuffer()
+        let held = try (0..<2).map { try pair.drawn(UInt8($0)) }
+        try await pair.uploader.waitForBuffer()
+        #expect(held.allSatisfy { $0.lender is SharedClaim })
+        #expect(try !(pair.drawn(2).lender is SharedClaim))
+    }
+
+    @Test func `an image drawn in place is on the wire when send returns, and its buffer is free when it is released`()
+        async throws
+    {
+        var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
+        try await pair.uploader.waitForBuffer()
+        for value in 0..<20 {
+            let image = try pair.drawn(UInt8(value))
+            #expect(image.lender is SharedClaim, "frame \(value)")
+            pair.uploader.send(consume image)
+            // No other thread has to do anything for this.
+            #expect(pair.uploader.statistics.sent == value + 1)
+            // The uploader keeps the latest image; the other buffer is free as soon as the receiver has released it.
+            _ = try await pair.next()
+            try await pair.uploader.waitForBuffer()
+        }
+    }
+}
+
+extension SharedFrameTests.Pair {
+    /// A gray image of eight by eight pixels, drawn in a buffer of the uploader.
+    fileprivate func drawn(_ value: UInt8) throws -> PixelBuffer {
+        var image = try uploader.makeBuffer(width: 8, height: 8, format: .gray)
+        try image.fill(value)
+        return image
     }
 }

@@ -245,6 +245,34 @@ import Testing
         #expect(messages == ["f2"])
     }
 
+    @Test(.enabled(if: SharedMemory.isSupported))
+    func `after a decline no frame in shared memory begins`() throws {
+        var lane = Lane()
+        let header = SharedFrameHeader(
+            buffer: 0,
+            format: .gray,
+            bufferSize: BufferSize(width: 8, height: 8),
+            planes: [.init(offset: 0, bytesPerRow: 64)]
+        )
+        let frame = SharedFrameMessage(header: header, memory: try SharedMemory(byteCount: 512), isNew: true)
+        try lane.machine.submit(.shared(frame), ticket: 1)
+        lane.note(lane.machine.declineShared())
+        #expect(lane.settlements.map(\.ticket) == [1] && lane.settlements.first?.error?.code == .notWanted)
+        do {
+            try lane.machine.submit(.shared(frame), ticket: 2)
+            Issue.record("a frame in shared memory is accepted")
+        } catch {
+            #expect(error.code == .notWanted)
+        }
+        lane.write(.max)
+        #expect(lane.output.isEmpty)
+        _ = lane.machine.close(TransportError(.connectionLost, "lost"))
+        lane.machine.open(fittingByteCount: .max)
+        try lane.machine.submit(.shared(frame), ticket: 3)
+        lane.write(.max)
+        #expect(!lane.output.isEmpty, "the next receiver has declined nothing")
+    }
+
     @Test func `progress grows while the peer reads, over all messages`() {
         var lane = Lane()
         lane.take(.audio(1))

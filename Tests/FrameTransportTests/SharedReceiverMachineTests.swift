@@ -115,6 +115,17 @@ import Testing
         #expect(rig.sharedFrames.isEmpty && rig.written == hello(.audio, sharedMemory: 1) + release())
     }
 
+    @Test func `nothing follows the close, not even what concerns requests queued before it`() {
+        var rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
+        rig.isWritable = false
+        rig.machine.send(.ping(1))
+        rig.run()
+        rig.isWritable = true
+        rig.arrive(announcement() + frame() + frame(5), passing: 1)
+        let code = rig.reason?.error?.code
+        #expect(code == .sharedMemory && rig.commandsAfterClose == 0)
+    }
+
     @Test func `releases wait for room in the outbox, and go out when there is some`() {
         var rig = rig()
         for index in 0..<8 { rig.arrive(announcement(index) + frame(index), passing: 1) }
@@ -221,6 +232,16 @@ import Testing
     }
 
     // MARK: Ends
+
+    @Test func `memory that is needed for others after the connection's end is not declined`() {
+        var rig = rig()
+        rig.arrive(announcement() + frame(), passing: 1)
+        rig.arrive([], end: true)
+        rig.machine.sharedMemoryRevoked()
+        rig.run()
+        let isOver = rig.reason != nil
+        #expect(isOver && rig.commandsAfterClose == 0 && rig.unmapped == 0)
+    }
 
     @Test func `a release after the connection's end does nothing`() {
         var rig = rig()

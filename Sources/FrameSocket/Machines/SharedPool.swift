@@ -25,8 +25,8 @@ package struct SharedPool: Sendable {
     /// The buffers; empty if nothing is shared.
     private var buffers: [Buffer] = []
     private var lastLease: UInt64 = 0
-    /// The first lease of the connection.
-    private var firstLease: UInt64 = 0
+    /// The number of the first lease of the connection.
+    private(set) var firstLease: UInt64 = 0
 
     /// Whether the receiver accepts frames in shared memory.
     @inline(__always)
@@ -40,6 +40,9 @@ package struct SharedPool: Sendable {
 
     /// The number of buffers that cannot be filled.
     package var usedCount: Int { buffers.count { !$0.isFree } }
+
+    /// Whether the receiver has any buffer, which it will release.
+    var isAnyWithReceiver: Bool { buffers.contains { $0.isWithReceiver } }
 
     /// Begins to share a number of buffers with a receiver.
     mutating func open(count: Int) {

@@ -20,8 +20,8 @@ extension UploaderMachine {
         /// The connection whose receiver is to be told that its preference is refused.
         package internal(set) var refusesPreferencesOf: Int?
 
-        /// Whether the shared buffers of a connection that has ended are to be released.
-        package internal(set) var dropsSharedBuffers = false
+        /// The number of a lease; the shared buffers of earlier leases are to be released.
+        package internal(set) var dropsBuffersBefore: UInt64?
 
         /// The contents to release.
         package internal(set) var discarded = Discards()
@@ -29,7 +29,7 @@ extension UploaderMachine {
         /// Whether there is nothing to do except to release discarded contents.
         package var isEmpty: Bool {
             !startsTurn && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
-                && !dropsSharedBuffers
+                && dropsBuffersBefore == nil
         }
     }
 
@@ -96,7 +96,10 @@ package struct EncodingJob: Sendable {
     /// The shared buffer to copy the content to; nil to encode it.
     package var lease: SharedPool.Lease?
     /// Whether the buffer needs new memory.
-    var needsNewMemory = false
+    package var needsNewMemory = false
+
+    /// The size that is sent; nil if the content stays unchanged.
+    package var outputSize: BufferSize? { plan?.output.canvas }
 }
 
 /// The result of an ``EncodingJob``.

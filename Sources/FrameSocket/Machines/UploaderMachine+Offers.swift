@@ -25,7 +25,10 @@ extension UploaderMachine {
         makePlan(for: &frame)
         defer { advance(at: now) }
         switch causeToHoldBack(frame) {
-        case nil: return accept(frame)
+        case nil:
+            let outcome = accept(frame)
+            if pool.isOpen { sendDrawn(at: now) }
+            return outcome
         case .unchanged:
             // The receiver's frame is the latest again, not one that was passed over since.
             if let deferral = deferral.take() { discard(deferral.frame) }

@@ -24,6 +24,8 @@ extension UploaderMachine {
         if isNew, terms.isConnected, configuration.sharing != .off {
             greetingEnd = now.addingClamping(Self.greetingTime)
         }
+        // A receiver that declines skips what is on its way.
+        if !isNew, isLatestShared, old.acceptsSharedMemory, !terms.acceptsSharedMemory { isOwed = true }
         if isNew || count != pool.count {
             if pool.isOpen { endSharing() }
             if count > 0 { pool.open(count: count) }
@@ -36,7 +38,7 @@ extension UploaderMachine {
     /// Ends sharing on this connection: images in shared buffers are from now on like others, and counted as such.
     private mutating func endSharing() {
         pool.close()
-        effects.dropsSharedBuffers = true
+        effects.dropsBuffersBefore = pool.firstLease
         waiting?.leaveBuffer()
         deferral?.frame.leaveBuffer()
         sentFrame?.leaveBuffer()
@@ -86,7 +88,37 @@ extension UploaderMachine {
         pool.failed(lease)
     }
 
+    /// Waits until ``lend(_:)`` has a buffer; ``Effects/finished`` contains `id` when it has, or when waiting is in vain.
+    package mutating func awaitBuffer(_ id: UInt64, at now: UInt64) {
+        bufferWaiters.append(id)
+        advance(at: now)
+    }
+
+    /// Whether no buffer is free, and the receiver, or a frame in progress, is expected to free one.
+    package func expectsBuffer(at now: UInt64) -> Bool {
+        if barrier == nil, greetingTime(at: now) != nil { return true }
+        guard pool.isOpen, pool.freeIndex(for: 0) == nil else { return false }
+        return pool.isAnyWithReceiver || pendingCount > 0
+    }
+
+    mutating func settleBufferWaiters(at now: UInt64) {
+        guard !bufferWaiters.isEmpty, !expectsBuffer(at: now) else { return }
+        effects.finished += bufferWaiters
+        bufferWaiters = []
+    }
+
     // MARK: Turns
+
+    /// Sends the frame that was just accepted if it was drawn in a shared buffer.
+    ///
+    /// All that remains is to write a header, for which no other thread has to be woken.
+    mutating func sendDrawn(at now: UInt64) {
+        guard case .idle = activity, let frame = waiting, let lease = drawn(in: frame)?.claim.lease,
+            pool.canSend(lease), case .waiting? = nextSource(at: now)
+        else { return }
+        // The frame needs no job: nothing is left to encode or to copy.
+        _ = beginWaiting(at: now)
+    }
 
     /// The time that a new receiver has for its hello before it is sent JPEGs, as one without a hello gets them.
     private static let greetingTime: UInt64 = 500_000_000

@@ -32,7 +32,8 @@ extension UploaderMachine {
     private func nextDeadline(at now: UInt64) -> UInt64? {
         // When the frame in progress is done, whatever is due then follows at once.
         if barrier == nil, let time = greetingTime(at: now) {
-            return waiting != nil || deferral != nil || sentFrame != nil ? time : nil
+            let isAwaited = waiting != nil || deferral != nil || sentFrame != nil || !bufferWaiters.isEmpty
+            return isAwaited ? time : nil
         }
         // A frame that waits for a shared buffer follows the receiver's release.
         guard case .idle = activity, barrier == nil, !(pool.isOpen && awaitsBuffer && candidate(at: now) != nil) else {
@@ -66,12 +67,13 @@ extension UploaderMachine {
     }
 
     /// Ends the wait under `id`.
-    package mutating func cancelFinish(_ id: UInt64) {
+    package mutating func cancelWait(_ id: UInt64) {
         finishers.removeAll { $0.id == id }
+        bufferWaiters.removeAll { $0 == id }
     }
 
     /// The number of waiters.
-    package var waiterCount: Int { finishers.count }
+    package var waiterCount: Int { finishers.count + bufferWaiters.count }
 
     mutating func settleFinishers() {
         guard !finishers.isEmpty else { return }

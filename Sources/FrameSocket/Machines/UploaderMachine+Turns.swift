@@ -54,7 +54,7 @@ extension UploaderMachine {
         return job
     }
 
-    private mutating func beginWaiting(at now: UInt64) -> EncodingJob? {
+    mutating func beginWaiting(at now: UInt64) -> EncodingJob? {
         guard let frame = waiting.take() else { return nil }
         statistics.queueAge.add(nanoseconds: now.subtractingClamping(frame.offeredAt))
         return begin(frame, isForced: true, at: now)
@@ -189,6 +189,7 @@ extension UploaderMachine {
             return
         }
         if let lease { pool.submitted(lease) }
+        isLatestShared = lease != nil
         turn.revision = terms.revision
         if reference.ticket == turn.frame.ticket { reference.digest = turn.frame.digest }
         isOwed = false

@@ -93,6 +93,9 @@ package struct UploaderMachine: Sendable {
     /// The orientation of the last image copied to a shared buffer.
     var sharedOrientation: FrameOrientation?
 
+    /// Whether the frame submitted last is in a shared buffer.
+    var isLatestShared = false
+
     /// The connection on which the system had no memory to share.
     var unsharedConnection: Int?
 
@@ -138,6 +141,8 @@ package struct UploaderMachine: Sendable {
 
     /// The waiters for the frames up to a ticket.
     var finishers: [(id: UInt64, ticket: UInt64)] = []
+    /// The waiters for a free shared buffer.
+    var bufferWaiters: [UInt64] = []
     /// Frames up to this ticket are not held back by the pacing.
     var flushedTicket: UInt64 = 0
 
@@ -241,6 +246,7 @@ package struct UploaderMachine: Sendable {
             effects.startsTurn = true
         }
         settleFinishers()
+        settleBufferWaiters(at: now)
         setTimer(at: now)
     }
 

@@ -1,10 +1,13 @@
-internal import FrameWire
+package import FrameWire
 package import TurboJPEG
 
 /// How an image is copied out of memory that its source reuses: in the size and format that is encoded.
 package struct CopyPlan: Sendable {
     /// Which part of the image is sent, and in what size.
     let output: OutputPlan
+
+    /// The size of the copy.
+    package var outputSize: BufferSize { output.canvas }
 
     /// Whether the image is converted to planes.
     let isPlanar: Bool

@@ -18,7 +18,7 @@ package enum FrameContent: Sendable {
     case encoded(FrameBytes, BufferSize)
 
     /// The pixels, if the content consists of pixels.
-    var pixels: PixelBuffer? {
+    package var pixels: PixelBuffer? {
         switch self {
         case .pixels(let pixels), .scaled(let pixels): pixels
         case .shared(let picture): picture.pixels

@@ -10,7 +10,8 @@ public import TurboJPEG
 ///     let uploader = SampleUploader(connection: connection, configuration: .init(quality: 80, scale: .half))
 ///     uploader.send(image, orientation: .up)
 ///
-/// Submitting a frame never blocks: scaling, encoding and sending happen on the uploader's own queue. One frame is
+/// Submitting a frame never blocks: scaling, encoding and sending happen on the uploader's own queue. Only the header of
+/// a frame that was drawn in shared memory is written by the calling thread, as far as the socket has room. One frame is
 /// encoded and sent at a time, and one waits until a newer one replaces it: late frames of live video are worthless. A
 /// frame that fails to encode affects no other frame. If the pacing skips unchanged frames, submitting one that is due
 /// also costs one pass over its bytes.
@@ -165,6 +166,28 @@ public final class SampleUploader: Sendable {
         )
     }
 
+    /// Waits until ``makeBuffer(width:height:format:)`` can return memory that is sent without a copy.
+    ///
+    /// Use it before drawing each frame if the source can wait for its receiver:
+    ///
+    ///     while let scene = await scenes.next() {
+    ///         try await uploader.waitForBuffer()
+    ///         var image = try uploader.makeBuffer(width: 1920, height: 1080, format: .bgra)
+    ///         try scene.draw(in: &image)
+    ///         uploader.send(consume image)
+    ///     }
+    ///
+    /// Waits for a buffer that the receiver has, and for a new receiver to state whether it accepts shared memory. Returns
+    /// at once if nothing is shared, or if every buffer is held by this program.
+    ///
+    /// - Throws: `cancelled` if the calling task is cancelled first.
+    public func waitForBuffer() async throws(TransportError) {
+        guard machine.withLock({ $0.expectsBuffer(at: MonotonicClock.now()) }) else { return }
+        try await wait("waiting for a shared buffer was cancelled", isolation: #isolation) { machine, id in
+            machine.awaitBuffer(id, at: MonotonicClock.now())
+        }.get()
+    }
+
     // MARK: Submitting frames
 
     /// Submits a frame.
@@ -294,27 +317,39 @@ public final class SampleUploader: Sendable {
     ///
     /// - Throws: `cancelled` if the calling task is cancelled first.
     public func finish() async throws(TransportError) {
-        try await finish(waiters.withLock { $0.nextID() }, isolation: #isolation).get()
+        try await wait("waiting for frames was cancelled", isolation: #isolation) { machine, id in
+            machine.finish(id, at: MonotonicClock.now())
+        }.get()
     }
 
-    /// Waits under an ID, without leaving the caller's actor: that would cost a thread switch for every frame.
-    private func finish(_ id: UInt64, isolation: isolated (any Actor)?) async -> Result<Void, TransportError> {
-        await withTaskCancellationHandler {
+    /// Waits until the machine has finished an event with an ID.
+    ///
+    /// It does not leave the caller's actor: that would cost a thread switch for every frame.
+    private func wait(
+        _ cancellation: String,
+        isolation: isolated (any Actor)?,
+        for event: (inout UploaderMachine, _ id: UInt64) -> Void
+    ) async -> Result<Void, TransportError> {
+        let id = waiters.withLock { $0.nextID() }
+        return await withTaskCancellationHandler {
             // Captured, so that this closure is isolated to the actor.
             _ = isolation
             return await withCheckedContinuation { continuation in
                 waiters.withLock { $0.add(continuation, id) }
-                handle { $0.finish(id, at: MonotonicClock.now()) }
-                if Task.isCancelled { cancelFinish(id) }
+                handle { event(&$0, id) }
+                if Task.isCancelled { cancelWait(id, cancellation) }
             }
         } onCancel: {
-            cancelFinish(id)
+            cancelWait(id, cancellation)
         }
     }
 
-    private func cancelFinish(_ id: UInt64) {
-        handle { $0.cancelFinish(id) }
-        let error = TransportError(.cancelled, "waiting for frames was cancelled")
+    /// The number of calls that wait for frames or for a buffer.
+    package var waiterCount: Int { machine.withLock { $0.waiterCount } }
+
+    private func cancelWait(_ id: UInt64, _ message: String) {
+        handle { $0.cancelWait(id) }
+        let error = TransportError(.cancelled, message)
         waiters.withLock { $0.take(id) }?.resume(returning: .failure(error))
     }
 
@@ -333,7 +368,7 @@ public final class SampleUploader: Sendable {
 
     private func perform(_ effects: UploaderMachine.Effects) {
         if let message = effects.message { submit(message) }
-        if effects.dropsSharedBuffers { shared.removeAll() }
+        if let lease = effects.dropsBuffersBefore { shared.removeAll(before: lease) }
         if effects.startsTurn { queue.async { self.takeTurn() } }
         if effects.setsTimer { setTimer() }
         if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }
@@ -351,10 +386,19 @@ public final class SampleUploader: Sendable {
 
     /// What to do when nothing refers to an image in a shared buffer any longer.
     ///
-    /// Never at once: the last reference may be released within the machine's lock.
+    /// The last reference may be released anywhere, even within the machine's lock or another one: whatever cannot be
+    /// done without waiting, or has effects, is done on the queue.
     private var leaseEnded: @Sendable (SharedPool.Lease) -> Void {
         { [weak self, queue] lease in
-            queue.async { [weak self] in self?.handle { $0.leaseEnded(lease, at: MonotonicClock.now()) } }
+            let effects = self?.machine.withLockIfAvailable { machine in
+                machine.leaseEnded(lease, at: MonotonicClock.now())
+                return machine.takeEffects()
+            }
+            if effects?.isEmpty ?? false { return }
+            queue.async { [weak self] in
+                guard let self else { return }
+                if let effects { perform(effects) } else { handle { $0.leaseEnded(lease, at: MonotonicClock.now()) } }
+            }
         }
     }
 

@@ -1,12 +1,12 @@
-internal import FrameTransport
+package import FrameTransport
 internal import FrameWire
 internal import Locking
-internal import TurboJPEG
+package import TurboJPEG
 
 /// The memory of the shared buffers, and what was last copied into each.
 ///
 /// Which buffer is filled with what is decided by ``SharedPool``.
-final class SharedBufferStore: Sendable {
+package final class SharedBufferStore: Sendable {
     fileprivate struct Shape: Sendable, Hashable {
         let width: Int
         let height: Int
@@ -15,6 +15,8 @@ final class SharedBufferStore: Sendable {
 
     fileprivate struct Buffer: Sendable {
         let memory: SharedMemory
+        /// The number of the lease that the memory was created for.
+        let firstLease: UInt64
         /// The rows that were copied to other buffers since this one was filled.
         ///
         /// Nil if its content is not that of an earlier image of ``State/shape``.
@@ -27,15 +29,27 @@ final class SharedBufferStore: Sendable {
         var shape: Shape?
         /// The claim to the buffer that was filled last, as long as anything refers to it.
         weak var latest: SharedClaim?
+        /// The number of the first lease whose memory is kept; earlier ones are of connections that have ended.
+        var firstLease: UInt64 = 0
     }
 
     private let state = Locked(State())
 
-    /// Releases the memory, except what images still refer to.
-    func removeAll() {
+    /// Creates a store without memory.
+    package init() {}
+
+    /// Releases the memory of leases before a number, except what images still refer to.
+    ///
+    /// A job that began before may still claim memory for such a lease: that memory is not kept either.
+    package func removeAll(before lease: UInt64) {
         let buffers = state.withLock { state in
-            defer { state = State() }
-            return state.buffers
+            let buffers = state.buffers
+            state.firstLease = max(state.firstLease, lease)
+            for index in buffers.indices where buffers[index].map({ $0.firstLease < lease }) ?? false {
+                state.buffers[index] = nil
+            }
+            (state.shape, state.latest) = (nil, nil)
+            return buffers
         }
         _ = consume buffers
     }
@@ -43,35 +57,40 @@ final class SharedBufferStore: Sendable {
     /// Returns the claim for a lease, with new memory if the buffer has none of this size.
     ///
     /// - Throws: The error of the system.
-    func claim(
+    package func claim(
         _ lease: SharedPool.Lease,
         isNew: Bool,
         onRelease: @escaping @Sendable (SharedPool.Lease) -> Void
     ) throws(Errno) -> SharedClaim {
-        let known = state.withLock { $0.buffers[lease.index]?.memory }
+        let known = state.withLock { $0.isCurrent(lease) ? $0.buffers[lease.index]?.memory : nil }
         if !isNew, let known, known.byteCount == lease.byteCount {
             return SharedClaim(lease, known, onRelease: onRelease)
         }
         let memory = try SharedMemory(byteCount: lease.byteCount)
-        state.withLock { $0.buffers[lease.index] = Buffer(memory: memory) }
+        state.withLock { state in
+            guard state.isCurrent(lease) else { return }
+            state.buffers[lease.index] = Buffer(memory: memory, firstLease: lease.number)
+        }
         return SharedClaim(lease, memory, onRelease: onRelease)
     }
 
     /// Handles that the program is given a buffer to draw in, so that its content is unknown from now on.
-    func willDraw(in lease: SharedPool.Lease) {
-        state.withLock { $0.buffers[lease.index]?.stale = nil }
+    package func willDraw(in lease: SharedPool.Lease) {
+        state.withLock { state in
+            if state.isCurrent(lease) { state.buffers[lease.index]?.stale = nil }
+        }
     }
 
     /// Copies an image to the buffer of a claim: only the rows that changed since it was filled, if that is known.
     ///
     /// - Returns: The image in the buffer, with the rows in which it differs from the image that was copied before.
     /// - Throws: `invalidSize`, or `byteCountMismatch` if the buffer is too small.
-    func fill(_ claim: SharedClaim, with image: PixelBuffer) throws(TurboJPEGError) -> SharedPicture {
+    package func fill(_ claim: SharedClaim, with image: PixelBuffer) throws(TurboJPEGError) -> SharedPicture {
         let shape = Shape(width: image.width, height: image.height, format: image.format)
         let index = claim.lease.index
         // Holding the claim keeps the program from drawing in the buffer that is compared with.
         let (latest, stale) = state.withLock { state in
-            guard state.shape == shape else { return (SharedClaim?.none, RowSet?.none) }
+            guard state.shape == shape, state.isCurrent(claim.lease) else { return (SharedClaim?.none, RowSet?.none) }
             return (state.latest, state.buffers[index]?.stale)
         }
         let changed = try latest.map { latest throws(TurboJPEGError) in
@@ -92,8 +111,12 @@ final class SharedBufferStore: Sendable {
 }
 
 extension SharedBufferStore.State {
+    /// Whether memory is kept for a lease.
+    fileprivate func isCurrent(_ lease: SharedPool.Lease) -> Bool { lease.number >= firstLease }
+
     /// Records the latest image, which differs from the one before it in these rows; nil if in any.
     fileprivate mutating func filled(_ claim: SharedClaim, _ shape: SharedBufferStore.Shape, _ changed: RowSet?) {
+        guard isCurrent(claim.lease) else { return }
         for index in buffers.indices {
             if let changed { buffers[index]?.stale?.formUnion(changed) } else { buffers[index]?.stale = nil }
         }

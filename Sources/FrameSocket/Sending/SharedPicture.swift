@@ -1,4 +1,4 @@
-internal import FrameTransport
+package import FrameTransport
 internal import FrameWire
 package import TurboJPEG
 
@@ -29,8 +29,8 @@ package struct SharedPicture: Sendable {
 
 /// The owner of a shared buffer's memory while this side refers to an image in it.
 package final class SharedClaim: Sendable {
-    let lease: SharedPool.Lease
-    let memory: SharedMemory
+    package let lease: SharedPool.Lease
+    package let memory: SharedMemory
     private let onRelease: @Sendable (SharedPool.Lease) -> Void
 
     init(_ lease: SharedPool.Lease, _ memory: SharedMemory, onRelease: @escaping @Sendable (SharedPool.Lease) -> Void) {

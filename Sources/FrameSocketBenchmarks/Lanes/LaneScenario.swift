@@ -27,6 +27,9 @@ struct LaneScenario: Sendable {
         /// They are copied, and a tenth of the rows has changed.
         case typing
 
+        /// Whether the sender's images are copied to shared memory.
+        var isCopied: Bool { self == .copied || self == .typing }
+
         /// How many of a thousand rows carry the number of the frame.
         ///
         /// At least one row of each plane does.

@@ -72,9 +72,17 @@ final class SharedLane: LaneReceiver {
         func send(_ frames: Int, interval: UInt64) async throws -> Int64 {
             let start = Int64(MonotonicClock.now())
             if interval > 0 {
-                await pace(frames, interval: interval) { [self] _ in try? submitNext() }
+                await pace(frames, interval: interval) { [self] _ in
+                    // A receiver that is late makes the plain lane's sender wait too; here a newer frame would replace
+                    // the one that waits.
+                    while uploader.statistics.underWay > 0 {
+                        baseline_sleep_until(Int64(MonotonicClock.now()) + 100_000)
+                    }
+                    try? submitNext()
+                }
             } else {
-                try await sendAll(frames)
+                // On the connection's thread, as the plain lane sends and reads releases on one.
+                try await Task(executorPreference: uploader.connection.thread) { try await self.sendAll(frames) }.value
             }
             guard await finish() else { throw BaselineFailure() }
             return start
@@ -82,14 +90,18 @@ final class SharedLane: LaneReceiver {
 
         private func sendAll(_ frames: Int) async throws {
             for _ in 0..<frames {
+                guard await waitForBuffer() else { throw BaselineFailure() }
                 try submitNext()
-                guard await finish() else { throw BaselineFailure() }
+                if scenario.mode.isCopied, await !finish() { throw BaselineFailure() }
             }
         }
 
         // Returns its failure: Swift 6.3 crashes on a loop with errors of two types.
         @inline(never)
         private func finish() async -> Bool { (try? await uploader.finish()) != nil }
+
+        @inline(never)
+        private func waitForBuffer() async -> Bool { (try? await uploader.waitForBuffer()) != nil }
 
         private func submitNext() throws {
             let number = state.withLock { state in

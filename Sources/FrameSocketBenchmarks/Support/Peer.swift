@@ -16,6 +16,7 @@ enum Peer {
         switch (words.first, words.count) {
         case ("pictures", 5): try await sendPictures(words[1], fixtures: words[2], path: words[3], size: words[4])
         case ("camera", 4): try await sendCamera(words[1], frames: words[2], path: words[3])
+        case ("shared-camera", 4): try await shareCamera(words[1], frames: words[2], path: words[3])
         case ("lane", 5): try await LaneContender.runPeer(Array(words.dropFirst()))
         case ("idle", 4): try await idle(words[1], words[2], seconds: words[3])
         default: throw BaselineFailure()
@@ -73,23 +74,28 @@ enum Peer {
         answer(ProcessMemory.peak ?? 0)
     }
 
+    /// Reads images into shared memory, sends one after another, and answers its peak memory.
+    private static func shareCamera(_ size: String, frames: String, path: String) async throws {
+        guard let size = BufferSize(size), let frames = Int(frames) else { throw BaselineFailure() }
+        let client = SocketConnection(path: path, configuration: .benchmark(on: .shared))
+        try await client.open(within: .seconds(5))
+        let uploader = SampleUploader(connection: client, configuration: .init(sharing: .allowed()))
+        for _ in 0..<frames {
+            try await uploader.waitForBuffer()
+            var image = try uploader.makeBuffer(width: size.width, height: size.height, format: .nv12)
+            try image.readFromInput()
+            uploader.send(consume image)
+        }
+        try await uploader.finish()
+        guard uploader.statistics.shared == frames else { throw BaselineFailure() }
+        client.close()
+        _ = try await client.closed()
+        answer(ProcessMemory.peak ?? 0)
+    }
+
     private static func readPicture(_ size: BufferSize, _ pool: PixelBuffer.Pool) throws -> PixelBuffer {
         var picture = try pool.buffer(width: size.width, height: size.height, format: .bgra)
-        let isRead = try picture.withMutablePlane(0) { bytes in
-            unsafe bytes.withUnsafeMutableBufferPointer { bytes in
-                var filled = 0
-                while filled < bytes.count {
-                    let rest = unsafe UnsafeMutableRawBufferPointer(
-                        rebasing: UnsafeMutableRawBufferPointer(bytes)[filled...]
-                    )
-                    let count = unsafe read(STDIN_FILENO, rest.baseAddress, rest.count)
-                    guard count > 0 else { return false }
-                    filled += count
-                }
-                return true
-            }
-        }
-        guard isRead else { throw BaselineFailure() }
+        try picture.readFromInput()
         return picture
     }
 
@@ -134,4 +140,27 @@ extension BufferSize {
 
     /// The size as `WIDTHxHEIGHT`.
     var text: String { "\(width)x\(height)" }
+}
+
+extension PixelBuffer {
+    /// Fills the image with what the process reads from its input.
+    fileprivate mutating func readFromInput() throws {
+        for plane in 0..<planeCount {
+            let isRead = try withMutablePlane(plane) { bytes in
+                unsafe bytes.withUnsafeMutableBufferPointer { bytes in
+                    var filled = 0
+                    while filled < bytes.count {
+                        let rest = unsafe UnsafeMutableRawBufferPointer(
+                            rebasing: UnsafeMutableRawBufferPointer(bytes)[filled...]
+                        )
+                        let count = unsafe read(STDIN_FILENO, rest.baseAddress, rest.count)
+                        guard count > 0 else { return false }
+                        filled += count
+                    }
+                    return true
+                }
+            }
+            guard isRead else { throw BaselineFailure() }
+        }
+    }
 }

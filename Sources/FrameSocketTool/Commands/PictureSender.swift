@@ -134,7 +134,8 @@ final class PictureSender: Sendable {
     ) async throws(CommandFailure) -> Bool {
         let connection = uploader.connection
         switch outcome {
-        case .taken: break
+        // The uploader learns of an end before the connection has a reason for it.
+        case .taken: if !connection.isOpen { await link.waitForEnd(of: connection) }
         // The connection is about to end.
         case .deferred(.notConnected), .dropped(.notConnected): await link.waitForEnd(of: connection)
         case .deferred, .dropped: return true

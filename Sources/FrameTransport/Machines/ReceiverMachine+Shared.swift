@@ -33,7 +33,7 @@ extension ReceiverMachine {
 
     /// Accepts no further frames in shared memory.
     mutating func declineSharedMemory() {
-        guard shared.terms == .accepted else { return }
+        guard shared.terms == .accepted, closeReason == nil else { return }
         shared.decline()
         commands.append(.unmapBuffers)
         queueSharedRequests()

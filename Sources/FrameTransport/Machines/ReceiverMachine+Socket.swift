@@ -119,7 +119,7 @@ extension ReceiverMachine {
         // What had no room in the outbox may have it now; the next report of room writes it.
         if isReady { _ = shared.queueRequests(in: &outbox) }
         let mustWatch = !outbox.bytes.isEmpty && isReady
-        guard mustWatch != watchesRoom else { return }
+        guard mustWatch != watchesRoom, closeReason == nil else { return }
         watchesRoom = mustWatch
         commands.append(.watchRoom(mustWatch))
     }

@@ -60,6 +60,9 @@ package struct SendLaneMachine: ~Copyable {
     /// Whether the receiver has requested a pause.
     package private(set) var isPaused = false
 
+    /// Whether the receiver has declined frames in shared memory.
+    private var hasDeclinedShared = false
+
     /// The number of audio messages that were not sent.
     package private(set) var droppedAudio = 0
 
@@ -110,6 +113,7 @@ package struct SendLaneMachine: ~Copyable {
         self.fittingByteCount = fittingByteCount
         wants = .frames
         isPaused = false
+        hasDeclinedShared = false
         isBlocked = false
     }
 
@@ -159,6 +163,7 @@ package struct SendLaneMachine: ~Copyable {
     /// - Throws: `closed`, `paused`, `notWanted` or `busy`.
     package mutating func submit(_ message: FrameSubmission, ticket: Int) throws(TransportError) {
         try accept(.frames)
+        if case .shared = message, hasDeclinedShared { throw Self.declined }
         guard case .empty = frame else { throw TransportError(.busy, "an earlier message is still being sent") }
         unblockIfIdle()
         frame = .waiting(message, ticket: ticket)
@@ -208,6 +213,15 @@ package struct SendLaneMachine: ~Copyable {
         send(status)
         return withhold()
     }
+
+    /// Withdraws a frame in shared memory that has not been started, and accepts no further one on this connection.
+    package mutating func declineShared() -> Settlement? {
+        hasDeclinedShared = true
+        guard case .waiting(.shared, _) = frame else { return nil }
+        return withdrawFrame(Self.declined)
+    }
+
+    private static let declined = TransportError(.notWanted, "the receiver has declined frames in shared memory")
 
     /// Sends the receiver the sender's status.
     ///

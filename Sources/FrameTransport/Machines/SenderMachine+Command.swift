@@ -44,6 +44,8 @@ extension SenderMachine {
         case setPaused(Bool, answer: SenderStatus)
         /// ``SendLaneMachine/send(_:)``, then write; report `laneProgressed`.
         case answer(SenderStatus)
+        /// ``SendLaneMachine/declineShared()``, then write; report `laneProgressed`.
+        case declineShared
         /// ``SendLaneMachine/hasRoom()``, then write; report `laneProgressed`.
         case resume
         /// ``SendLaneMachine/end(last:withdrawing:)``, then write; report `laneProgressed`.

@@ -179,6 +179,7 @@ extension SenderMachine {
         case .hello, .pause, .resume, .stop, .prefer, .refresh, .ping, .release: break
         }
         let sharesMemory = settings.sharesMemory && !session.declinesSharedMemory
+        if terms.acceptsSharedMemory, !sharesMemory { commands.append(.lane(.declineShared)) }
         changeTerms { terms in
             switch request {
             case .hello(let hello):

@@ -138,6 +138,7 @@ final class SendLane: Sendable {
             case .setWants(let wants, let status): return state.machine.setWants(wants, answering: status)
             case .setPaused(let isPaused, let status): return state.machine.setPaused(isPaused, answering: status)
             case .end(let last, let error): return state.machine.end(last: last, withdrawing: error)
+            case .declineShared: return state.machine.declineShared()
             case .answer(let status): state.machine.send(status)
             case .resume: state.machine.hasRoom()
             case .open, .report: break

@@ -29,10 +29,7 @@ struct HeaderFields<Field: HeaderField>: Sendable {
     }
 
     /// Returns the field with a name; nil if it has no meaning here.
-    func field(named name: [UInt8]) -> Field? {
-        let place = table.definitions.firstIndex { ASCII.isSameName(name, $0.name) }
-        return place.flatMap(Field.init(rawValue:))
-    }
+    func field(named name: [UInt8]) -> Field? { table.field(named: name) }
 
     /// Begins a field, at its colon; nil for a field that has no meaning here.
     mutating func begin(_ field: Field?) throws(HeaderFault) {

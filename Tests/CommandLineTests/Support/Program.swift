@@ -80,6 +80,12 @@ final class Program: Sendable {
         try require(state.output.count >= count, "\(count) bytes", state)
     }
 
+    /// Waits until a whole line on standard output contains `words`.
+    func printed(_ words: String) async throws {
+        let state = await transcript.state { $0.output.completeLines.contains { $0.contains(words) } }
+        try require(state.output.completeLines.contains { $0.contains(words) }, "\"\(words)\"", state)
+    }
+
     /// Whether these words are on standard output by now.
     func hasPrinted(_ words: String) -> Bool {
         String(decoding: transcript.now.output, as: UTF8.self).contains(words)

@@ -106,7 +106,7 @@ struct UploaderRig {
             hasMessage = false
             machine.sent(cause, at: now)
         case .finish(let id): machine.finish(id, at: now)
-        case .cancelFinish(let id): machine.cancelFinish(id)
+        case .cancelFinish(let id): machine.cancelWait(id)
         case .close: machine.close(at: now)
         }
         settle()

@@ -42,6 +42,8 @@ struct ReceiverRig: ~Copyable {
     private(set) var isPresented = false
     private(set) var hasShutDownSending = false
     private(set) var reason: CloseReason?
+    /// How many commands came after the last one.
+    private(set) var commandsAfterClose = 0
 
     init(_ change: (inout ReceiverMachine.Configuration) -> Void = { _ in }) {
         var configuration = ReceiverMachine.Configuration()
@@ -84,6 +86,7 @@ struct ReceiverRig: ~Copyable {
     }
 
     private mutating func perform(_ command: ReceiverMachine.Command) {
+        if reason != nil { commandsAfterClose += 1 }
         switch command {
         case .read: read()
         case .readToken(let count): readToken(count)

@@ -198,6 +198,7 @@ final class SenderBench {
         case .open: return lane.open(fittingByteCount: .max)
         case .setWants(let wants, let status): settle(lane.setWants(wants, answering: status))
         case .setPaused(let isPaused, let status): settle(lane.setPaused(isPaused, answering: status))
+        case .declineShared: settle(lane.declineShared())
         case .answer(let status): lane.send(status)
         case .resume: lane.hasRoom()
         case .end(let last, let error): settle(lane.end(last: last, withdrawing: error))

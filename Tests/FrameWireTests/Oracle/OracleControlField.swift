@@ -23,7 +23,8 @@ enum OracleControlField: Int, CaseIterable {
 
     /// Returns nil for a name without a meaning in any request.
     init?(name: [UInt8]) {
-        guard let field = Self.allCases.first(where: { ASCII.isSameName(name, $0.name) }) else { return nil }
+        let field = Self.allCases.first { ASCII.isSameName(name, Array($0.name.utf8)) }
+        guard let field else { return nil }
         self = field
     }
 

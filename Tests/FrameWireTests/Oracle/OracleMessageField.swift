@@ -59,7 +59,7 @@ enum OracleMessageField: UInt8, CaseIterable {
         case (19, _): candidate = .refusedPreferences
         default: return nil
         }
-        guard ASCII.isSameName(name, candidate.name) else { return nil }
+        guard ASCII.isSameName(name, Array(candidate.name.utf8)) else { return nil }
         self = candidate
     }
 

@@ -51,7 +51,7 @@ struct OracleMessageFields: Sendable {
     mutating func endValue() throws(HeaderFault) {
         guard let current else { return }
         if current.isWord {
-            try others.take(word.end(), in: current)
+            try others.take(String(decoding: word.end(), as: UTF8.self), in: current)
             seen |= current.bit
         } else {
             store(try number.end(), in: current)

@@ -31,7 +31,7 @@ extension World {
         guard let first = budget.requests.min(by: { $0.key < $1.key }) else { return }
         let receiver = receivers[first.value]
         guard receiver.request == first.key else { return }
-        let available = machine.free + machine.departedBytes
+        let available = machine.free + machine.departedBytes + machine.mappedBytes
         check(
             .departedGiveWay,
             receiver.requestedBytes > available,

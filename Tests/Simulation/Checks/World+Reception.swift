@@ -4,7 +4,8 @@ internal import FrameWire
 /// What the programs of servers receive, checked against what was sent.
 extension World {
     /// A program has a frame in its hands.
-    func received(_ frame: Frame, by receiver: SimReceiver) {
+    func received(_ received: SimFrame, by receiver: SimReceiver) {
+        let frame = received.frame
         note("receiver \(receiver.index) has frame \(frame.index)")
         receiver.frameCount += 1
         check(.order, frame.index > receiver.lastIndex, "frame \(frame.index) comes after \(receiver.lastIndex)")
@@ -13,21 +14,22 @@ extension World {
             check(.everyFrame, isNext, "frame \(frame.index) comes after \(receiver.lastIndex)")
         }
         receiver.lastIndex = frame.index
+        keep(received, of: receiver)
         // An empty frame says nothing of itself.
-        guard frame.jpeg.count > 0 else { return }
-        guard let identity = frame.jpeg.withBytes({ Content.identify($0) }), !identity.isAudio else {
+        guard frame.jpeg.count > 0 || received.loan != nil else { return }
+        let found =
+            if let loan = received.loan { loan.image.identity } else { frame.jpeg.withBytes { Content.identify($0) } }
+        guard let identity = found, !identity.isAudio else {
             return violate(.integrity, "receiver \(receiver.index) gets a frame that nobody sent")
         }
         coverage.checked(.integrity)
         if let (last, header) = receiver.lastFrame {
             check(.integrity, last.sender == identity.sender, "frames of two senders on one connection")
             check(.order, identity.number >= last.number, "frame \(identity.number) comes after \(last.number)")
-            if identity.number == last.number {
-                check(
-                    .repeatsAreTheSame,
-                    header == frame.header,
-                    "a repeat differs from the frame: \(header), \(frame.header)"
-                )
+            if identity.number == last.number, received.loan == nil || isFromOurs(receiver) {
+                let isImage = identity.isImage || last.isImage
+                let isSame = header.isRepeated(by: frame.header, ofAnyKind: isImage)
+                check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(header), \(frame.header)")
             }
         }
         receiver.lastFrame = (identity, frame.header)
@@ -64,13 +66,15 @@ extension World {
         let offer = sender.offers[number - 1]
         check(
             .integrity,
-            Int(identity.length) == offer.length,
+            Int(identity.length) == offer.length || offer.isImage,
             "sender \(index) writes another length than was offered"
         )
         if let before = sender.sentHeaders[identity.number] {
-            check(.repeatsAreTheSame, before == header, "a repeat differs from the frame: \(before), \(header)")
+            let isSame = before.isRepeated(by: header, ofAnyKind: offer.isImage)
+            check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(before), \(header)")
         } else {
             sender.sentHeaders[identity.number] = header
+            check(.repeatsAreTheSame, !offer.isImage || header.orientation == offer.orientation, "another orientation")
             if let time = header.timestamp {
                 check(.repeatsAreTheSame, time == offer.timestamp, "another timestamp than was offered")
             }
@@ -151,6 +155,8 @@ extension World {
         guard monitor.serverTokenRemaining == 0 else { return }
         let isCut = sockets[socket].wasBroken || !monitor.isBetweenMessages
         switch error.code {
+        case .sharedMemory:
+            violate(.reasons, "connection \(receiver.index): a sender of this package breaks a rule: \(error)")
         case .connectionLost:
             check(.reasons, isCut, "connection \(receiver.index) is lost, although its sender ended in order: \(error)")
         case .malformedMessage:
@@ -176,6 +182,8 @@ extension World {
         guard !servers[receiver.server].plan.deliversNewest, !receiver.hasSkippedFrames else { return }
         let peer = sockets[receiver.socket].formerPeer
         guard peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
+        // Those that were on their way when the receiver declined are skipped.
+        guard !receiver.shared.hasDeclined else { return }
         let written = monitors[sockets[peer].monitor].frames.count
         check(
             .everyFrame,
@@ -198,5 +206,14 @@ extension World {
         case .server:
             check(.turnsAreBounded, turn.accepts <= 70, "\(turn.accepts) connections in one turn")
         }
+    }
+}
+
+extension FrameHeader {
+    /// Whether another header is that of the same frame, which may be an image here and a JPEG there.
+    fileprivate func isRepeated(by other: FrameHeader, ofAnyKind: Bool) -> Bool {
+        guard ofAnyKind else { return self == other }
+        return timestamp == other.timestamp && sequence == other.sequence
+            && orientation == other.orientation && bufferSize == other.bufferSize
     }
 }

@@ -60,12 +60,8 @@ extension World {
         case .incomplete, .skipped:
             break
         case .header(let header):
-            monitors[index].header = header
-            monitors[index].frameTime = now
-            monitors[index].framesBegun += 1
-            monitors[index].beginBody(.frame)
-            checkAudioIsOut(senders[monitors[index].sender], index)
-            messageBegins(index, wants: .frames)
+            frameHeaderWritten(header, index)
+            monitors[index].shared.isLastShared = false
         case .audio:
             monitors[index].keepReasonToRepeat()
             monitors[index].beginBody(.audio)
@@ -74,12 +70,33 @@ extension World {
             messageBegins(index, wants: .audio)
         case .status(let status):
             statusWritten(status, index)
-        case .sharedBuffer, .sharedFrame:
-            violate(.onlyWhatIsWanted, "sender \(monitors[index].sender) shares memory, which no receiver here accepts")
+        case .sharedBuffer(let header):
+            monitors[index].keepReasonToRepeat()
+            messageBegins(index, wants: .frames)
+            sharedBufferWritten(header, index)
+            monitors[index].announcedAt = monitors[index].beganAt
+        case .sharedFrame(let header):
+            // An announcement and the frame that it is for are one message to the sender.
+            if let time = monitors[index].announcedAt.take() { monitors[index].beganAt = time }
+            frameHeaderWritten(header.header, index)
+            guard let identity = sharedFrameWritten(header, index) else { return }
+            if identity.number == monitors[index].lastFrame { coverage.count(.sharedRepeat) }
+            frameIdentified(identity, index)
+            messageWritten(index)
+            monitors[index].shared.isLastShared = true
         case .body(let isLast):
             if monitors[index].takeBody(bytes.extracting(..<step.consumed)) { identityWritten(index) }
             if isLast { messageWritten(index) }
         }
+    }
+
+    private func frameHeaderWritten(_ header: FrameHeader, _ index: Int) {
+        monitors[index].header = header
+        monitors[index].frameTime = now
+        monitors[index].framesBegun += 1
+        monitors[index].beginBody(.frame)
+        checkAudioIsOut(senders[monitors[index].sender], index)
+        messageBegins(index, wants: .frames)
     }
 
     private func messageBegins(_ index: Int, wants kind: ControlRequest.Wants) {
@@ -121,6 +138,7 @@ extension World {
         monitors[index].lastFrame = identity.number
         guard let header = monitors[index].header else { return }
         frameBegins(identity, header, of: sender)
+        if violation == nil { checkPreference(header, identity.number, index) }
     }
 
     private func messageWritten(_ index: Int) {
@@ -147,6 +165,9 @@ extension World {
         monitors[index].statuses += 1
         if monitor.beganAt >= monitor.changedAt { monitors[index].answeredWants = monitor.wants }
         monitors[index].lastState = status.state
+        monitors[index].lastRefusals = status.refusedPreferences
+        let refusals = monitor.refusals
+        check(.preferencesAreAnswered, status.refusedPreferences <= refusals, "more is refused than was preferred")
         if let pong = status.pong {
             check(.pongsAnswerPings, monitor.pingsRead.contains(pong), "a pong that answers no ping")
             monitors[index].lastPongWritten = pong
@@ -164,7 +185,7 @@ extension World {
                 )
             }
         }
-        let limit = monitor.questions + (monitors[index].stoppedOnWire == nil ? 0 : 1)
+        let limit = monitor.questions + Int(clamping: monitor.refusals) + (monitors[index].stoppedOnWire == nil ? 0 : 1)
         check(.oneAnswerEach, monitors[index].statuses <= limit, "\(monitors[index].statuses) statuses, asked \(limit)")
     }
 
@@ -181,11 +202,16 @@ extension World {
             }
             offset += step.consumed
             if case .request(let request) = step.event { requestRead(request, index) }
+            guard case .skipped(let request) = step.event, request.isPreference, monitors[index].hasReadHello else {
+                continue
+            }
+            coverage.count(.badPreference)
+            monitors[index].refusals += 1
         }
     }
 
     /// Whether a server of this package is at the other end.
-    private func hasOurReceiver(_ index: Int) -> Bool {
+    func hasOurReceiver(_ index: Int) -> Bool {
         let peer = sockets[monitors[index].socket].formerPeer
         return peer >= 0 && sockets[peer].isOurs
     }
@@ -199,6 +225,7 @@ extension World {
             }
             monitors[index].hasReadHello = true
             monitors[index].questions += 1
+            helloRead(hello, index)
             // A sender that has closed sends what it had accepted, whatever is wanted by then.
             guard !senders[monitors[index].sender].hasClosed else { return }
             if monitors[index].wants != hello.wants { monitors[index].changedAt = now }
@@ -240,8 +267,8 @@ extension World {
             monitors[index].questions += 1
             monitors[index].pingsRead.insert(number)
             monitors[index].lastPing = number
-        // Only receivers that accept shared memory send these.
-        case .release, .decline: break
+        case .release(let buffer): releaseRead(buffer, index)
+        case .decline: declineRead(index)
         }
     }
 }

@@ -20,6 +20,10 @@ extension World {
             for index in server.connections.values.sorted() { wakeConsumer(receivers[index]) }
         }
         for receiver in receivers where receiver.closeReason != nil { wakeConsumer(receiver) }
+        for receiver in receivers {
+            if case .everything = servers[receiver.server].plan.keeping { continue }
+            receiver.kept.removeAll()
+        }
         stopUploadFaults()
     }
 
@@ -30,7 +34,7 @@ extension World {
     }
 
     func checkSettled() {
-        for sender in senders {
+        for sender in senders where !awaitsHello(sender) {
             let missing = missing(sender)
             check(.latestFrame, missing == nil, "sender \(sender.index): \(missing ?? "")")
         }
@@ -38,9 +42,23 @@ extension World {
         checkNothingIsStuck()
         checkReaders()
         checkUploadersSettled()
+        checkShared()
     }
 
-    private func isCurrent(_ monitor: SenderMonitor) -> Bool {
+    /// What hostile peers have done has had its consequences, before they leave.
+    func checkHostility() {
+        checkRules()
+        for monitor in monitors where isCurrent(monitor) && isAsleep(senders[monitor.sender].plan.thread) {
+            guard monitor.hasReadHello, monitor.understandsRequests, monitor.stoppedOnWire == nil,
+                monitor.stopRead == nil, case .connected = senders[monitor.sender].machine.publishedState,
+                readsEverything(monitor)
+            else { continue }
+            let isTold = monitor.lastRefusals == monitor.refusals
+            check(.preferencesAreAnswered, isTold, "a preference is refused without a word")
+        }
+    }
+
+    func isCurrent(_ monitor: SenderMonitor) -> Bool {
         sockets[monitor.socket].isOpen && senders[monitor.sender].socket == monitor.socket
             && sockets[monitor.socket].peer >= 0 && sockets[sockets[monitor.socket].peer].isOpen
     }
@@ -57,6 +75,8 @@ extension World {
             isPaused == monitor.isPauseAsked,
             "the last status does not tell how the sender stands"
         )
+        let isTold = monitor.lastRefusals == monitor.refusals
+        check(.preferencesAreAnswered, isTold, "a preference is refused without a word")
         check(.pongsAnswerPings, monitor.lastPongWritten == monitor.lastPing, "the last ping is not answered")
     }
 
@@ -111,7 +131,16 @@ extension World {
         for receiver in receivers where receiver.frames.hasEnded && receiver.audioConsumer.hasEnded {
             check(.noResidue, receiver.departed == nil, "connection \(receiver.index) was consumed, and holds memory")
         }
-        for receiver in receivers { letGo(receiver) }
+        for receiver in receivers {
+            letGo(receiver)
+            receiver.inHand = nil
+            receiver.kept.removeAll()
+        }
+        releaseFanOuts()
+        releaseDrawings()
+        // What follows the connections keeps what it has seen.
+        for monitor in monitors { monitor.shared = SharedMonitor() }
+        drainOutlet()
     }
 
     func checkProgramsReleased() {
@@ -154,5 +183,6 @@ extension World {
             check(.noResidue, machine.freeForAllowances == machine.bytes / 2, "allowances are not given back")
         }
         checkUploadersReleased()
+        checkSharedReleased()
     }
 }

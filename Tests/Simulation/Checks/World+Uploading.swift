@@ -6,11 +6,29 @@ internal import FrameWire
 extension World {
     func stopUploadFaults() {
         for sender in senders { sender.encoderFails = false }
+        releaseDrawings()
+        drainOutlet()
+    }
+
+    /// Whether every shared buffer is in use, so that the next frame waits for one.
+    func awaitsBuffer(_ sender: SimSender) -> Bool {
+        guard let pool = sender.uploader?.pool, pool.isOpen, let count = sender.plan.sharedBuffers else { return false }
+        return pool.usedCount >= count
+    }
+
+    /// Whether frames wait for the hello of a receiver that may accept shared memory.
+    func awaitsHello(_ sender: SimSender) -> Bool {
+        sender.plan.sharedBuffers != nil && sender.terms.isConnected && !sender.terms.isGreeted
+            && now < sender.openedAt + 510_000_000
     }
 
     /// Which frame a receiver lacks; nil for none.
     func missingFrame(_ sender: SimSender, _ monitor: SenderMonitor) -> String? {
         guard !sender.offers.isEmpty, sender.uploader != nil, sender.runs.allSatisfy({ $0.left == 0 }) else {
+            return nil
+        }
+        if let count = sender.plan.sharedBuffers, monitor.shared.heldCount >= count {
+            coverage.count(.everyBufferHeld)
             return nil
         }
         let latest = UInt32(sender.offers.count)
@@ -35,7 +53,11 @@ extension World {
     /// Whether the memory limit leaves room for a frame beside others.
     private func fits(_ sender: SimSender, _ number: UInt32) -> Bool {
         guard let limit = sender.plan.maximumMemory else { return true }
-        return sender.offers[Int(number) - 1].length * 4 <= limit
+        let offer = sender.offers[Int(number) - 1]
+        guard offer.isImage else { return offer.length * 4 <= limit }
+        // Images take memory as such, as JPEGs, and in the shared buffers, which may have had a larger size.
+        let largest = sender.offers.reduce(0) { max($0, $1.size.width * $1.size.height) }
+        return offer.size.width * offer.size.height * 9 + 9_000 + (sender.plan.sharedBuffers ?? 0) * largest <= limit
     }
 
     /// A caller has waited for so many frames: the latest of them has been sent, if somebody is there to take it.
@@ -60,7 +82,7 @@ extension World {
         let hasJustFailed = now < sender.failedAt + 100_000_000
         check(
             .finishSendsWhatIsHeldBack,
-            isUnderWay || hasJustFailed,
+            isUnderWay || hasJustFailed || awaitsBuffer(sender) || awaitsHello(sender),
             "uploader \(sender.index): a caller waits for frames, and nothing is under way"
         )
     }

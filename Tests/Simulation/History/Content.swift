@@ -14,6 +14,8 @@ internal import FrameWire
         var length: UInt32
         /// What the image shows; two frames with the same content are unchanged.
         var content: UInt32
+        /// Whether it is an image, and not the bytes of a JPEG or of audio.
+        var isImage = false
     }
 
     private static let patternByteCount = 1 << 17
@@ -65,9 +67,10 @@ internal import FrameWire
         }
     }
 
-    private static func header(of identity: Identity, _ body: (UnsafeRawBufferPointer) -> Void) {
+    static func header(of identity: Identity, _ body: (UnsafeRawBufferPointer) -> Void) {
         var words = (
-            UInt32(identity.sender) | (identity.isAudio ? 1 << 16 : 0) | 0x4653 << 17, identity.number,
+            UInt32(identity.sender) | (identity.isAudio ? 1 << 16 : 0) | (identity.isImage ? 0x4649 : 0x4653) << 17,
+            identity.number,
             identity.length, identity.content
         )
         unsafe withUnsafeBytes(of: &words) { unsafe body($0) }
@@ -79,15 +82,16 @@ internal import FrameWire
         return unsafe bytes.withUnsafeBytes { unsafe header($0) }
     }
 
-    private static func header(_ memory: UnsafeRawBufferPointer) -> Identity? {
+    static func header(_ memory: UnsafeRawBufferPointer) -> Identity? {
         let first = unsafe memory.loadUnaligned(as: UInt32.self)
-        guard first >> 17 == 0x4653 else { return nil }
+        guard first >> 17 == 0x4653 || first >> 17 == 0x4649 else { return nil }
         return unsafe Identity(
             sender: UInt16(truncatingIfNeeded: first),
             isAudio: first & 1 << 16 != 0,
             number: memory.loadUnaligned(fromByteOffset: 4, as: UInt32.self),
             length: memory.loadUnaligned(fromByteOffset: 8, as: UInt32.self),
-            content: memory.loadUnaligned(fromByteOffset: 12, as: UInt32.self)
+            content: memory.loadUnaligned(fromByteOffset: 12, as: UInt32.self),
+            isImage: first >> 17 == 0x4649
         )
     }
 
@@ -95,7 +99,7 @@ internal import FrameWire
     static func identify(_ bytes: Span<UInt8>, padding: Bool = true) -> Identity? {
         guard bytes.count >= headerByteCount else { return nil }
         return unsafe bytes.withUnsafeBytes { memory in
-            guard let identity = unsafe header(memory) else { return nil }
+            guard let identity = unsafe header(memory), !identity.isImage else { return nil }
             let length = Int(identity.length)
             guard length >= headerByteCount, length <= bytes.count, padding || length == bytes.count else { return nil }
             var offset = headerByteCount
@@ -109,7 +113,14 @@ internal import FrameWire
         }
     }
 
-    private static func equal(
+    /// Returns a row of an image, which four contents have in common.
+    static func imageRow(_ identity: Identity, _ row: Int, count: Int) -> UnsafeRawBufferPointer {
+        let mixed = (UInt64(identity.sender) << 32 | UInt64(identity.content >> 2)) &* 0x9e37_79b9_7f4a_7c15
+        let start = (Int(mixed >> 48) &+ row &* 311) & 0xffff
+        return unsafe UnsafeRawBufferPointer(rebasing: pattern[start..<(start + count)])
+    }
+
+    static func equal(
         _ memory: UnsafeRawBufferPointer,
         _ offset: Int,
         _ expected: UnsafeRawBufferPointer

@@ -8,6 +8,9 @@ struct Coverage {
         case openTimeout, cancelled, finished, lingered, halfClose, malformed, hostileSender, hostileReceiver
         case plainSender, plainReceiver, fanOutJoined, fanOutLeft, sharedBudget, tcp, manyEndpoints, audioOnly
         case encodingFailed, turnYielded, drainCutOff, storm, handshakeGaveWay
+        case sharedFrame, sharedRepeat, declined, latestFrameAfterDecline, sharedMemoryRevoked, descriptorLost
+        case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, drawnFrame, copiedFrame, notShared
+        case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
 
         /// The name in words.
         var name: String {
@@ -19,7 +22,7 @@ struct Coverage {
         }
     }
 
-    private var current: UInt64 = 0
+    private var current: UInt128 = 0
     private var histories = [Int](repeating: 0, count: Scenario.allCases.count)
     private var checks = [Int](repeating: 0, count: Promise.allCases.count)
     private(set) var historyCount = 0
@@ -31,7 +34,7 @@ struct Coverage {
 
     /// Notes that something happened in this history.
     mutating func count(_ scenario: Scenario) {
-        current |= 1 << UInt64(scenario.rawValue)
+        current |= 1 << UInt128(scenario.rawValue)
     }
 
     mutating func checked(_ promise: Promise) {
@@ -40,7 +43,7 @@ struct Coverage {
 
     mutating func endHistory() {
         guard current != 0 else { return }
-        for index in histories.indices where current & (1 << UInt64(index)) != 0 { histories[index] += 1 }
+        for index in histories.indices where current & (1 << UInt128(index)) != 0 { histories[index] += 1 }
         current = 0
     }
 

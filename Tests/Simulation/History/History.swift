@@ -40,6 +40,7 @@ struct History {
             world.check(.progress, world.eventCount < Self.maximumEvents, "the history does not come to an end")
             guard world.violation == nil else { return }
             dispatch(event)
+            if !world.outlet.isEmpty { world.drainOutlet() }
         }
         if world.violation == nil { world.now = max(world.now, time) }
     }
@@ -64,6 +65,7 @@ struct History {
         run(until: world.now + 3_000_000)
         guard world.violation == nil else { return }
         world.checkUnconsumed()
+        world.checkHostility()
         world.note("faults stop")
         world.stopFaults()
         let limit = world.now + world.settlingTime

@@ -64,6 +64,8 @@ struct Plan {
         case pace(ConsumerPace)
         case cancelConsumer
         case letGo
+        /// The program releases every image that it has kept.
+        case releaseImages
         /// Requests, one right behind the other.
         case request([ControlRequest])
         case closeConnection(FinishReason?)
@@ -94,6 +96,27 @@ struct Plan {
         case framesPerSecond(Double)
         case adaptive(still: Double, motion: Double)
         case skippingUnchanged(keepAlive: UInt64?)
+    }
+
+    /// What a program submits.
+    enum Images {
+        /// JPEGs.
+        case none
+        /// Images in ordinary memory.
+        case ordinary
+        /// Images that are drawn in buffers of the uploader.
+        case drawn
+        /// Any kind, and images that are copied when they are submitted.
+        case mixed
+    }
+
+    /// How long a program keeps images in shared memory.
+    enum Keeping {
+        case nothing
+        /// So many of 100, each for up to this time, even after the connection has ended.
+        case some(percent: Int, time: UInt64)
+        /// Until the end.
+        case everything
     }
 
     /// How a program consumes frames.
@@ -129,6 +152,11 @@ struct ServerPlan {
     var isInline: Bool
     /// How much of its requests a sender may leave unread.
     var requestCapacity: Int
+    var acceptsSharedMemory: Bool
+    var keeping: Plan.Keeping
+    /// How many of 100 descriptors find no room, and how many of 100 buffers cannot be mapped.
+    var lostDescriptors: Int
+    var failingMappings: Int
 }
 
 /// A sender of this package, and the program around it.
@@ -145,4 +173,12 @@ struct SenderPlan {
     var maximumMemory: Int?
     var encodingTime: UInt64
     var retryInterval: UInt64
+    /// What the program submits.
+    var images: Plan.Images
+    /// How many buffers it shares, if it does.
+    var sharedBuffers: Int?
+    /// How many of 100 buffers the system has no memory for.
+    var failingBuffers: Int
+    /// The largest side of what is sent.
+    var largestSide: Int?
 }

@@ -35,12 +35,65 @@ extension PlanGenerator {
             action = senderAction(sender)
             if case .leave = action, random.chance(60) { addLastWords(of: actor) }
         case .server(let server):
+            if theme == .sharing, random.chance(24) {
+                switch random.below(3) {
+                case 0: return addDecline(of: actor, at: server.place)
+                case 1: return addFlood(of: actor)
+                default: return addPause(of: actor, at: server.place)
+                }
+            }
             // What a pause does is seen when it ends.
             action = paused.remove(actor) != nil && random.chance(60) ? .request([.resume]) : serverAction(server)
             if case .request(let requests) = action, requests.last == .pause { paused.insert(actor) }
         case .peer(let peer): action = peerAction(peer)
         }
         plan.steps.append(Plan.Step(time: time, actor: actor, action: action))
+    }
+
+    /// Lets a receiver pause while an image is being copied, and resume when there is a newer one.
+    private mutating func addPause(of actor: Int, at place: Int) {
+        let senders = plan.actors.indices.filter { index in
+            if case .sender(let sender) = plan.actors[index] { sender.place == place } else { false }
+        }
+        guard !senders.isEmpty else { return }
+        let sender = senders[random.below(senders.count)]
+        let length = random.number(in: 500...1_500)
+        func offer(_ count: Int) -> Plan.Action {
+            .offer(Plan.Offering(count: count, interval: 16_000_000, length: length, isStatic: true))
+        }
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .pace(.prompt)))
+        plan.steps.append(Plan.Step(time: time, actor: sender, action: offer(random.number(in: 1...4))))
+        time += random.time(in: 0...70_000_000)
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([.pause])))
+        time += random.time(in: 0...40_000_000)
+        plan.steps.append(Plan.Step(time: time, actor: sender, action: offer(1)))
+        time += random.time(in: 0...10_000_000)
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([.resume])))
+    }
+
+    /// Lets a program release images while more requests wait than there is room for.
+    private mutating func addFlood(of actor: Int) {
+        let pings = (0..<random.number(in: 100...250)).map { ControlRequest.ping(UInt64($0)) }
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request(pings)))
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .releaseImages))
+    }
+
+    /// Lets a sender have a frame that waits for its socket when its receiver declines shared memory.
+    private mutating func addDecline(of actor: Int, at place: Int) {
+        let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio]))
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([hello])))
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .pace(random.pick(.silent, .prompt, .prompt))))
+        time += random.time(in: 100_000...1_000_000)
+        for (index, other) in plan.actors.enumerated() {
+            guard case .sender(let sender) = other, sender.place == place, random.chance(70) else { continue }
+            let audio = Plan.Action.audio(count: random.number(in: 1...60), length: 4 * random.number(in: 4...500))
+            plan.steps.append(Plan.Step(time: time, actor: index, action: .offer(offering())))
+            time += random.time(in: 0...random.pick(100_000, 3_000_000))
+            plan.steps.append(Plan.Step(time: time, actor: index, action: audio))
+            plan.steps.append(Plan.Step(time: time, actor: index, action: .offer(offering())))
+        }
+        time += random.time(in: 0...random.pick(1_000_000, 12_000_000))
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([.decline])))
     }
 
     /// Lets a sender have something to write when it leaves.
@@ -121,7 +174,8 @@ extension PlanGenerator {
     }
 
     private mutating func request() -> ControlRequest {
-        switch random.below(12) {
+        switch random.below(theme == .sharing ? 13 : 12) {
+        case 12: return random.chance(30) ? .decline : .refresh
         case 0, 1: return .hello(ControlRequest.Hello(wants: random.pick([.frames], [.frames, .audio], [.audio], [])))
         case 2, 3: return .pause
         case 4, 5: return .resume
@@ -129,7 +183,8 @@ extension PlanGenerator {
             return .prefer(
                 ControlRequest.Preferences(
                     frameRateInMillihertz: random.pick(nil, 1, 1_000, 5_000, 60_000),
-                    quality: random.pick(nil, 50)
+                    size: random.pick(nil, nil, 16, 48, 4_096).map { BufferSize(width: $0, height: $0) },
+                    quality: random.pick(nil, 50, 100)
                 )
             )
         case 8, 9: return .refresh

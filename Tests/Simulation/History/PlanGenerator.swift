@@ -9,7 +9,7 @@ struct PlanGenerator {
 
     /// What this history is mostly about; other things happen too, but less often.
     enum Theme: Int, CaseIterable {
-        case mixed, requests, pacing, hostility, memory, reconnecting, tokens, crowd, ends, audio, patience
+        case mixed, requests, pacing, hostility, memory, reconnecting, tokens, crowd, ends, audio, patience, sharing
     }
 
     var theme = Theme.mixed
@@ -95,7 +95,16 @@ struct PlanGenerator {
             idle: random.chance(theme == .patience ? 50 : 15) ? random.pick(200_000_000, 3_000_000_000) : nil,
             isPort: plan.places[place].isPort,
             isInline: random.chance(25),
-            requestCapacity: random.pick(200, 2_000, 200_000)
+            requestCapacity: random.pick(theme == .sharing ? 60 : 200, 2_000, 200_000),
+            acceptsSharedMemory: random.chance(theme == .sharing ? 90 : 50),
+            keeping: random.pick(
+                .nothing,
+                .some(percent: 30, time: 40_000_000),
+                .some(percent: 90, time: random.pick(1_000_000, 2_000_000_000)),
+                .everything
+            ),
+            lostDescriptors: random.chance(15) ? random.pick(5, 50) : 0,
+            failingMappings: random.chance(15) ? random.pick(5, 50) : 0
         )
     }
 
@@ -124,14 +133,20 @@ struct PlanGenerator {
             pads: random.chance(20),
             pacing: pacing(),
             socketCapacity: capacity(),
-            maximumMemory: random.chance(theme == .memory ? 50 : 10) ? random.pick(9_000, 30_000) : nil,
+            maximumMemory: random.chance(theme == .memory ? 50 : 10)
+                ? random.pick(6_000, 9_000, 30_000, 100_000) : nil,
             encodingTime: random.pick(5_000, 200_000, 8_000_000),
-            retryInterval: random.chance(25) ? 100_000_000 : random.pick(1_000_000_000, 3_000_000_000)
+            retryInterval: random.chance(25) ? 100_000_000 : random.pick(1_000_000_000, 3_000_000_000),
+            images: random.chance(theme == .sharing ? 95 : 60) ? random.pick(.ordinary, .drawn, .mixed) : .none,
+            sharedBuffers: random.chance(theme == .sharing ? 95 : 60) ? random.pick(1, 2, 3, 3, 8) : nil,
+            failingBuffers: random.chance(10) ? 20 : 0,
+            largestSide: random.chance(25) ? random.pick(16, 48) : nil
         )
     }
 
     private mutating func capacity() -> Int {
-        random.pick(150, 300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
+        if theme == .sharing, random.chance(50) { return random.pick(150, 300, 700) }
+        return random.pick(150, 300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
     }
 
     mutating func pacing() -> Plan.PacingChoice {

@@ -119,6 +119,28 @@ enum Promise: Int, CaseIterable {
     case endIsTold
     /// P207: what the pacing holds back is sent when somebody waits for it.
     case finishSendsWhatIsHeldBack
+    /// P260, P274, P280: shared memory is offered to those who ask for it, and used until they decline.
+    case sharedOnlyIfAsked
+    /// P263, P276: a buffer is not written, announced or sent again while its receiver has it.
+    case heldBuffersStay
+    /// P263, P264: a buffer is released once for each frame in it.
+    case releasesAreOnce
+    /// P265: whoever has no room declines once.
+    case declinesOnce
+    /// P266: nothing shared is delivered after a decline.
+    case nothingSharedAfterDecline
+    /// P268: each announcement has one descriptor, which came with its first byte.
+    case descriptorsMatch
+    /// P261: a sender that breaks a rule ends its connection.
+    case rulesAreEnforced
+    /// P272: outside the changed rows an image is like the one before it.
+    case changedRows
+    /// P277: memory belongs to one connection.
+    case buffersHaveOneConnection
+    /// P278: nothing that was shared is left when everybody has let go of it.
+    case noSharedResidue
+    /// P54, P279: a preference is followed, or refused by a status.
+    case preferencesAreAnswered
     case progress
 }
 

@@ -12,6 +12,7 @@ enum WireBytes {
     static let oversizeClaim =
         message("Content-Length: 4000000000\r\nBuffer-Width: 1\r\nBuffer-Height: 1\r\nBuffer-Orientation: 0\r\n")
     static let unknownRequest = Array("POST /later HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc".utf8)
+    static let badPreference = Array("POST /prefer HTTP/1.1\r\nContent-Length: 0\r\nPrefer-Quality: 101\r\n\r\n".utf8)
     static let endlessHeader = Array("HTTP/1.1 200 OK\r\n".utf8) + Array("X: 1\r\n".utf8)
     static let endlessRequest = Array("POST /hello HTTP/1.1\r\n".utf8) + Array("X: 1\r\n".utf8)
     static let garbage = Array("GET / HTTP/1.1\r\nHost: screen\r\n\r\n".utf8)

@@ -55,12 +55,14 @@ struct ScriptedPeer {
     var readPause: UInt64 = 0
     var readsNothing = false
     var isWaitingToRead = false
+    var sharing = PeerSharing()
 
     /// Forgets what belonged to the connection that has ended.
     mutating func leaveConnection() {
         socket = -1
         isConnecting = false
         outgoing.removeAll(keepingCapacity: true)
+        sharing = PeerSharing()
         written = 0
         frameEnds.removeAll(keepingCapacity: true)
         floodRemaining = 0
@@ -86,11 +88,12 @@ enum HostileSending: Int, CaseIterable {
     case unknownMessagesWithoutBody, unknownMessagesOfOneByte, statusFlood, audioFlood, emptyFrames, smallFrames
     case garbage, endlessHeader, oversizeClaim, largeClaimThatStalls, oneByteAtATime, halfFrameThenEnd
     case frameThenEnd, endAtOnce, resetAtOnce, wrongToken, halfToken, everythingAtOnce
+    case sharing, sharingToo
 }
 
 /// What a hostile receiver does.
 enum HostileReceiving: Int, CaseIterable {
     case pingFlood, pingFloodUnread, helloFlood, unknownRequests, garbage, endlessHeader, endAtOnce, resetAtOnce
     case helloThenEnd, stopThenEnd, stopThenReset, readsNothing, oneByteAtATime, wrongToken, halfToken, tokenThenEnd
-    case requestsBehindToken, everyRequest
+    case requestsBehindToken, everyRequest, sharedNeverReleased, sharedReleasesOfNothing, badPreferences
 }

@@ -61,6 +61,8 @@ extension World {
             peers[peer].leavesWhenWritten = peers[peer].random.chance(70)
         case .resetAtOnce:
             endPeer(peer, reset: true)
+        case .sharing, .sharingToo:
+            beginSharing(peer)
         case .everythingAtOnce:
             for _ in 0..<3 { appendFrame(peer, length: 700) }
             peers[peer].leavesWhenWritten = peers[peer].random.chance(50)
@@ -135,7 +137,13 @@ extension World {
         case .tokenThenEnd: peers[peer].leavesWhenWritten = true
         case .requestsBehindToken:
             peers[peer].outgoing += hello + ControlRequest.ping(1).encoded() + ControlRequest.refresh.encoded()
-        case .everyRequest: peers[peer].floodRemaining = 3_000
+        case .everyRequest, .sharedReleasesOfNothing: peers[peer].floodRemaining = 3_000
+        case .sharedNeverReleased:
+            peers[peer].outgoing +=
+                ControlRequest.hello(ControlRequest.Hello(wants: [.frames], sharedMemory: 1)).encoded()
+        case .badPreferences:
+            peers[peer].outgoing += hello
+            peers[peer].floodRemaining = 2_000
         case .endAtOnce, .resetAtOnce, .wrongToken, .halfToken: break
         }
     }
@@ -178,6 +186,15 @@ extension World {
         switch kind {
         case .pingFlood, .pingFloodUnread: return ControlRequest.ping(peers[peer].random.next()).encoded()
         case .unknownRequests: return WireBytes.unknownRequest
+        case .badPreferences:
+            return peers[peer].random.chance(50)
+                ? WireBytes.badPreference : ControlRequest.prefer(ControlRequest.Preferences(quality: 100)).encoded()
+        case .sharedReleasesOfNothing:
+            switch peers[peer].random.below(8) {
+            case 0, 1: return ControlRequest.hello(ControlRequest.Hello(wants: [.frames], sharedMemory: 1)).encoded()
+            case 2: return peers[peer].random.chance(10) ? ControlRequest.decline.encoded() : []
+            default: return ControlRequest.release(buffer: peers[peer].random.below(8)).encoded()
+            }
         case .endlessHeader: return WireBytes.endlessRequest
         case .everyRequest:
             switch peers[peer].random.below(6) {

@@ -125,13 +125,14 @@ extension World {
         if peers[peer].written == peers[peer].outgoing.count { makeFlood(peer) }
         while peers[peer].socket == socket, peers[peer].written < peers[peer].outgoing.count {
             let left = peers[peer].outgoing.count - peers[peer].written
-            let part = min(left, peers[peer].writeSize)
+            let (passing, part) = nextPassing(peer, min(left, peers[peer].writeSize))
             let start = peers[peer].written
             let transfer = unsafe peers[peer].outgoing.withUnsafeBytes { bytes in
-                unsafe send(socket, UnsafeRawBufferPointer(rebasing: bytes[start..<start + part]))
+                unsafe send(socket, UnsafeRawBufferPointer(rebasing: bytes[start..<start + part]), passing: passing)
             }
             switch transfer {
             case .bytes(let count, let isShort):
+                if !passing.isEmpty { passed(peer) }
                 peers[peer].written += count
                 noteFramesWritten(peer)
                 if isShort { return }

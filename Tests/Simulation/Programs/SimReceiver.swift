@@ -14,7 +14,7 @@ final class SimReceiver {
     let isInline: Bool
 
     var machine: ReceiverMachine
-    var mailbox: MailboxMachine<Frame>
+    var mailbox: MailboxMachine<SimFrame>
     var audio: MailboxMachine<AudioMessage>
     var statuses = MailboxMachine<SenderStatus>(capacity: .init(count: 16), overflow: .replacesOldest)
     var socket: Int
@@ -33,9 +33,18 @@ final class SimReceiver {
     var deliveryHasEnded = false
     /// What the consumer on this thread asked for, while it asks.
     var isAsking = false
-    var answer: Frame?
+    var answer: SimFrame?
     /// Whether frames came since the consumer was last woken.
     var hasHeldBack = false
+
+    // Shared memory.
+    let acceptsSharedMemory: Bool
+    var shared = SimMappings()
+    /// The frames with images that the program keeps, and the one that it is busy with.
+    var kept: [SimFrame] = []
+    var inHand: SimFrame?
+    /// How many images have been delivered, and not been released.
+    var loanCount = 0
 
     // The program.
     var isTaken = false
@@ -104,8 +113,11 @@ final class SimReceiver {
         configuration.allowance = allowance
         configuration.largestGrant = largestGrant
         configuration.resetKeepsData = !server.plan.isPort
-        stated = server.plan.hello
-        asked = server.plan.hello ?? []
+        acceptsSharedMemory = server.plan.acceptsSharedMemory && !server.plan.isPort
+        configuration.acceptsSharedMemory = acceptsSharedMemory
+        // Shared memory is asked for in a hello.
+        stated = server.plan.hello ?? (acceptsSharedMemory ? ControlRequest.Hello().wants : nil)
+        asked = stated ?? []
         hasSkippedFrames = server.plan.hello.map { !$0.contains(.frames) } ?? false
         machine = ReceiverMachine(configuration, pool: pool)
         mailbox = MailboxMachine(
@@ -124,6 +136,8 @@ struct SimBudget {
     var machine: BudgetMachine
     var requests: [UInt64: Int] = [:]
     var departed: [UInt64: Int] = [:]
+    /// Whose shared memory is counted.
+    var mapped: [UInt64: Int] = [:]
     /// What is granted at present.
     var granted = 0
 

@@ -1,6 +1,7 @@
 internal import FrameSocket
 internal import FrameTransport
 internal import FrameWire
+internal import TurboJPEG
 
 /// A sender of this package: its machines, and what the shell around them keeps.
 final class SimSender {
@@ -85,6 +86,14 @@ final class SimSender {
     var lastWritten: UInt32 = 0
     var hasTurn = false
 
+    // Shared memory.
+    let store = SharedBufferStore()
+    /// An image to draw in that the program has got in advance, and those that it has submitted and keeps.
+    var canvas: PixelBuffer?
+    var keptDrawings: [PixelBuffer] = []
+    /// When the uploader first heard of the present connection.
+    var openedAt: UInt64 = 0
+
     struct Offer {
         var content: UInt32
         var length: Int
@@ -94,6 +103,14 @@ final class SimSender {
         var written = 0
         /// Whether the pacing held it back.
         var isHeldBack = false
+        /// What is submitted; `mixed` for an image that is copied.
+        var kind = Plan.Images.none
+        var size = BufferSize(width: 64, height: 64)
+        var orientation = FrameOrientation.up
+        /// The revision of the terms under which it was offered.
+        var revision: UInt64 = 0
+
+        var isImage: Bool { if case .none = kind { false } else { true } }
     }
 
     struct Run {
@@ -110,13 +127,14 @@ final class SimSender {
         var isSettled = false
     }
 
-    init(_ plan: SenderPlan, index: Int, tokens: HandshakeTokens?) {
+    init(_ plan: SenderPlan, index: Int, isPort: Bool, tokens: HandshakeTokens?) {
         self.index = index
         self.plan = plan
         self.tokens = tokens
         var settings = SenderMachine.Settings(name: "place")
         settings.reopens = plan.reopens
         settings.tokens = tokens
+        settings.sharesMemory = !isPort
         settings.retryInterval = plan.retryInterval
         machine = SenderMachine(settings)
         lane = SendLaneMachine(padsShortBodies: plan.pads)

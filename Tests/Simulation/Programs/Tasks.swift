@@ -1,3 +1,4 @@
+internal import FrameSocket
 internal import FrameTransport
 internal import FrameWire
 
@@ -11,6 +12,7 @@ extension SimThread {
         case close(FinishReason?)
         case laneProgressed
         case continueTurn
+        case refusePreferences(Int)
         // A server's.
         case start
         case drain
@@ -24,6 +26,8 @@ extension SimThread {
         case undecodable
         case consume
         case runAgain
+        case bufferReleased(Int)
+        case sharedMemoryRevoked
     }
 }
 
@@ -45,6 +49,12 @@ enum ProgramTimer {
     case reader(Int)
     case departureIsDue
     case lingerIsOver
+    /// A receiver's program releases an image that it has kept.
+    case releaseKept
+    /// An uploader's queue hears that nothing refers to an image in a buffer any longer.
+    case leaseEnded(SharedPool.Lease)
+    /// A program draws the next image.
+    case draw(SharedPool.Lease, isNew: Bool, BufferSize)
 }
 
 /// Whose time it is.
@@ -98,6 +108,8 @@ extension World {
                 let progress = sender.lane.progress
                 change(sender) { $0.laneProgressed(progress, at: now) }
             case .continueTurn: change(sender) { $0.continueTurn(at: now) }
+            case .refusePreferences(let connection):
+                change(sender) { $0.preferencesRefused(byUserOf: connection, at: now) }
             default: break
             }
         case .server(let index): run(task, of: servers[index])

@@ -17,6 +17,7 @@ extension World {
             receiver.isDraining = true
             execute(.drain, for: owner, on: receiver.thread)
         case .letGo: letGo(receiver)
+        case .releaseImages: receiver.kept.removeAll()
         case .cancelConsumer: cancelConsumer(receiver)
         case .joinFanOut: joinFanOut(receiver)
         case .leaveFanOut: leaveFanOut(receiver)
@@ -42,11 +43,13 @@ extension World {
         switch timer {
         case .consumer:
             receiver.frames.isBusy = false
+            receiver.inHand = nil
             frameConsumerGoesOn(receiver)
         case .audioConsumer: audioConsumerGoesOn(receiver)
         case .statusConsumer: statusConsumerGoesOn(receiver)
         case .reader(let index): readerGoesOn(index)
         case .departureIsDue: checkDeparture(of: receiver)
+        case .releaseKept: releaseKept(receiver)
         case .lingerIsOver:
             check(.lingerIsBounded, receiver.closeReason != nil, "connection \(receiver.index) lingers for too long")
         default: break
@@ -56,7 +59,7 @@ extension World {
     // MARK: Frames
 
     /// The machine delivers a frame.
-    func deliver(_ frame: Frame, more: Bool, to receiver: SimReceiver) {
+    func deliver(_ frame: SimFrame, weight: Int, more: Bool, to receiver: SimReceiver) {
         let grant = receiver.bodyGrant
         receiver.bodyGrant = nil
         receiver.delivered += 1
@@ -71,7 +74,8 @@ extension World {
         }
         if let grant { receiver.grants[frame.index] = grant }
         let before = receiver.mailbox.replaced
-        let (isAccepted, woken) = receiver.mailbox.put(frame, weight: frame.jpeg.count, more: more)
+        let (isAccepted, woken) = receiver.mailbox.put(frame, weight: weight, more: more)
+        _ = receiver.mailbox.takeGivenWay()
         receiver.hasHeldBack = receiver.hasHeldBack || more
         if receiver.mailbox.replaced != before || !isAccepted {
             coverage.count(.supersededFrame)
@@ -89,7 +93,9 @@ extension World {
             let ahead = receiver.mailbox.count - receiver.mailbox.waiterCount
             check(.readAheadIsBounded, ahead <= 8, "\(ahead) frames are read ahead")
             let ungranted = receiver.mailbox.weight - receiver.grants.values.reduce(0, +)
-            let isWithinShare = receiver.mailbox.waiterCount > 0 || ungranted <= receiver.allowance / 2
+            // Shared memory is counted by the budget itself.
+            let isWithinShare =
+                receiver.mailbox.waiterCount > 0 || ungranted <= receiver.allowance / 2 || receiver.acceptsSharedMemory
             check(.budgetHolds, isWithinShare, "\(ungranted) bytes are read ahead, of \(receiver.allowance / 2)")
         }
     }
@@ -171,12 +177,12 @@ extension World {
         waitForFrames(receiver)
     }
 
-    private func consumed(_ taken: MailboxMachine<Frame>.Taken, by receiver: SimReceiver) {
+    private func consumed(_ taken: MailboxMachine<SimFrame>.Taken, by receiver: SimReceiver) {
         if taken.mustCallProducer { execute(.roomAvailable, for: .receiver(receiver.index), on: receiver.thread) }
         consumed(taken.element, by: receiver)
     }
 
-    private func consumed(_ frame: Frame, by receiver: SimReceiver) {
+    private func consumed(_ frame: SimFrame, by receiver: SimReceiver) {
         if let bytes = receiver.grants.removeValue(forKey: frame.index) { giveBack(bytes, budget: receiver.budget) }
         if receiver.closeReason != nil, receiver.mailbox.count == 0, receiver.audio.count == 0 {
             forgetUnread(receiver)
@@ -185,6 +191,7 @@ extension World {
         publish(frame, of: receiver)
         receiver.frames.isBusy = true
         let delay: UInt64 = if case .slow(let time) = servers[receiver.server].pace { time } else { 2_000 }
+        receiver.inHand = frame
         schedule(.consumer, .receiver(receiver.index), after: delay)
     }
 

@@ -2,17 +2,17 @@ internal import FrameTransport
 
 /// Readers that share the frames of one connection.
 struct SimFanOut {
-    var machine = FanOutMachine<Frame>()
+    var machine = FanOutMachine<SimFrame>()
     var receiver: Int
     /// The latest frame.
-    var latest: Frame?
+    var latest: SimFrame?
 }
 
 /// One of the readers.
 struct SimReader {
     let fanOut: Int
     let number: UInt64
-    var mailbox = MailboxMachine<Frame>(capacity: .init(count: 1), overflow: .replacesOldest)
+    var mailbox = MailboxMachine<SimFrame>(capacity: .init(count: 1), overflow: .replacesOldest)
     var waiter: UInt64?
     var hasBeenWoken = false
     var last = -1
@@ -57,7 +57,7 @@ extension World {
     }
 
     /// A frame has been consumed, and goes to the readers.
-    func publish(_ frame: Frame, of receiver: SimReceiver) {
+    func publish(_ frame: SimFrame, of receiver: SimReceiver) {
         guard receiver.fanOut >= 0 else { return }
         if fanOuts[receiver.fanOut].machine.ending == nil { fanOuts[receiver.fanOut].latest = frame }
         for number in fanOuts[receiver.fanOut].machine.publish(frame) {
@@ -66,6 +66,7 @@ extension World {
             }
             check(.fanOutReaders, !readers[index].hasLeft, "a reader that has left is given a frame")
             let (_, woken) = readers[index].mailbox.put(frame)
+            _ = readers[index].mailbox.takeGivenWay()
             if let woken, woken == readers[index].waiter { wakeReader(index) }
         }
     }
@@ -100,7 +101,7 @@ extension World {
         if !readers[index].hasLeft { read(index) }
     }
 
-    private func take(_ frame: Frame, _ index: Int) {
+    private func take(_ frame: SimFrame, _ index: Int) {
         check(.fanOutReaders, frame.index > readers[index].last, "a reader gets an older frame after a newer one")
         readers[index].last = frame.index
     }
@@ -110,6 +111,15 @@ extension World {
         let waiter = readers[index].mailbox.makeWaiter()
         readers[index].waiter = waiter
         if readers[index].mailbox.wait(waiter) { wakeReader(index) }
+    }
+
+    /// The program lets go of its fan-outs and their readers.
+    func releaseFanOuts() {
+        for index in fanOuts.indices {
+            fanOuts[index].latest = nil
+            fanOuts[index].machine = FanOutMachine()
+        }
+        for index in readers.indices { _ = readers[index].mailbox.discard(nil) }
     }
 
     /// Every reader that kept up has the last frame, and knows the end.

@@ -16,6 +16,8 @@ extension World {
         case .undecodable: change(receiver) { $0.undecodableLimitReached() }
         case .consume: consumeInline(receiver)
         case .runAgain: run(receiver)
+        case .bufferReleased(let index): change(receiver) { $0.bufferReleased(index) }
+        case .sharedMemoryRevoked: change(receiver) { $0.sharedMemoryRevoked() }
         default: break
         }
     }
@@ -48,12 +50,12 @@ extension World {
         let thread = receiver.thread
         switch command {
         case .read: read(receiver)
-        case .deliver(let frame, let more): deliver(frame, more: more, to: receiver)
+        case .deliver(let frame, let more):
+            deliver(SimFrame(frame: frame), weight: frame.jpeg.count, more: more, to: receiver)
         case .deliverAudio(let message): deliver(message, to: receiver)
         case .deliverStatus(let status): deliver(status, to: receiver)
         case .countDroppedAudio: break
-        // No receiver here accepts shared memory.
-        case .deliverShared, .mapBuffer, .dropDescriptor, .unmapBuffers: break
+        case .deliverShared, .mapBuffer, .dropDescriptor, .unmapBuffers: perform(shared: command, of: receiver)
         case .reserveRoom(let onceEmpty):
             if servers[receiver.server].plan.usesDelegate { return receiver.machine.reserved(.max) }
             let (room, waiting) = receiver.mailbox.reserve(onceEmpty: onceEmpty)
@@ -92,6 +94,7 @@ extension World {
             switch unsafe receive(receiver.socket, into: runs.0, runs.1) {
             case .bytes(0, _): receiver.machine.endOfStream()
             case .bytes(let count, let isShort):
+                takeArrivals(receiver)
                 unsafe receiver.machine.didRead(count, into: runs.0.count, isShort: isShort, at: now)
             case .wouldBlock: receiver.machine.wouldBlock(at: now)
             case .failed(let failure): receiver.machine.readFailed(failure.errno)
@@ -198,13 +201,18 @@ extension World {
         checkBudget(budget)
     }
 
-    private func follow(_ effects: BudgetMachine.Effects, budget: Int) {
+    func follow(_ effects: BudgetMachine.Effects, budget: Int) {
         for id in effects.evicted {
             guard let index = budgets[budget].departed.removeValue(forKey: id) else { continue }
             coverage.count(.eviction)
             let receiver = receivers[index]
             receiver.departed = nil
             dropUnread(receiver)
+        }
+        for id in effects.revoked {
+            guard let index = budgets[budget].mapped.removeValue(forKey: id) else { continue }
+            coverage.count(.sharedMemoryRevoked)
+            execute(.sharedMemoryRevoked, for: .receiver(index), on: receivers[index].thread)
         }
         for id in effects.granted {
             guard let index = budgets[budget].requests.removeValue(forKey: id) else { continue }
@@ -234,6 +242,7 @@ extension World {
         receiver.closeReason = reason
         cancel(receiver.registration, on: receiver.thread)
         close(receiver.socket)
+        closeMappings(receiver)
         budgets[receiver.budget].machine.leave(receiver.allowance)
         keepUnread(receiver)
         endDelivery(receiver, reason.error)
@@ -297,6 +306,7 @@ extension World {
     private static func summary(of command: ReceiverMachine.Command) -> String {
         switch command {
         case .deliver(let frame, _): "deliver frame \(frame.index)"
+        case .deliverShared(let frame, let header, _): "deliver frame \(frame.index) in buffer \(header.buffer)"
         case .deliverAudio: "deliver audio"
         default: "\(command)"
         }

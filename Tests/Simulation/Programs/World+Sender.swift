@@ -5,7 +5,8 @@ internal import FrameWire
 extension World {
     func addSender(_ plan: SenderPlan, _ all: Plan) -> Int {
         let tokens = all.places[plan.place].usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
-        let sender = SimSender(plan, index: senders.count, tokens: tokens)
+        let isPort = all.places[plan.place].isPort
+        let sender = SimSender(plan, index: senders.count, isPort: isPort, tokens: tokens)
         senders.append(sender)
         return sender.index
     }
@@ -147,6 +148,9 @@ extension World {
             return
         case .setWants(let wants, let answer): settlement = sender.lane.setWants(wants, answering: answer)
         case .setPaused(let isPaused, let answer): settlement = sender.lane.setPaused(isPaused, answering: answer)
+        case .declineShared:
+            settlement = sender.lane.declineShared()
+            if settlement != nil { coverage.count(.sharedFrameWithdrawn) }
         case .answer(let status): sender.lane.send(status)
         case .resume: sender.lane.hasRoom()
         case .end(let last, let error):
@@ -171,7 +175,8 @@ extension World {
                 sender.socket,
                 UnsafeRawBufferPointer(write.runs.header),
                 UnsafeRawBufferPointer(write.runs.body),
-                UnsafeRawBufferPointer(write.runs.padding)
+                UnsafeRawBufferPointer(write.runs.padding),
+                passing: write.passed.map { [SimDescriptor(region: SharedRegion($0))] } ?? []
             )
             switch transfer {
             case .bytes(let count, _):
@@ -187,7 +192,7 @@ extension World {
     }
 
     /// Submits a frame from the program's own thread, which writes what it can.
-    func submit(_ message: FrameMessage, ticket: Int, of sender: SimSender) throws(TransportError) {
+    func submit(_ message: FrameSubmission, ticket: Int, of sender: SimSender) throws(TransportError) {
         sender.submittedAt = now
         try sender.lane.submit(message, ticket: ticket)
         pumpFromProgram(sender)

@@ -40,14 +40,14 @@ extension World {
         sender.runs[run].left -= 1
         let plan = sender.runs[run]
         if !plan.isStatic || sender.offers.isEmpty { sender.content += 1 }
-        sender.offers.append(
-            SimSender.Offer(
-                content: sender.content,
-                length: max(Content.headerByteCount, plan.length),
-                timestamp: now,
-                offeredAt: now
-            )
+        var offer = SimSender.Offer(
+            content: sender.content,
+            length: max(Content.headerByteCount, plan.length),
+            timestamp: now,
+            offeredAt: now
         )
+        if sender.plan.usesUploader { chooseImage(&offer, sender) }
+        sender.offers.append(offer)
         note("sender \(sender.index) offers frame \(sender.offers.count)")
         if sender.plan.usesUploader {
             offerToUploader(sender, UInt32(sender.offers.count))
@@ -55,6 +55,19 @@ extension World {
             submitDirectly(sender, UInt32(sender.offers.count))
         }
         if plan.left > 0 { schedule(.nextOffer(run: run), of: sender, after: max(1, plan.interval)) }
+    }
+
+    /// Decides what kind of image a frame is.
+    private func chooseImage(_ offer: inout SimSender.Offer, _ sender: SimSender) {
+        offer.kind =
+            switch sender.plan.images {
+            case .none, .ordinary, .drawn: sender.plan.images
+            case .mixed: random.pick(.none, .ordinary, .drawn, .mixed)
+            }
+        offer.revision = sender.terms.revision
+        guard offer.isImage else { return }
+        offer.size = ImageContent.size(length: offer.length)
+        offer.orientation = random.pick(.up, .up, .right)
     }
 
     /// The message of a frame that was offered.
@@ -79,7 +92,7 @@ extension World {
         let ticket = sender.ticket
         sender.submitted[ticket] = number
         do {
-            try submit(message(sender, number, sequence: UInt64(number)), ticket: ticket, of: sender)
+            try submit(.jpeg(message(sender, number, sequence: UInt64(number))), ticket: ticket, of: sender)
         } catch {
             sender.submitted[ticket] = nil
             note("  refused: \(error.code)")
@@ -201,6 +214,7 @@ extension World {
                 let isNew = terms.preferences == .init() && !terms.isPaused && terms.wants == .frames
                 check(.preferencesEndWithReceiver, isNew, "a new receiver has terms that it did not state: \(terms)")
             }
+            if terms.connection != sender.terms.connection { sender.openedAt = now }
             sender.terms = terms
             termsChanged(of: sender)
         case .hello(let hello): sender.hello = hello

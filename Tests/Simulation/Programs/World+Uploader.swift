@@ -9,12 +9,15 @@ extension World {
     private func makeUploader(_ sender: SimSender) {
         guard sender.uploader == nil else { return }
         let configuration = SampleUploader.Configuration(
+            scale: sender.plan.largestSide.map { .fit(width: $0, height: $0) } ?? .full,
             pacing: Self.pacing(sender.plan.pacing),
+            sharing: sender.plan.sharedBuffers.map { .allowed(buffers: $0) } ?? .off,
             maximumMemory: sender.plan.maximumMemory
         )
         sender.pacing = sender.plan.pacing
         sender.uploader = UploaderMachine(configuration)
         let terms = sender.terms
+        sender.openedAt = now
         handle(sender) { $0.termsChanged(terms, at: now) }
         execute(.open, for: .sender(sender.index), on: sender.plan.thread)
         if sender.closeReason != nil { handle(sender) { $0.close(at: now) } }
@@ -33,7 +36,7 @@ extension World {
 
     /// Reports something to the machine, and does what follows.
     @discardableResult
-    private func handle<Result>(_ sender: SimSender, _ event: (inout UploaderMachine) -> Result) -> Result? {
+    func handle<Result>(_ sender: SimSender, _ event: (inout UploaderMachine) -> Result) -> Result? {
         // Taken out, so that it is not copied at its first change.
         guard var uploader = sender.uploader.take() else { return nil }
         let result = event(&uploader)
@@ -43,13 +46,15 @@ extension World {
         if let limit = sender.plan.maximumMemory {
             check(.memoryLimit, held <= limit, "uploader \(sender.index) holds \(held) bytes of \(limit)")
         }
-        if case .jpeg(let message)? = effects.message { submit(message, of: sender) }
+        if let message = effects.message { submit(message, of: sender) }
+        if let lease = effects.dropsBuffersBefore { sender.store.removeAll(before: lease) }
         if effects.startsTurn {
             check(.oneFrameAtATime, !sender.hasTurn, "uploader \(sender.index) asks for two turns at once")
             sender.hasTurn = true
             schedule(.turn, of: sender, after: random.time(in: 1_000...100_000))
         }
         if effects.setsTimer { setTimer(sender) }
+        if let connection = effects.refusesPreferencesOf { refusePreferences(of: connection, sender) }
         for id in effects.finished { finished(id, of: sender) }
         return result
     }
@@ -59,12 +64,9 @@ extension World {
     func offerToUploader(_ sender: SimSender, _ number: UInt32) {
         makeUploader(sender)
         let offer = sender.offers[Int(number) - 1]
-        let message = message(sender, number, sequence: nil)
-        let frame = UploadFrame(
-            .jpeg(message.jpeg, message.bufferSize),
-            timestamp: offer.timestamp,
-            offeredAt: now
-        )
+        guard let content = content(sender, number) else { return }
+        let frame = UploadFrame(content, orientation: offer.orientation, timestamp: offer.timestamp, offeredAt: now)
+        defer { submitted(content, of: sender) }
         guard let admission = handle(sender, { $0.offer(frame, at: now) }) else { return }
         switch admission {
         case .decided(let outcome): decided(outcome, number, of: sender)
@@ -84,7 +86,7 @@ extension World {
 
     private static func digest(_ content: UInt32) -> UInt64 { UInt64(content) &* 0x9e37_79b9_7f4a_7c15 }
 
-    private func decided(_ outcome: SampleUploader.Outcome, _ number: UInt32, of sender: SimSender) {
+    func decided(_ outcome: SampleUploader.Outcome, _ number: UInt32, of sender: SimSender) {
         note("  frame \(number): \(outcome)")
         switch outcome {
         case .taken: break
@@ -100,12 +102,13 @@ extension World {
         }
     }
 
-    private func submit(_ message: FrameMessage, of sender: SimSender) {
+    private func submit(_ message: FrameSubmission, of sender: SimSender) {
         sender.ticket += 1
         let ticket = sender.ticket
         sender.submitted[ticket] = 0
         do {
             try submit(message, ticket: ticket, of: sender)
+            if case .shared = message, sender.lane.queueCount > 0, random.chance(20) { declineForPeer(of: sender) }
         } catch {
             sender.submitted[ticket] = nil
             note("  refused: \(error.code)")
@@ -151,29 +154,41 @@ extension World {
             guard !sender.comparing.isEmpty else { return }
             let (frame, number) = sender.comparing.removeFirst()
             admit(frame, number, of: sender)
+        case .leaseEnded(let lease): handle(sender) { $0.leaseEnded(lease, at: now) }
+        case .draw(let lease, let isNew, let size): draw(lease, isNew, size, of: sender)
         case .cancelFinish(let id): cancelFinish(id, of: sender)
         case .finishIsDue(let id):
-            check(.promptness, !sender.finishers.contains(id), "uploader \(sender.index): finish waits for too long")
+            let isWaiting = sender.finishers.contains(id) && !awaitsBuffer(sender)
+            check(.promptness, !isWaiting, "uploader \(sender.index): finish waits for too long")
         default: break
         }
     }
 
     private func encoded(_ sender: SimSender) {
-        guard let job = sender.job, let content = job.content, case .jpeg(let jpeg, let size) = content else { return }
+        guard let job = sender.job, let content = job.content else { return }
         sender.job = nil
-        let identity = jpeg.withBytes { Content.identify($0) }
-        let digest = Self.digest(identity?.content ?? 0)
+        guard let identity = Self.identity(of: content) else {
+            return violate(.heldBuffersStay, "uploader \(sender.index): the image of a frame has changed")
+        }
+        let digest = Self.digest(identity.content)
         let result: EncodingResult
         if sender.encoderFails {
             coverage.count(.encodingFailed)
-            sender.unsendable.insert(identity?.number ?? 0)
+            sender.unsendable.insert(identity.number)
             result = .failed(TurboJPEGError(.encodeFailed, "The simulated encoder fails."))
         } else if case .against(digest) = job.comparison {
             coverage.count(.unchangedFrame)
             result = .unchanged(content, digest: digest)
         } else {
-            let image = EncodedImage(jpeg: jpeg, bufferSize: size, orientation: job.orientation)
-            result = .encoded(image, digest: job.comparison == .none ? nil : digest)
+            let known = job.comparison == .none ? nil : digest
+            if let lease = job.lease {
+                result = copyToBuffer(job, lease, content, identity, known, of: sender)
+            } else if case .jpeg(let jpeg, let size) = content {
+                let image = EncodedImage(jpeg: jpeg, bufferSize: size, orientation: job.orientation)
+                result = .encoded(image, digest: known)
+            } else {
+                result = .encoded(encodedImage(job, identity), digest: known)
+            }
         }
         handle(sender) { $0.encoded(result, at: now) }
         checkFinishersGoOn(sender)
@@ -220,7 +235,7 @@ extension World {
     private func cancelFinish(_ id: Int, of sender: SimSender) {
         guard sender.finishers.remove(id) != nil else { return }
         coverage.count(.cancelled)
-        handle(sender) { $0.cancelFinish(UInt64(id)) }
+        handle(sender) { $0.cancelWait(UInt64(id)) }
     }
 
     /// A repeat has a reason on the connection that there is.
@@ -252,6 +267,15 @@ extension World {
     }
 
     // MARK: The timer
+
+    /// Tells the receiver that its preference is refused, unless it has gone.
+    private func refusePreferences(of connection: Int, _ sender: SimSender) {
+        coverage.count(.preferencesRefused)
+        if sender.socket >= 0, sockets[sender.socket].monitor >= 0, sender.terms.connection == connection {
+            monitors[sockets[sender.socket].monitor].refusals += 1
+        }
+        execute(.refusePreferences(connection), for: .sender(sender.index), on: sender.plan.thread)
+    }
 
     private func setTimer(_ sender: SimSender) {
         let thread = sender.plan.thread

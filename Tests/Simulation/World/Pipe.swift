@@ -6,9 +6,11 @@
     private(set) var count = 0
     /// Of these, those that have arrived.
     private(set) var visible = 0
+    /// The place of the next byte in the stream.
+    private(set) var position = 0
 
     mutating func removeAll() {
-        (first, count, visible) = (0, 0, 0)
+        (first, count, visible, position) = (0, 0, 0, 0)
     }
 
     /// Loses what has not arrived.
@@ -58,6 +60,7 @@
         if first >= ring.count { first -= ring.count }
         count -= amount
         visible -= amount
+        position += amount
         if count == 0 { first = 0 }
     }
 

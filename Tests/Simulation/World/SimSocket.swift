@@ -58,6 +58,8 @@ struct SimSocket {
     var isOurs = false
     /// What this end may read.
     var inbound = Pipe()
+    /// The descriptors that go with these bytes.
+    var passed: [PassedDescriptor] = []
     /// How many bytes of this end may be unread at the other.
     var capacity = 0
     var hasShutSending = false

@@ -101,6 +101,7 @@ extension World {
         let peer = sockets[socket].peer
         if sockets[socket].isTCP, peer < 0 || !sockets[peer].isOpen, random.chance(30) {
             sockets[socket].isOpen = false
+            dropInbound(socket)
             return .failure(AcceptFailure(.aborted))
         }
         sockets[socket].isOurs = isOurs

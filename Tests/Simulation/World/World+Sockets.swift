@@ -8,14 +8,19 @@ extension World {
     ) -> SocketTransfer {
         guard isUsable(socket) else { return .failed(.reset) }
         turn.reads += 1
+        if !arrivals.isEmpty { arrivals.removeAll(keepingCapacity: true) }
         let wanted = first.count + second.count
         guard sockets[socket].inbound.visible > 0 else { return receiveNothing(socket) }
-        var count = unsafe sockets[socket].inbound.read(into: first)
-        if count == first.count { count += unsafe sockets[socket].inbound.read(into: second) }
+        let limit = sockets[socket].passed.isEmpty ? wanted : takeDescriptors(socket, wanted: wanted)
+        var count = unsafe sockets[socket].inbound.read(into: first.beginning(limit))
+        if count == first.count {
+            count += unsafe sockets[socket].inbound.read(into: second.beginning(limit - count))
+        }
         turn.bytes += count
         if sockets[socket].monitor >= 0 { unsafe tapRead(sockets[socket].monitor, count, first, second) }
         madeRoom(forPeerOf: socket)
-        return .bytes(count, isShort: count < wanted)
+        // A read also ends where a descriptor came: more may follow.
+        return .bytes(count, isShort: count < wanted && arrivals.isEmpty)
     }
 
     private func tapRead(
@@ -39,12 +44,13 @@ extension World {
         return sockets[socket].isAtEnd ? .bytes(0, isShort: true) : .wouldBlock
     }
 
-    /// Writes as much of the runs as there is room for.
+    /// Writes as much of the runs as there is room for, and passes descriptors with the first byte.
     func send(
         _ socket: Int,
         _ first: UnsafeRawBufferPointer,
         _ second: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),
-        _ third: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+        _ third: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),
+        passing descriptors: [SimDescriptor] = []
     ) -> SocketTransfer {
         guard isUsable(socket) else { return .failed(.brokenPipe) }
         turn.writes += 1
@@ -68,6 +74,7 @@ extension World {
             return .wouldBlock
         }
         var left = min(room, wanted)
+        if !descriptors.isEmpty { pass(descriptors, with: left, from: socket, to: peer) }
         left -= unsafe write(first, from: socket, to: peer, atMost: left)
         left -= unsafe write(second, from: socket, to: peer, atMost: left)
         left -= unsafe write(third, from: socket, to: peer, atMost: left)
@@ -150,7 +157,7 @@ extension World {
     func shutdownReceiving(_ socket: Int) {
         guard isUsable(socket) else { return }
         sockets[socket].hasShutReceiving = true
-        sockets[socket].inbound.dropInvisible()
+        dropInvisible(socket)
         changed(socket)
     }
 
@@ -168,7 +175,7 @@ extension World {
         }
         let peer = sockets[socket].peer
         let hasUnread = sockets[socket].inbound.count > 0
-        sockets[socket].inbound.removeAll()
+        dropInbound(socket)
         guard peer >= 0, peer != socket, sockets[peer].isOpen, sockets[peer].peer == socket else { return }
         sockets[peer].peerHasEnded = true
         if hasUnread {
@@ -176,9 +183,9 @@ extension World {
             if sockets[peer].isTCP { sockets[peer].wasBroken = true }
             sockets[peer].failure = .reset
             if sockets[peer].isTCP {
-                sockets[peer].inbound.dropInvisible()
+                dropInvisible(peer)
                 // Linux keeps what had arrived; others lose that too.
-                if random.chance(50) { sockets[peer].inbound.removeAll() }
+                if random.chance(50) { dropInbound(peer) }
             } else {
                 // Over a path the end never overtakes what was written before it.
                 sockets[peer].inbound.show(.max / 2)
@@ -195,7 +202,7 @@ extension World {
         for end in [socket, sockets[socket].peer] where end >= 0 && sockets[end].isOpen {
             sockets[end].wasBroken = true
             sockets[end].failure = .reset
-            sockets[end].inbound.dropInvisible()
+            dropInvisible(end)
             sockets[end].peer = -1
             changed(end)
         }
@@ -206,11 +213,12 @@ extension World {
     private func reset(_ socket: Int) {
         guard sockets[socket].isOpen else { return }
         sockets[socket].isOpen = false
+        dropInbound(socket)
         let peer = sockets[socket].peer
         guard peer >= 0, sockets[peer].isOpen else { return }
         sockets[peer].failure = .reset
         sockets[peer].peerHasEnded = true
-        sockets[peer].inbound.dropInvisible()
+        dropInvisible(peer)
         changed(peer)
     }
 
@@ -219,5 +227,12 @@ extension World {
         let isOpen = socket >= 0 && socket < socketCount && sockets[socket].isOpen
         check(.descriptorUsedAfterClose, isOpen, "a call on the closed socket \(socket)")
         return isOpen
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// The first bytes, at most so many.
+    fileprivate func beginning(_ limit: Int) -> UnsafeMutableRawBufferPointer {
+        limit >= count ? unsafe self : unsafe UnsafeMutableRawBufferPointer(rebasing: self[..<Swift.max(0, limit)])
     }
 }

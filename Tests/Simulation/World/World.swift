@@ -36,6 +36,11 @@ internal import FrameTransport
     var monitors: [SenderMonitor] = []
     var timers: [(timer: ProgramTimer, owner: ProgramOwner)] = []
     let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
+    let outlet = Outlet()
+    /// The descriptors that came with the bytes of the last read.
+    var arrivals: [SimDescriptor] = []
+    /// The memory that senders of this package have made.
+    var sharedMemory: [WeakMemory] = []
 
     var eventCount = 0
     /// How often the steps of the plan were taken.
@@ -79,6 +84,11 @@ internal import FrameTransport
         trace.removeAll()
         violation = nil
         turn = TurnCount()
+        arrivals.removeAll()
+        sharedMemory.removeAll(keepingCapacity: true)
+        // What the last history has left is released by now.
+        outlet.removeAll()
+        outlet.mappings = 0
     }
 
     /// Notes that a promise was broken; the first one counts.

@@ -1,0 +1,203 @@
+internal import FrameSocket
+internal import FrameTransport
+internal import FrameWire
+
+/// What follows the shared memory of one connection of a sender of this package, by the bytes alone.
+struct SharedMonitor {
+    struct Buffer {
+        let region: SharedRegion
+        /// What is in it, while the receiver has it.
+        var held: SimImage?
+    }
+
+    /// Whether the receiver has asked for shared memory, and has not declined.
+    var isAccepted = false
+    var hasDeclined = false
+    /// The memory whose descriptor was passed with the message that has begun.
+    var passed: SharedRegion?
+    var buffers = [Buffer?](repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
+    /// The last image, and a copy of its rows.
+    var last: (header: SharedFrameHeader, rows: [UInt8])?
+    /// Whether the last frame went out in shared memory.
+    var isLastShared = false
+    var frames = 0
+
+    /// How many buffers the receiver has.
+    var heldCount: Int { buffers.count { $0?.held != nil } }
+}
+
+/// What a sender of this package does with shared memory, checked as it is written and read.
+extension World {
+    /// Descriptors are passed with the next byte.
+    func monitorPassing(_ index: Int, _ region: SharedRegion) {
+        check(.descriptorsMatch, monitors[index].isBetweenMessages, "a descriptor is passed within a message")
+        check(.descriptorsMatch, monitors[index].shared.passed == nil, "two descriptors are passed")
+        monitors[index].shared.passed = region
+    }
+
+    private func checkAccepted(_ index: Int) {
+        // What began before a decline was read may end after it.
+        let sender = monitors[index].sender
+        let isAccepted =
+            monitors[index].shared.isAccepted || monitors[index].beganAt < monitors[index].declinedAt
+            // A sender that ends reads no requests any more.
+            || senders[sender].hasClosed
+        check(.sharedOnlyIfAsked, isAccepted, "sender \(sender) shares memory with a receiver that does not accept it")
+    }
+
+    /// A buffer has been announced.
+    func sharedBufferWritten(_ header: SharedFrameHeader.Buffer, _ index: Int) {
+        checkAccepted(index)
+        guard let region = monitors[index].shared.passed.take() else {
+            return violate(.descriptorsMatch, "buffer \(header.index) is announced without a descriptor")
+        }
+        let isRight = unsafe region.bytes.count == header.byteCount
+        check(.descriptorsMatch, isRight, "a buffer has another size than announced")
+        if let old = monitors[index].shared.buffers[header.index], old.held != nil, hasOurReceiver(index) {
+            violate(.heldBuffersStay, "buffer \(header.index) is announced again while its receiver has it")
+        }
+        for other in monitors where other !== monitors[index] {
+            let isUsed = other.shared.buffers.contains { $0?.region.memory === region.memory && $0 != nil }
+            check(.buffersHaveOneConnection, !isUsed, "memory of another connection is announced")
+        }
+        let sender = monitors[index].sender
+        let hasShared = monitors.contains { $0 !== monitors[index] && $0.sender == sender && $0.shared.frames > 0 }
+        if hasShared { coverage.count(.sharedOnTwoConnections) }
+        monitors[index].shared.buffers[header.index] = SharedMonitor.Buffer(region: region)
+    }
+
+    /// A frame in a buffer has been written; nil if it shows nothing that was offered.
+    func sharedFrameWritten(_ header: SharedFrameHeader, _ index: Int) -> Content.Identity? {
+        checkAccepted(index)
+        let sender = monitors[index].sender
+        check(.descriptorsMatch, monitors[index].shared.passed == nil, "a descriptor is passed with a frame")
+        guard let buffer = monitors[index].shared.buffers[header.buffer] else {
+            violate(.heldBuffersStay, "sender \(sender) sends a frame in a buffer that it has not announced")
+            return nil
+        }
+        check(
+            .heldBuffersStay,
+            buffer.held == nil || !hasOurReceiver(index),
+            "sender \(sender) sends a frame in buffer \(header.buffer), which its receiver has"
+        )
+        let image = SimImage(buffer.region, header)
+        monitors[index].shared.buffers[header.buffer]?.held = image
+        monitors[index].shared.frames += 1
+        guard let identity = image.identity else {
+            violate(.integrity, "sender \(sender) shares an image that was never submitted")
+            return nil
+        }
+        checkChangedRows(image, index)
+        return identity
+    }
+
+    private func checkChangedRows(_ image: SimImage, _ index: Int) {
+        let header = image.header
+        let (width, height) = (header.bufferSize.width, header.bufferSize.height)
+        var rows: [UInt8] = []
+        rows.reserveCapacity(width * height)
+        for row in 0..<height { unsafe rows.append(contentsOf: image.row(row)) }
+        defer { monitors[index].shared.last = (header, rows) }
+        guard let changed = header.changedRows else { return }
+        guard let (last, old) = monitors[index].shared.last, last.bufferSize == header.bufferSize,
+            last.orientation == header.orientation, last.format == header.format
+        else { return violate(.changedRows, "changed rows are stated of an image that has no like before it") }
+        for row in 0..<height where !changed.contains(row) {
+            let range = row * width..<(row + 1) * width
+            check(.changedRows, rows[range] == old[range], "row \(row) has changed, and \(changed) are stated")
+            guard violation == nil else { return }
+        }
+    }
+
+    /// Whether a receiver has memory, of a sender that still can write to it.
+    func isHeld(_ memory: SharedMemory) -> Bool {
+        for index in monitors.indices where monitors[index].shared.frames > 0 {
+            guard monitors[index].shared.isAccepted, hasOurReceiver(index) else { continue }
+            let isHeld = monitors[index].shared.buffers.contains { $0?.region.memory === memory && $0?.held != nil }
+            if isHeld { return true }
+        }
+        return false
+    }
+
+    // MARK: What the sender reads
+
+    /// A receiver says whether it accepts shared memory.
+    func helloRead(_ hello: ControlRequest.Hello, _ index: Int) {
+        if hello.sharedMemory == nil || sockets[monitors[index].socket].isTCP { return declineRead(index) }
+        if !monitors[index].shared.hasDeclined { monitors[index].shared.isAccepted = true }
+    }
+
+    func releaseRead(_ buffer: Int, _ index: Int) {
+        guard monitors[index].hasReadHello, monitors[index].shared.isAccepted else { return }
+        let held = monitors[index].shared.buffers[buffer]?.held
+        if hasOurReceiver(index) {
+            check(.releasesAreOnce, held != nil, "buffer \(buffer) is released, which its receiver does not have")
+            if let held { check(.heldBuffersStay, held.isUnchanged, "buffer \(buffer) changed before its release") }
+        }
+        monitors[index].shared.buffers[buffer]?.held = nil
+    }
+
+    func declineRead(_ index: Int) {
+        guard !monitors[index].shared.hasDeclined else { return }
+        monitors[index].shared.hasDeclined = true
+        guard monitors[index].shared.isAccepted else { return }
+        monitors[index].shared.isAccepted = false
+        monitors[index].declinedAt = now
+        for buffer in monitors[index].shared.buffers.indices { monitors[index].shared.buffers[buffer]?.held = nil }
+        // The latest frame may have been skipped.
+        guard monitors[index].shared.isLastShared, monitors[index].wants.contains(.frames) else { return }
+        coverage.count(.latestFrameAfterDecline)
+        guard !monitors[index].isPauseAsked else { return monitors[index].hasReasonToRepeat = true }
+        monitors[index].askForFrame(at: now)
+    }
+
+    // MARK: When everything rests
+
+    /// What programs have released is back with its sender, and what is mapped is counted.
+    func checkShared() {
+        for monitor in monitors where monitor.shared.isAccepted && isCurrent(monitor) {
+            let peer = sockets[monitor.socket].peer
+            guard let receiver = receivers.first(where: { $0.socket == peer }), isResting(receiver, monitor) else {
+                continue
+            }
+            let held = monitor.shared.heldCount
+            check(
+                .releasesAreOnce,
+                held <= receiver.loanCount,
+                "\(held) buffers are not released, and the program of connection \(receiver.index) has \(receiver.loanCount)"
+            )
+        }
+        for receiver in receivers where receiver.closeReason == nil && !receiver.shared.hasDeclined {
+            for mapping in receiver.shared.mappings {
+                guard let grant = mapping?.grant else { continue }
+                let isCounted = budgets[receiver.budget].mapped[grant] != nil
+                check(.budgetHolds, isCounted, "connection \(receiver.index) goes on using memory that was revoked")
+            }
+        }
+    }
+
+    private func isResting(_ receiver: SimReceiver, _ monitor: SenderMonitor) -> Bool {
+        receiver.closeReason == nil && receiver.frames.waiter != nil && !receiver.frames.hasBeenWoken
+            && !receiver.isEnding && receiver.machine.outbox.bytes.isEmpty && !receiver.shared.hasDeclined
+            && isAsleep(receiver.thread) && isAsleep(senders[monitor.sender].plan.thread)
+            && sockets[monitor.socket].inbound.count == 0 && sockets[receiver.socket].inbound.count == 0
+    }
+
+    // MARK: Preferences
+
+    /// A frame of one size has been written: it is the preferred size, or the preference was refused.
+    func checkPreference(_ header: FrameHeader, _ number: UInt32, _ index: Int) {
+        let sender = senders[monitors[index].sender]
+        let offer = sender.offers[Int(number) - 1]
+        guard offer.isImage, offer.revision == sender.terms.revision, let box = sender.terms.preferences.size else {
+            return
+        }
+        let wanted = OutputScale.fit(width: box.width, height: box.height)
+            .plan(forWidth: offer.size.width, height: offer.size.height, orientation: offer.orientation).canvas
+        check(
+            .preferencesAreAnswered,
+            header.bufferSize == wanted || monitors[index].refusals > 0,
+            "frame \(number) is \(header.bufferSize), its receiver prefers \(wanted), and nothing was refused"
+        )
+    }
+}

@@ -1,0 +1,124 @@
+internal import FrameTransport
+internal import FrameWire
+internal import TurboJPEG
+
+/// The pixels of images: they say whose they are and which one, and most of their rows stay from one to the next.
+///
+/// An image is gray and at least 16 pixels wide. Its first row begins with the identity; another row, which depends on
+/// the number, begins with it too. Everything else depends on the content alone, of which four in a row are alike.
+@safe enum ImageContent {
+    /// The size of an image for which a frame of so many bytes was asked.
+    static func size(length: Int) -> BufferSize {
+        let width = length > 4_096 ? 256 : 64
+        return BufferSize(width: width, height: max(2, length / width & ~1))
+    }
+
+    private static func markedRow(_ number: UInt32, _ height: Int) -> Int { Int(number) % height }
+
+    /// Returns an image of a size, in memory of its own.
+    static func image(_ identity: Content.Identity, _ size: BufferSize) -> PixelBuffer? {
+        guard var image = try? PixelBuffer(width: size.width, height: size.height, format: .gray) else { return nil }
+        draw(identity, in: &image)
+        return image
+    }
+
+    /// Draws an image.
+    static func draw(_ identity: Content.Identity, in image: inout PixelBuffer) {
+        let identity = Content.Identity(
+            sender: identity.sender,
+            number: identity.number,
+            length: UInt32(image.width * image.height),
+            content: identity.content,
+            isImage: true
+        )
+        let (width, height) = (image.width, image.height)
+        try? image.withUnsafeMutablePlanes { planes in
+            let plane = unsafe planes[0]
+            for row in 0..<height {
+                let memory = unsafe UnsafeMutableRawBufferPointer(
+                    start: plane.base + row * plane.shape.bytesPerRow,
+                    count: width
+                )
+                unsafe memory.copyMemory(from: Content.imageRow(identity, row, count: width))
+                guard row == 0 || row == markedRow(identity.number, height) else { continue }
+                unsafe Content.header(of: identity) { unsafe memory.copyMemory(from: $0) }
+            }
+        }
+    }
+
+    /// Whose image this is; nil if it is nobody's, or not whole.
+    static func identify(_ image: PixelBuffer) -> Content.Identity? {
+        let (width, height) = (image.width, image.height)
+        return unsafe image.withUnsafePlanes { planes in
+            let plane = unsafe planes[0]
+            let count = (height - 1) * plane.shape.bytesPerRow + width
+            return unsafe identify(
+                UnsafeRawBufferPointer(start: plane.base, count: count),
+                width,
+                height,
+                bytesPerRow: plane.shape.bytesPerRow
+            )
+        }
+    }
+
+    /// Whose image is in memory.
+    static func identify(
+        _ bytes: UnsafeRawBufferPointer,
+        _ width: Int,
+        _ height: Int,
+        bytesPerRow: Int
+    ) -> Content.Identity? {
+        guard width >= Content.headerByteCount, height > 0, bytes.count >= (height - 1) * bytesPerRow + width,
+            let identity = unsafe Content.header(UnsafeRawBufferPointer(rebasing: bytes[..<width])), identity.isImage,
+            Int(identity.length) == width * height
+        else { return nil }
+        for row in 0..<height {
+            let place = row * bytesPerRow..<row * bytesPerRow + width
+            let memory = unsafe UnsafeRawBufferPointer(rebasing: bytes[place])
+            var start = 0
+            if row == 0 || row == markedRow(identity.number, height) {
+                guard unsafe Content.header(memory) == identity else { return nil }
+                start = Content.headerByteCount
+            }
+            let expected = unsafe UnsafeRawBufferPointer(
+                rebasing: Content.imageRow(identity, row, count: width)[start...]
+            )
+            guard unsafe Content.equal(memory, start, expected) else { return nil }
+        }
+        return identity
+    }
+}
+
+/// Where an image is in shared memory.
+@safe struct SimImage {
+    let region: SharedRegion
+    let header: SharedFrameHeader
+    /// What it showed when it was delivered.
+    var identity: Content.Identity?
+
+    init(_ region: SharedRegion, _ header: SharedFrameHeader) {
+        (self.region, self.header) = (region, header)
+        identity = Self.identify(region, header)
+    }
+
+    /// Whether it still shows the same.
+    var isUnchanged: Bool { Self.identify(region, header) == identity }
+
+    private static func identify(_ region: SharedRegion, _ header: SharedFrameHeader) -> Content.Identity? {
+        guard header.format == .gray, let plane = header.planes.first, plane.offset < region.bytes.count else {
+            return nil
+        }
+        return unsafe ImageContent.identify(
+            UnsafeRawBufferPointer(rebasing: region.bytes[plane.offset...]),
+            header.bufferSize.width,
+            header.bufferSize.height,
+            bytesPerRow: plane.bytesPerRow
+        )
+    }
+
+    /// The rows that a receiver sees.
+    func row(_ index: Int) -> UnsafeRawBufferPointer {
+        let start = header.planes[0].offset + index * header.planes[0].bytesPerRow
+        return unsafe UnsafeRawBufferPointer(rebasing: region.bytes[start..<start + header.bufferSize.width])
+    }
+}

@@ -1,0 +1,235 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// A frame on its way to a program, with its image if that is in shared memory.
+struct SimFrame {
+    let frame: Frame
+    var loan: SimLoan?
+
+    var index: Int { frame.index }
+}
+
+/// An image that a program has; the last reference releases the buffer.
+final class SimLoan {
+    let mapping: SimMapping
+    let receiver: Int
+    let buffer: Int
+    let image: SimImage
+    private let outlet: Outlet
+
+    init(_ mapping: SimMapping, _ header: SharedFrameHeader, receiver: Int, _ outlet: Outlet) {
+        (self.mapping, self.receiver, buffer, self.outlet) = (mapping, receiver, header.buffer, outlet)
+        image = SimImage(mapping.region, header)
+    }
+
+    deinit {
+        outlet.loans.append(Outlet.Loan(receiver: receiver, buffer: buffer, mapping: mapping, image: image))
+    }
+}
+
+/// Memory of a sender that a receiver has mapped, as long as somebody refers to it.
+final class SimMapping {
+    let region: SharedRegion
+    let byteCount: Int
+    /// The number under which the budget counts it, as long as the connection lasts.
+    var grant: UInt64?
+    private let outlet: Outlet
+
+    init(_ region: SharedRegion, byteCount: Int, grant: UInt64, _ outlet: Outlet) {
+        (self.region, self.byteCount, self.grant, self.outlet) = (region, byteCount, grant, outlet)
+        outlet.mappings += 1
+    }
+
+    deinit {
+        outlet.mappings -= 1
+    }
+}
+
+/// What a receiver's shell keeps of the memory that its sender shares.
+struct SimMappings {
+    /// The descriptors that have arrived ahead of their announcements: two at most.
+    var passed: [SimDescriptor] = []
+    var mappings: [SimMapping?] = []
+    /// Whether the receiver has declined.
+    var hasDeclined = false
+}
+
+/// The shell of a received connection: descriptors, mappings, and the images that its program has.
+extension World {
+    /// Descriptors have come with the bytes that were read.
+    func takeArrivals(_ receiver: SimReceiver) {
+        guard !arrivals.isEmpty else { return }
+        defer { arrivals.removeAll(keepingCapacity: true) }
+        // A receiver that did not ask for any has no room for them, and the system closes them.
+        guard receiver.acceptsSharedMemory else { return }
+        var (count, areLost) = (0, false)
+        for descriptor in arrivals {
+            guard descriptors < descriptorLimit, !random.chance(servers[receiver.server].plan.lostDescriptors) else {
+                coverage.count(.descriptorLost)
+                areLost = true
+                hasMissedDescriptors = hasMissedDescriptors || descriptors >= descriptorLimit
+                continue
+            }
+            count += 1
+            guard count == 1 else { continue }
+            if receiver.shared.passed.count == 2 { receiver.shared.passed.removeLast() } else { descriptors += 1 }
+            receiver.shared.passed.append(descriptor)
+        }
+        receiver.machine.didReceiveDescriptors(count, areLost: areLost)
+    }
+
+    func perform(shared command: ReceiverMachine.Command, of receiver: SimReceiver) {
+        switch command {
+        case .deliverShared(let frame, let header, let more): deliver(frame, header, more, to: receiver)
+        case .mapBuffer(let header): map(header, of: receiver)
+        case .dropDescriptor: _ = takeDescriptor(receiver)
+        case .unmapBuffers:
+            check(.declinesOnce, !receiver.shared.hasDeclined, "connection \(receiver.index) declines twice")
+            coverage.count(.declined)
+            receiver.shared.hasDeclined = true
+            unmapAll(receiver)
+        default: break
+        }
+    }
+
+    private func takeDescriptor(_ receiver: SimReceiver) -> SimDescriptor? {
+        guard !receiver.shared.passed.isEmpty else { return nil }
+        descriptors -= 1
+        return receiver.shared.passed.removeFirst()
+    }
+
+    private func map(_ header: SharedFrameHeader.Buffer, of receiver: SimReceiver) {
+        if receiver.shared.mappings.isEmpty {
+            receiver.shared.mappings = Array(repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
+        }
+        unmap(header.index, of: receiver)
+        guard let descriptor = takeDescriptor(receiver) else {
+            violate(.descriptorsMatch, "connection \(receiver.index) maps a buffer without a descriptor")
+            return receiver.machine.bufferRefused(nil)
+        }
+        if let fault = descriptor.fault {
+            coverage.count(.sharedFault)
+            return receiver.machine.bufferRefused(TransportError(.sharedMemory, "the memory is \(fault)"))
+        }
+        guard unsafe descriptor.region.bytes.count == header.byteCount else {
+            let isOurs = descriptor.region.memory != nil
+            check(.descriptorsMatch, !isOurs, "buffer \(header.index) does not have the size that was announced")
+            return receiver.machine.bufferRefused(TransportError(.sharedMemory, "the memory has another size"))
+        }
+        coverage.checked(.descriptorsMatch)
+        let (id, effects) = budgets[receiver.budget].machine.map(header.byteCount)
+        if let id { budgets[receiver.budget].mapped[id] = receiver.index }
+        follow(effects, budget: receiver.budget)
+        guard let id else { return receiver.machine.bufferRefused(nil) }
+        let mapping = SimMapping(descriptor.region, byteCount: header.byteCount, grant: id, outlet)
+        if random.chance(servers[receiver.server].plan.failingMappings) {
+            coverage.count(.mappingFailed)
+            giveBack(mapping, budget: receiver.budget)
+            return receiver.machine.bufferRefused(nil)
+        }
+        receiver.shared.mappings[header.index] = mapping
+        receiver.machine.bufferMapped(header)
+    }
+
+    /// Gives a mapping's part of the budget back.
+    private func giveBack(_ mapping: SimMapping, budget: Int) {
+        guard let id = mapping.grant.take() else { return }
+        budgets[budget].mapped[id] = nil
+        follow(budgets[budget].machine.unmap(id), budget: budget)
+    }
+
+    private func unmap(_ index: Int, of receiver: SimReceiver) {
+        guard let mapping = receiver.shared.mappings[index] else { return }
+        receiver.shared.mappings[index] = nil
+        giveBack(mapping, budget: receiver.budget)
+    }
+
+    private func unmapAll(_ receiver: SimReceiver) {
+        for index in receiver.shared.mappings.indices { unmap(index, of: receiver) }
+    }
+
+    /// The connection has ended: nothing that was passed is kept, except what frames refer to.
+    func closeMappings(_ receiver: SimReceiver) {
+        while takeDescriptor(receiver) != nil {}
+        unmapAll(receiver)
+    }
+
+    // MARK: Frames
+
+    private func deliver(_ frame: Frame, _ header: SharedFrameHeader, _ more: Bool, to receiver: SimReceiver) {
+        coverage.count(.sharedFrame)
+        check(.nothingSharedAfterDecline, !receiver.shared.hasDeclined, "a shared frame is delivered after a decline")
+        let mappings = receiver.shared.mappings
+        guard header.buffer < mappings.count, let mapping = mappings[header.buffer] else {
+            return violate(.integrity, "connection \(receiver.index) delivers a frame in a buffer that is not mapped")
+        }
+        receiver.loanCount += 1
+        let loan = SimLoan(mapping, header, receiver: receiver.index, outlet)
+        deliver(SimFrame(frame: frame, loan: loan), weight: mapping.byteCount, more: more, to: receiver)
+    }
+
+    /// A program has released an image, whose buffer goes back to its sender.
+    func loanEnded(_ loan: Outlet.Loan) {
+        let receiver = receivers[loan.receiver]
+        receiver.loanCount -= 1
+        if isFromOurs(receiver) {
+            check(.heldBuffersStay, loan.image.isUnchanged, "an image has changed while its receiver had it")
+        }
+        if receiver.closeReason != nil { coverage.count(.keptAfterTheEnd) }
+        execute(.bufferReleased(loan.buffer), for: .receiver(receiver.index), on: receiver.thread)
+    }
+
+    /// A frame in shared memory waits for the socket: by chance its receiver's program declines just then.
+    func declineForPeer(of sender: SimSender) {
+        guard sender.socket >= 0 else { return }
+        let peer = sockets[sender.socket].peer
+        guard let receiver = receivers.last(where: { $0.socket == peer }) else { return }
+        execute(.send(.decline), for: .receiver(receiver.index), on: receiver.thread)
+    }
+
+    /// Whether a sender of this package is, or was, at the other end.
+    func isFromOurs(_ receiver: SimReceiver) -> Bool {
+        let peer = sockets[receiver.socket].formerPeer
+        return peer >= 0 && sockets[peer].isOurs
+    }
+
+    // MARK: Programs that keep images
+
+    /// A program has a frame in its hands: it may keep it for a while, or until the end.
+    func keep(_ frame: SimFrame, of receiver: SimReceiver) {
+        guard frame.loan != nil else { return }
+        switch servers[receiver.server].plan.keeping {
+        case .nothing: return
+        case .some(let percent, let time):
+            guard random.chance(percent) else { return }
+            schedule(.releaseKept, .receiver(receiver.index), after: random.time(in: 1_000...time))
+        case .everything: break
+        }
+        receiver.kept.append(frame)
+    }
+
+    /// A program releases one of the images that it has kept, in any order.
+    func releaseKept(_ receiver: SimReceiver) {
+        guard !receiver.kept.isEmpty else { return }
+        receiver.kept.remove(at: random.below(receiver.kept.count))
+    }
+
+    /// Checks that nothing that was shared is left once everybody has let go of it.
+    func checkSharedReleased() {
+        check(.noSharedResidue, outlet.mappings == 0, "\(outlet.mappings) mappings are left")
+        let left = sharedMemory.count { $0.memory != nil }
+        check(.noSharedResidue, left == 0, "\(left) shared buffers of senders are left")
+        for socket in 0..<socketCount {
+            let passed = sockets[socket].passed.count
+            check(.noSharedResidue, passed == 0, "\(passed) descriptors are on their way")
+        }
+        for receiver in receivers {
+            let shared = receiver.shared
+            let mapped = shared.mappings.count { $0 != nil }
+            check(.noSharedResidue, shared.passed.isEmpty && mapped == 0, "connection \(receiver.index) keeps memory")
+        }
+        for budget in budgets {
+            check(.noSharedResidue, budget.machine.mappedBytes == 0, "\(budget.machine.mappedBytes) bytes are mapped")
+        }
+    }
+}

@@ -1,0 +1,185 @@
+internal import FrameSocket
+internal import FrameTransport
+internal import FrameWire
+internal import TurboJPEG
+
+/// The images of a sender's program, and the shared buffers that its uploader copies them to or lends it.
+extension World {
+    // MARK: Submitting
+
+    /// The content of a frame that was offered; nil if it is not submitted at all.
+    func content(_ sender: SimSender, _ number: UInt32) -> FrameContent? {
+        let offer = sender.offers[Int(number) - 1]
+        switch offer.kind {
+        case .none:
+            let message = message(sender, number, sequence: nil)
+            return .jpeg(message.jpeg, message.bufferSize)
+        case .ordinary:
+            return ImageContent.image(identity(sender, number), offer.size).map { .pixels($0) }
+        case .drawn:
+            return drawing(sender, number).map { .pixels($0) }
+        case .mixed:
+            return copy(sender, number)
+        }
+    }
+
+    private func identity(_ sender: SimSender, _ number: UInt32) -> Content.Identity {
+        let offer = sender.offers[Int(number) - 1]
+        return Content.Identity(
+            sender: sender.plan.identity,
+            number: number,
+            length: UInt32(offer.size.width * offer.size.height),
+            content: offer.content
+        )
+    }
+
+    /// An image that is copied when it is submitted, in the size that is sent.
+    private func copy(_ sender: SimSender, _ number: UInt32) -> FrameContent? {
+        let offer = sender.offers[Int(number) - 1]
+        guard let image = ImageContent.image(identity(sender, number), offer.size) else { return nil }
+        switch handle(sender, { $0.offerCopy(of: image, orientation: offer.orientation) }) {
+        case .copy(let plan):
+            return ImageContent.image(identity(sender, number), plan.outputSize).map { .scaled($0) }
+        case .decided(let outcome):
+            decided(outcome, number, of: sender)
+            return nil
+        case nil: return nil
+        }
+    }
+
+    /// An image that is drawn in a buffer of the uploader, which the program may have got long ago.
+    private func drawing(_ sender: SimSender, _ number: UInt32) -> PixelBuffer? {
+        let size = sender.offers[Int(number) - 1].size
+        sender.keptDrawings.removeAll()
+        var image = sender.canvas.take()
+        if image?.width != size.width || image?.height != size.height { image = makeBuffer(sender, size) }
+        guard var image else { return nil }
+        if image.lender != nil { coverage.count(.drawnFrame) }
+        ImageContent.draw(identity(sender, number), in: &image)
+        return image
+    }
+
+    /// The program has submitted an image: it may keep it, and get a buffer for the next one.
+    func submitted(_ content: FrameContent, of sender: SimSender) {
+        guard let image = content.pixels, image.lender != nil else { return }
+        if random.chance(20) { sender.keptDrawings.append(image) }
+        guard sender.canvas == nil, random.chance(40) else { return }
+        let size = BufferSize(width: image.width, height: image.height)
+        if random.chance(70) { return sender.canvas = makeBuffer(sender, size) }
+        // Between the decision and the memory other threads may have their turns.
+        guard let (lease, isNew) = lend(sender, size) else { return }
+        schedule(.draw(lease, isNew: isNew, size), of: sender, after: random.time(in: 1_000...3_000_000))
+    }
+
+    private func makeBuffer(_ sender: SimSender, _ size: BufferSize) -> PixelBuffer? {
+        if let (lease, isNew) = lend(sender, size), let image = buffer(sender, lease, isNew, size) { return image }
+        return try? PixelBuffer(width: size.width, height: size.height, format: .gray)
+    }
+
+    private func lend(_ sender: SimSender, _ size: BufferSize) -> (SharedPool.Lease, isNew: Bool)? {
+        guard let count = try? PixelBuffer.byteCount(width: size.width, height: size.height, format: .gray),
+            let (lease, needsNewMemory) = handle(sender, { $0.lend(count) }) ?? nil
+        else { return nil }
+        return (lease, needsNewMemory)
+    }
+
+    /// The image in a buffer that was lent.
+    private func buffer(
+        _ sender: SimSender,
+        _ lease: SharedPool.Lease,
+        _ isNew: Bool,
+        _ size: BufferSize
+    ) -> PixelBuffer? {
+        guard let claim = claim(lease, isNew: isNew, of: sender) else {
+            handle(sender) { $0.lendingFailed(lease) }
+            return nil
+        }
+        sender.store.willDraw(in: lease)
+        return try? unsafe PixelBuffer(
+            in: claim.memory.bytes,
+            lentBy: claim,
+            width: size.width,
+            height: size.height,
+            format: .gray
+        )
+    }
+
+    /// The memory of a buffer that was lent some time ago.
+    func draw(_ lease: SharedPool.Lease, _ isNew: Bool, _ size: BufferSize, of sender: SimSender) {
+        let image = buffer(sender, lease, isNew, size)
+        if sender.canvas == nil { sender.canvas = image }
+    }
+
+    /// Programs release the images that they have and have not submitted.
+    func releaseDrawings() {
+        for sender in senders {
+            sender.canvas = nil
+            sender.keptDrawings.removeAll()
+        }
+    }
+
+    // MARK: Copying
+
+    /// The claim to a buffer, unless the system has no memory or no descriptor left.
+    private func claim(_ lease: SharedPool.Lease, isNew: Bool, of sender: SimSender) -> SharedClaim? {
+        if isNew, descriptors >= descriptorLimit || random.chance(sender.plan.failingBuffers) { return nil }
+        let (outlet, index) = (outlet, sender.index)
+        let claim = try? sender.store.claim(lease, isNew: isNew) { outlet.leases.append((index, $0)) }
+        guard let claim else { return nil }
+        if !sharedMemory.contains(where: { $0.memory === claim.memory }) {
+            sharedMemory.append(WeakMemory(memory: claim.memory))
+        }
+        check(
+            .heldBuffersStay,
+            !isHeld(claim.memory),
+            "sender \(sender.index) is about to write to buffer \(lease.index), which its receiver has"
+        )
+        return claim
+    }
+
+    /// Copies an image to its buffer, as a job says.
+    func copyToBuffer(
+        _ job: EncodingJob,
+        _ lease: SharedPool.Lease,
+        _ content: FrameContent,
+        _ identity: Content.Identity,
+        _ digest: UInt64?,
+        of sender: SimSender
+    ) -> EncodingResult {
+        guard let claim = claim(lease, isNew: job.needsNewMemory, of: sender) else {
+            coverage.count(.notShared)
+            return .notShared(content)
+        }
+        let size = job.outputSize ?? BufferSize(width: 1, height: 1)
+        let image = content.pixels.flatMap { pixels in
+            (pixels.width, pixels.height) == (size.width, size.height) ? pixels : ImageContent.image(identity, size)
+        }
+        do {
+            guard let image else { return .failed(TurboJPEGError(.encodeFailed, "There are no pixels.")) }
+            let picture = try sender.store.fill(claim, with: image)
+            coverage.count(.copiedFrame)
+            return .shared(picture, job.orientation, digest: digest)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// The JPEG of an image.
+    func encodedImage(_ job: EncodingJob, _ identity: Content.Identity) -> EncodedImage {
+        let size = job.outputSize ?? BufferSize(width: 16, height: 1)
+        var identity = identity
+        identity.isImage = false
+        identity.length = UInt32(Content.headerByteCount + size.width * size.height / 2)
+        return EncodedImage(
+            jpeg: Content.bytes(identity, pool: pool),
+            bufferSize: size,
+            orientation: job.orientation
+        )
+    }
+
+    /// Whose image a content is.
+    static func identity(of content: FrameContent) -> Content.Identity? {
+        if case .jpeg(let jpeg, _) = content { return jpeg.withBytes { Content.identify($0) } }
+        return content.pixels.flatMap { ImageContent.identify($0) }
+    }
+}

@@ -76,23 +76,28 @@ let package = Package(
 
         // The library, from the bytes up.
         .target(name: "Locking", swiftSettings: settings),
+        .target(name: "ErrorShape", swiftSettings: settings),
         // The library by name too: SwiftPM keeps what pkg-config said, also if the package was installed after the first build.
         .target(
             name: "CJPEGStrips",
             dependencies: ["CJPEG"],
             linkerSettings: [.linkedLibrary("jpeg", .when(platforms: [.linux]))]
         ),
-        .target(name: "TurboJPEG", dependencies: ["CTurboJPEG", "CJPEGStrips", "Locking"], swiftSettings: settings),
-        .target(name: "FrameWire", swiftSettings: settings),
+        .target(
+            name: "TurboJPEG",
+            dependencies: ["CTurboJPEG", "CJPEGStrips", "ErrorShape", "Locking"],
+            swiftSettings: settings
+        ),
+        .target(name: "FrameWire", dependencies: ["ErrorShape"], swiftSettings: settings),
         .target(name: "CFrameTransport"),
         .target(
             name: "FrameTransport",
-            dependencies: ["FrameWire", "CFrameTransport", "Locking"],
+            dependencies: ["FrameWire", "CFrameTransport", "ErrorShape", "Locking"],
             swiftSettings: settings
         ),
         .target(
             name: "FrameSocket",
-            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "Locking", "CYUV"],
+            dependencies: ["TurboJPEG", "FrameWire", "FrameTransport", "ErrorShape", "Locking", "CYUV"],
             swiftSettings: settings
         ),
         .target(
@@ -112,7 +117,7 @@ let package = Package(
         .target(name: "CRecordedStreams"),
         .target(
             name: "FrameSocketTesting",
-            dependencies: ["FrameTransport", "Locking", "CRecordedStreams"],
+            dependencies: ["FrameTransport", "ErrorShape", "Locking", "CRecordedStreams"],
             swiftSettings: settings
         ),
 

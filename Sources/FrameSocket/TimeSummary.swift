@@ -1,24 +1,34 @@
+internal import FrameTransport
+
 /// A summary of durations: their number, mean and maximum.
 public struct TimeSummary: Sendable, Hashable {
     /// The number of measurements.
     public private(set) var count = 0
 
-    /// The total in nanoseconds.
-    public private(set) var total: UInt64 = 0
-
-    /// The longest measurement in nanoseconds.
-    public private(set) var maximum: UInt64 = 0
+    private var totalNanoseconds: UInt64 = 0
+    private var maximumNanoseconds: UInt64 = 0
 
     /// Creates a summary without measurements.
     public init() {}
 
-    /// The mean in nanoseconds; 0 before the first measurement.
-    public var mean: UInt64 { count == 0 ? 0 : total / UInt64(count) }
+    /// The sum of the measurements.
+    public var total: Duration { Duration(nanoseconds: totalNanoseconds) }
 
-    /// Adds a measurement.
-    public mutating func add(nanoseconds: UInt64) {
+    /// The longest measurement; zero before the first one.
+    public var maximum: Duration { Duration(nanoseconds: maximumNanoseconds) }
+
+    /// The mean, in whole nanoseconds; zero before the first measurement.
+    public var mean: Duration { Duration(nanoseconds: count == 0 ? 0 : totalNanoseconds / UInt64(count)) }
+
+    /// Adds a measurement; a negative one counts as zero.
+    public mutating func add(_ duration: Duration) {
+        add(nanoseconds: duration.nanoseconds)
+    }
+
+    /// Adds a measurement in nanoseconds.
+    package mutating func add(nanoseconds: UInt64) {
         count += 1
-        total &+= nanoseconds
-        maximum = max(maximum, nanoseconds)
+        totalNanoseconds &+= nanoseconds
+        maximumNanoseconds = max(maximumNanoseconds, nanoseconds)
     }
 }

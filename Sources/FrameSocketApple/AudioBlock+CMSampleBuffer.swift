@@ -36,7 +36,7 @@
             guard bytes.count == count else {
                 throw AudioError(.incompleteFrame, "The bytes of the sample buffer cannot be read.")
             }
-            self = try layout.block(of: bytes.span, presentationTime: buffer.presentationNanoseconds)
+            self = try layout.block(of: bytes.span, timestamp: buffer.presentationNanoseconds)
         }
     }
 

@@ -4,7 +4,7 @@ internal import Locking
 /// A broadcast: sends frames and audio to the app that shows them, until one side ends it.
 ///
 ///     let session = BroadcastSession(path: path) { reason in … }
-///     session.send(picture, orientation: .up)
+///     session.send(image, orientation: .up)
 ///     session.finish(.stoppedByUser)
 ///
 /// A `SampleHandler` owns a session. The session does not depend on ReplayKit, so it also runs, and is tested, on
@@ -56,19 +56,12 @@ public final class BroadcastSession: Sendable {
         onEnd: @escaping @Sendable (FinishReason) -> Void
     ) {
         let connection = SocketConnection(path: path, configuration: configuration.connection)
-        let events = connection.events
+        let states = connection.states
         uploader = SampleUploader(connection: connection, configuration: configuration.uploader)
         Task {
-            for await event in events {
-                guard case .didClose(let reason) = event else { continue }
-                switch connection.state {
-                case .idle, .failed, .closed:
-                    if case .closedLocally = reason { return }
-                    return onEnd(reason.finishReason)
-                case .started, .handshaking, .connected:
-                    // The connection reopens, and the broadcast continues.
-                    continue
-                }
+            for await case .ended(let reason) in states {
+                if case .closedLocally = reason { return }
+                onEnd(reason.finishReason)
             }
         }
     }
@@ -83,18 +76,18 @@ public final class BroadcastSession: Sendable {
     /// Submits a frame.
     ///
     /// - Parameters:
-    ///   - picture: The pixels.
+    ///   - image: The pixels.
     ///   - orientation: The image's orientation.
     ///   - timestamp: The presentation time in nanoseconds; nil for the current time.
     /// - Returns: Whether the frame was accepted, or why it was dropped.
     @discardableResult
     public func send(
-        _ picture: PixelBuffer,
+        _ image: PixelBuffer,
         orientation: FrameOrientation = .up,
         timestamp: UInt64? = nil
     ) -> SampleUploader.Outcome {
         guard !isPaused else { return .dropped(.paused) }
-        return uploader.send(picture, orientation: orientation, timestamp: timestamp)
+        return uploader.send(image, orientation: orientation, timestamp: timestamp)
     }
 
     /// Submits a frame whose memory its source reuses, copying what is sent before returning.

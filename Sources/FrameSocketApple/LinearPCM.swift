@@ -19,7 +19,7 @@ struct LinearPCM: Sendable, Hashable {
     ///
     /// - Throws: `unsupportedFormat` unless the layout is signed 16-bit, interleaved, of one or two channels at 8 to
     ///   192 kHz; `incompleteFrame`.
-    func block(of bytes: Span<UInt8>, presentationTime: UInt64?) throws(AudioError) -> AudioBlock {
+    func block(of bytes: Span<UInt8>, timestamp: UInt64?) throws(AudioError) -> AudioBlock {
         guard isSignedInteger, bitsPerChannel == 16, isInterleaved || channels == 1 else {
             throw AudioError(.unsupportedFormat, "Only interleaved 16-bit integer audio can be sent.")
         }
@@ -28,7 +28,7 @@ struct LinearPCM: Sendable, Hashable {
         }
         let format = try AudioFormat(sampleRate: sampleRate, channels: channels)
         guard isBigEndian else {
-            return try AudioBlock(format: format, presentationTime: presentationTime, littleEndian: bytes)
+            return try AudioBlock(format: format, timestamp: timestamp, littleEndian: bytes)
         }
         guard bytes.count.isMultiple(of: 2) else {
             throw AudioError(.incompleteFrame, "\(bytes.count) bytes are not a whole number of 2-byte samples.")
@@ -39,6 +39,6 @@ struct LinearPCM: Sendable, Hashable {
                 output.append(Int16(truncatingIfNeeded: Int(high) << 8 | Int(low)))
             }
         }
-        return try AudioBlock(format: format, presentationTime: presentationTime, samples: samples)
+        return try AudioBlock(format: format, timestamp: timestamp, samples: samples)
     }
 }

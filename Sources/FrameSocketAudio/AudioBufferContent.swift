@@ -13,8 +13,8 @@ struct AudioBufferContent: ~Copyable {
     /// Whether nothing is returned until enough is buffered.
     private var isFilling = true
 
-    private(set) var state = AudioBufferState.idle
-    private var counts = AudioBufferStatistics()
+    private(set) var state = AudioRingBuffer.State.idle
+    private var counts = AudioRingBuffer.Statistics()
 
     private struct Source {
         let format: AudioFormat
@@ -44,7 +44,7 @@ struct AudioBufferContent: ~Copyable {
 
     var level: UInt64 { source.map { $0.format.nanoseconds(inFrames: $0.ring.count) } ?? 0 }
 
-    var statistics: AudioBufferStatistics {
+    var statistics: AudioRingBuffer.Statistics {
         var counts = counts
         counts.bufferedFrames = source?.ring.count ?? 0
         return counts
@@ -60,7 +60,7 @@ struct AudioBufferContent: ~Copyable {
             return
         }
         var source = self.source.take() ?? Source(block.format, capacity: configuration.frames(of: block.format))
-        source.times.note(block.presentationTime, at: source.position + source.ring.count)
+        source.times.note(block.timestamp, at: source.position + source.ring.count)
         let lost = source.ring.write(block.samples.span)
         source.advance(lost)
         if lost > 0 {
@@ -82,7 +82,7 @@ struct AudioBufferContent: ~Copyable {
         isFilling = true
     }
 
-    mutating func pull(_ frames: Int, as wanted: AudioFormat) throws(AudioError) -> AudioPull {
+    mutating func pull(_ frames: Int, as wanted: AudioFormat) throws(AudioError) -> AudioRingBuffer.Pull {
         let format = configuration.convertsFormat ? wanted : self.format ?? wanted
         try prepare(for: format)
         var time: UInt64?
@@ -96,11 +96,11 @@ struct AudioBufferContent: ~Copyable {
             output.append(repeating: 0, count: output.freeCapacity)
         }
         note(audible: audible, of: frames)
-        return AudioPull(
+        return AudioRingBuffer.Pull(
             format: format,
             sourceFormat: self.format,
             samples: samples,
-            presentationTime: audible > 0 ? time : nil,
+            timestamp: audible > 0 ? time : nil,
             silentFrames: frames - audible,
             state: state
         )
@@ -117,7 +117,7 @@ struct AudioBufferContent: ~Copyable {
     private var isReady: Bool {
         guard let source else { return false }
         guard isFilling else { return true }
-        let startLevel = source.format.frames(inNanoseconds: min(configuration.startLevel, configuration.capacity))
+        let startLevel = source.format.frameCount(in: min(configuration.startLevel, configuration.capacity))
         return source.ring.count >= min(startLevel, source.ring.capacity)
     }
 

@@ -126,12 +126,12 @@ public struct AudioResampler: ~Copyable, Sendable {
         guard block.format == source else {
             throw AudioError(.formatMismatch, "The block is \(block.format), but the converter expects \(source).")
         }
-        let time = block.presentationTime.map { $0 - min($0, pendingTime) }
+        let time = block.timestamp.map { $0 - min($0, pendingTime) }
         let frames = max(0, block.frameCount * target.sampleRate - lead) / source.sampleRate + 1
         let samples = [Int16](capacity: frames * target.channels) { output in
             convert(block.samples.span, into: &output)
         }
-        return AudioBlock(format: target, presentationTime: time, wholeFrames: samples)
+        return AudioBlock(format: target, timestamp: time, wholeFrames: samples)
     }
 
     /// Returns the waiting frames, as if silence followed, and begins a new stream.
@@ -157,7 +157,7 @@ public struct AudioResampler: ~Copyable, Sendable {
             }
         }
         reset()
-        return AudioBlock(format: target, presentationTime: nil, wholeFrames: samples)
+        return AudioBlock(format: target, timestamp: nil, wholeFrames: samples)
     }
 
     /// Discards the state, for a new stream.

@@ -15,17 +15,16 @@ internal import Locking
 public final class AudioRingBuffer: Sendable {
     /// The configuration of a buffer.
     public struct Configuration: Sendable, Hashable {
-        /// The maximum duration of buffered audio, in nanoseconds.
+        /// The maximum duration of buffered audio.
         ///
         /// Default: 500 ms. At least one frame is kept, and at most ``maximumCapacity``.
-        public var capacity: UInt64 = 500_000_000
+        public var capacity: Duration = .milliseconds(500)
 
-        /// The duration of audio that must be buffered before any is returned, initially and after audio ran out, in
-        /// nanoseconds.
+        /// The duration of audio that must be buffered before any is returned, initially and after audio ran out.
         ///
-        /// Default: 0, which returns whatever is buffered. If blocks are occasionally late, a start level turns many
+        /// Default: zero, which returns whatever is buffered. If blocks are occasionally late, a start level turns many
         /// gaps into one. Values above ``capacity`` count as ``capacity``.
-        public var startLevel: UInt64 = 0
+        public var startLevel: Duration = .zero
 
         /// Whether pulls convert to the requested format.
         ///
@@ -42,8 +41,8 @@ public final class AudioRingBuffer: Sendable {
         public init() {}
     }
 
-    /// The maximum of ``Configuration/capacity``: 10 s, in nanoseconds.
-    public static let maximumCapacity: UInt64 = 10_000_000_000
+    /// The maximum of ``Configuration/capacity``: 10 s.
+    public static let maximumCapacity: Duration = .seconds(10)
 
     /// The configuration of a buffer.
     public let configuration: Configuration
@@ -74,7 +73,7 @@ public final class AudioRingBuffer: Sendable {
     ///
     /// - Throws: `AudioError` with `unsupportedFormat`; with `invalidFrameCount` if `frames` is negative or exceeds the
     ///   buffer's capacity; or with `resamplerUnavailable`. Missing audio is not an error.
-    public func pull(frames: Int, rate: Int, channels: Int) throws(AudioError) -> AudioPull {
+    public func pull(frames: Int, rate: Int, channels: Int) throws(AudioError) -> Pull {
         try pull(frames: frames, as: AudioFormat(sampleRate: rate, channels: channels))
     }
 
@@ -82,7 +81,7 @@ public final class AudioRingBuffer: Sendable {
     ///
     /// - Throws: `AudioError` with `invalidFrameCount` if `frames` is negative or exceeds the buffer's capacity; or
     ///   with `resamplerUnavailable`. Missing audio is not an error.
-    public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> AudioPull {
+    public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> Pull {
         let maximum = configuration.frames(of: format)
         guard 0...maximum ~= frames else {
             throw AudioError(.invalidFrameCount, "Cannot pull \(frames) frames from a buffer of \(maximum).")
@@ -99,18 +98,18 @@ public final class AudioRingBuffer: Sendable {
     public var sourceFormat: AudioFormat? { content.withLock { $0.format } }
 
     /// The state of the audio flow.
-    public var state: AudioBufferState { content.withLock { $0.state } }
+    public var state: State { content.withLock { $0.state } }
 
-    /// The duration of buffered audio, in nanoseconds.
-    public var level: UInt64 { content.withLock { $0.level } }
+    /// The duration of buffered audio.
+    public var level: Duration { Duration(nanoseconds: content.withLock { $0.level }) }
 
     /// The statistics so far.
-    public var statistics: AudioBufferStatistics { content.withLock { $0.statistics } }
+    public var statistics: Statistics { content.withLock { $0.statistics } }
 }
 
 extension AudioRingBuffer.Configuration {
     /// Returns the maximum number of buffered frames in a format.
     func frames(of format: AudioFormat) -> Int {
-        max(1, format.frames(inNanoseconds: min(capacity, AudioRingBuffer.maximumCapacity)))
+        max(1, format.frameCount(in: min(capacity, AudioRingBuffer.maximumCapacity)))
     }
 }

@@ -1,4 +1,5 @@
-public import FrameTransport
+internal import ErrorShape
+internal import FrameTransport
 
 /// Why a peer could not do what a test asked of it: a code for programs, and a sentence for a person.
 public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -16,7 +17,7 @@ public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The stable name.
         public var description: String { rawValue }
 
-        /// A system call failed; `systemError` says how.
+        /// A system call failed; `underlyingErrno` says how.
         public static let system = Code("system")
         /// The path is empty, has a NUL byte, or is longer than a socket's address holds.
         public static let invalidPath = Code("path.invalid")
@@ -39,49 +40,53 @@ public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
     public var code: Code { storage.code }
 
-    /// What the system answered, if it was asked.
-    public var systemError: Errno? { storage.systemError }
+    /// The `errno` of the failed system call; nil if none failed.
+    public var underlyingErrno: Int32? { storage.underlyingErrno }
+
+    /// The offset of the first wrong byte in the input; always nil.
+    public var byteOffset: UInt64? { nil }
 
     /// What happened.
     public var message: String { storage.message }
 
-    /// What happened, with the system's words.
-    public var description: String {
-        guard let systemError else { return message }
-        return "\(message) (\(systemError))"
-    }
+    /// The message and the system's description, in one line.
+    public var description: String { summary }
 
     /// The fields, by reference, so that an error is one word: see `TransportError`.
     private let storage: Storage
 
     private final class Storage: Sendable {
         let code: Code
-        let systemError: Errno?
+        let underlyingErrno: Int32?
         let message: String
 
-        init(_ code: Code, _ systemError: Errno?, _ message: String) {
-            (self.code, self.systemError, self.message) = (code, systemError, message)
+        init(_ code: Code, _ underlyingErrno: Int32?, _ message: String) {
+            (self.code, self.underlyingErrno, self.message) = (code, underlyingErrno, message)
         }
     }
 
-    init(_ code: Code, systemError: Errno? = nil, _ message: String) {
-        storage = Storage(code, systemError, message)
+    init(_ code: Code, underlyingErrno: Int32? = nil, _ message: String) {
+        storage = Storage(code, underlyingErrno, message)
     }
 
     /// The same failure, with the place in a script before what happened.
     func at(_ place: String) -> PeerError {
-        PeerError(code, systemError: systemError, "\(place): \(message)")
+        PeerError(code, underlyingErrno: underlyingErrno, "\(place): \(message)")
     }
 
     /// Whether two errors are of the same kind and say the same.
     public static func == (first: PeerError, second: PeerError) -> Bool {
-        first.code == second.code && first.systemError == second.systemError && first.message == second.message
+        first.code == second.code && first.underlyingErrno == second.underlyingErrno && first.message == second.message
     }
 
     /// Hashes what ``==(_:_:)`` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(code)
-        hasher.combine(systemError)
+        hasher.combine(underlyingErrno)
         hasher.combine(message)
     }
+}
+
+extension PeerError: DescribedError {
+    package var cause: String? { underlyingErrno.map { Errno($0).description } }
 }

@@ -86,7 +86,7 @@ public actor PeerMessageReader {
             more = try await socket.readSome(upTo: min(limit, 1 << 16))
         } catch {
             // How an end looks that left bytes unread.
-            guard error.systemError == .reset else { throw error }
+            guard error.underlyingErrno == Errno.reset.rawValue else { throw error }
             return false
         }
         bytes += more

@@ -33,7 +33,9 @@ extension PeerSocket {
             do {
                 try await write(Array(bytes.prefix(limit - written)))
             } catch {
-                guard let cause = error.systemError, [.brokenPipe, .reset].contains(cause) else { throw error }
+                guard let cause = error.underlyingErrno.map({ Errno($0) }), [.brokenPipe, .reset].contains(cause) else {
+                    throw error
+                }
                 return written
             }
             written += min(bytes.count, limit - written)
@@ -62,7 +64,7 @@ extension PeerSocket {
             do {
                 piece = try await readSome(upTo: min(count - bytes.count, 1 << 16))
             } catch {
-                guard error.systemError == .reset else { throw error }
+                guard error.underlyingErrno == Errno.reset.rawValue else { throw error }
                 break
             }
             guard !piece.isEmpty else { break }

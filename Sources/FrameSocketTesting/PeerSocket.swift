@@ -52,7 +52,9 @@ public final class PeerSocket: Sendable {
             do {
                 return try connected(to: path)
             } catch {
-                guard let cause = error.systemError, [.noEntry, .refused, .again].contains(cause) else { throw error }
+                guard let cause = error.underlyingErrno.map({ Errno($0) }),
+                    [.noEntry, .refused, .again].contains(cause)
+                else { throw error }
             }
             try await pause(for: .milliseconds(1))
         }
@@ -170,7 +172,7 @@ public final class PeerSocket: Sendable {
             do {
                 return try body(descriptor)
             } catch {
-                guard error.systemError == .again else { throw isClosed ? Self.closedError : error }
+                guard error.underlyingErrno == Errno.again.rawValue else { throw isClosed ? Self.closedError : error }
             }
             try await SocketWait(descriptor, for: events) { self.isClosed }.value()
             if isClosed { throw Self.closedError }

@@ -4,9 +4,9 @@ extension RecordedStream {
     /// Every stream, by name.
     public static let all: [RecordedStream] = [
         cutInBody,
-        cutInHead,
+        cutInHeader,
         getstreamQuality70,
-        headInsideBody,
+        headerInsideBody,
         jitsi562On563,
         namesAndUnknownFields,
         orderCurrent,
@@ -28,7 +28,7 @@ extension RecordedStream {
     )
 
     /// Two whole frames, then one cut off in its header.
-    public static let cutInHead = RecordedStream(
+    public static let cutInHeader = RecordedStream(
         name: "cut-in-head",
         summary: "Two whole frames, then one cut off in its header.",
         frames: [
@@ -51,7 +51,7 @@ extension RecordedStream {
     )
 
     /// A body whose comment segment looks like a whole message, between two plain frames.
-    public static let headInsideBody = RecordedStream(
+    public static let headerInsideBody = RecordedStream(
         name: "head-inside-body",
         summary: "A body whose comment segment looks like a whole message, between two plain frames.",
         frames: [

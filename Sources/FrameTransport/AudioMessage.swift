@@ -37,24 +37,24 @@ public struct AudioMessage: Sendable {
         self.samples = samples
     }
 
-    init(_ head: AudioHead, samples: FrameBytes) {
+    init(_ header: AudioHeader, samples: FrameBytes) {
         self.init(
-            kind: head.kind,
-            sampleRate: head.sampleRate,
-            channels: head.channels,
-            timestamp: head.presentationTime,
-            sequence: head.sequence,
+            kind: header.kind,
+            sampleRate: header.sampleRate,
+            channels: header.channels,
+            timestamp: header.timestamp,
+            sequence: header.sequence,
             samples: samples
         )
     }
 
-    var head: AudioHead {
-        AudioHead(
+    var header: AudioHeader {
+        AudioHeader(
             contentLength: samples.count,
             kind: kind,
             sampleRate: sampleRate,
             channels: channels,
-            presentationTime: timestamp,
+            timestamp: timestamp,
             sequence: sequence
         )
     }
@@ -63,7 +63,8 @@ public struct AudioMessage: Sendable {
     ///
     /// - Throws: `invalidAudio`.
     func check() throws(TransportError) {
-        guard AudioHead.sampleRates.contains(sampleRate), AudioHead.channelCounts.contains(channels), samples.count > 0,
+        guard AudioHeader.sampleRates.contains(sampleRate), AudioHeader.channelCounts.contains(channels),
+            samples.count > 0,
             samples.count % (2 * channels) == 0, samples.count <= WireLimits().maximumAudioBytes
         else {
             throw TransportError(

@@ -9,18 +9,18 @@ public final class FrameBytes: @unchecked Sendable {
     /// The number of bytes.
     public private(set) var count: Int
 
-    private var chunk: BytePool.Chunk
-    private let pool: BytePool
+    private var chunk: Pool.Chunk
+    private let pool: Pool
 
     /// Allocates memory for a body to be filled in place.
-    init(capacity: Int, pool: BytePool) {
+    init(capacity: Int, pool: Pool) {
         count = 0
         chunk = pool.take(capacity)
         self.pool = pool
     }
 
     /// A body of no bytes.
-    static let none = FrameBytes(capacity: 0, pool: BytePool(maximumIdleBytes: 0))
+    static let none = FrameBytes(capacity: 0, pool: Pool(maximumIdleBytes: 0))
 
     deinit {
         pool.giveBack(chunk)
@@ -37,7 +37,7 @@ public final class FrameBytes: @unchecked Sendable {
     /// - Throws: The error that `initialize` throws.
     public convenience init<Failure: Error>(
         capacity: Int,
-        pool: BytePool = .shared,
+        pool: Pool = .shared,
         initializingWith initialize: (inout OutputSpan<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
         self.init(capacity: capacity, pool: pool)
@@ -53,7 +53,7 @@ public final class FrameBytes: @unchecked Sendable {
     }
 
     /// Creates a body by copying `bytes`; an empty one if the system has no memory for them.
-    public convenience init(copying bytes: Span<UInt8>, pool: BytePool = .shared) {
+    public convenience init(copying bytes: Span<UInt8>, pool: Pool = .shared) {
         self.init(capacity: bytes.count, pool: pool)
         guard capacity >= bytes.count else { return }
         unsafe bytes.withUnsafeBytes { bytes in

@@ -12,7 +12,7 @@ internal import Locking
 /// as long as its connection uses it; when that space is needed, connections fall back to JPEGs.
 public final class MemoryBudget: Sendable {
     /// The default budget: 512 MiB.
-    public static let shared = MemoryBudget(bytes: 512 << 20)
+    public static let shared = MemoryBudget(maximumBytes: 512 << 20)
 
     /// A part of the budget, returned when its last reference is released.
     final class Grant: Sendable {
@@ -61,19 +61,19 @@ public final class MemoryBudget: Sendable {
         var onRevocation: [UInt64: @Sendable () -> Void] = [:]
     }
 
-    /// The total number of bytes.
-    public let bytes: Int
+    /// The maximum number of bytes.
+    public let maximumBytes: Int
 
     private let state: Locked<State>
 
-    /// Creates a budget of the given number of bytes.
-    public init(bytes: Int) {
-        self.bytes = max(0, bytes)
-        state = Locked(State(machine: BudgetMachine(bytes: self.bytes)))
+    /// Creates a budget of at most `maximumBytes` bytes.
+    public init(maximumBytes: Int) {
+        self.maximumBytes = max(0, maximumBytes)
+        state = Locked(State(machine: BudgetMachine(bytes: self.maximumBytes)))
     }
 
     /// The size of the largest body that can be received.
-    var largestGrant: Int { bytes / 2 }
+    var largestGrant: Int { maximumBytes / 2 }
 
     /// The number of bytes free for large bodies and for frames of departed senders.
     package var free: Int { state.withLock { $0.machine.free } }
@@ -87,7 +87,7 @@ public final class MemoryBudget: Sendable {
     /// Returns the number of bytes that a connection may take without a request, given the maximum number of
     /// connections.
     func allowance(ofConnections connections: Int) -> Int {
-        BudgetMachine.allowance(of: bytes, connections: connections)
+        BudgetMachine.allowance(of: maximumBytes, connections: connections)
     }
 
     /// Gives a new connection its allowance, to be returned with ``leave(_:)``.

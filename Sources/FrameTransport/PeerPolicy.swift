@@ -29,7 +29,7 @@ public struct PeerPolicy: Sendable, Hashable {
             throw TransportError(
                 .peerRefused,
                 path: path,
-                systemError: error,
+                underlyingErrno: error.rawValue,
                 "the system does not report who owns the other end"
             )
         }

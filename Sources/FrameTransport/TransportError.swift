@@ -1,3 +1,4 @@
+internal import ErrorShape
 public import FrameWire
 
 /// A failure between the two ends: a code for programs, and a sentence for a person.
@@ -74,7 +75,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let invalidToken = Code("handshake.invalidToken")
         /// The caller's task was cancelled.
         public static let cancelled = Code("cancelled")
-        /// A system call failed in a way that has no code of its own; `systemError` says which.
+        /// A system call failed in a way that has no code of its own; `underlyingErrno` says which.
         public static let system = Code("system")
     }
 
@@ -84,8 +85,11 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     /// The socket's path, if the failure has to do with one.
     public var path: String? { storage.path }
 
-    /// The error of the system call, if one failed.
-    public var systemError: Errno? { storage.systemError }
+    /// The `errno` of the failed system call; nil if none failed.
+    public var underlyingErrno: Int32? { storage.underlyingErrno }
+
+    /// The offset of the first wrong byte in the received stream; nil if the failure is not about bytes.
+    public var byteOffset: UInt64? { wireError?.byteOffset }
 
     /// The error in the received bytes, if that is the cause.
     public var wireError: WireError? { storage.wireError }
@@ -93,13 +97,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     /// A sentence that says what happened and what to do, without the path.
     public var message: String { storage.message }
 
-    /// The message, with the path and the system's description.
-    public var description: String {
-        var text = message
-        if let path { text = "\(path): \(text)" }
-        if let systemError { text += " (\(systemError))" }
-        return text
-    }
+    /// The path, the message, the byte offset and the system's description, in one line.
+    public var description: String { summary }
 
     /// The fields, by reference.
     ///
@@ -110,29 +109,30 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     private final class Storage: Sendable {
         let code: Code
         let path: String?
-        let systemError: Errno?
+        let underlyingErrno: Int32?
         let wireError: WireError?
         let message: String
 
-        init(_ code: Code, _ path: String?, _ systemError: Errno?, _ wireError: WireError?, _ message: String) {
-            (self.code, self.path, self.systemError) = (code, path, systemError)
+        init(_ code: Code, _ path: String?, _ underlyingErrno: Int32?, _ wireError: WireError?, _ message: String) {
+            (self.code, self.path, self.underlyingErrno) = (code, path, underlyingErrno)
             (self.wireError, self.message) = (wireError, message)
         }
     }
 
     /// Creates an error, for use in tests.
-    public init(_ code: Code, path: String? = nil, systemError: Errno? = nil, _ message: String) {
-        storage = Storage(code, path, systemError, nil, message)
+    public init(_ code: Code, path: String? = nil, underlyingErrno: Int32? = nil, _ message: String) {
+        storage = Storage(code, path, underlyingErrno, nil, message)
     }
 
     package init(_ error: WireError) {
-        storage = Storage(.malformedMessage, nil, nil, error, error.description)
+        storage = Storage(.malformedMessage, nil, nil, error, error.message)
     }
 
     /// Returns whether two errors have the same code and content.
     public static func == (first: TransportError, second: TransportError) -> Bool {
         first.storage === second.storage
-            || (first.code == second.code && first.path == second.path && first.systemError == second.systemError
+            || (first.code == second.code && first.path == second.path
+                && first.underlyingErrno == second.underlyingErrno
                 && first.wireError == second.wireError && first.message == second.message)
     }
 
@@ -140,18 +140,24 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     public func hash(into hasher: inout Hasher) {
         hasher.combine(code)
         hasher.combine(path)
-        hasher.combine(systemError)
+        hasher.combine(underlyingErrno)
         hasher.combine(wireError)
         hasher.combine(message)
     }
 
     /// Returns the failure of a connection whose sender broke the rules for shared memory.
-    static func sharedMemory(_ message: String, _ systemError: Errno? = nil) -> TransportError {
-        TransportError(.sharedMemory, systemError: systemError, message)
+    static func sharedMemory(_ message: String, _ error: Errno? = nil) -> TransportError {
+        TransportError(.sharedMemory, underlyingErrno: error?.rawValue, message)
     }
 
     /// Returns the failure of an open connection.
     package static func lost(_ error: Errno) -> TransportError {
-        TransportError(.connectionLost, systemError: error, "the connection broke")
+        TransportError(.connectionLost, underlyingErrno: error.rawValue, "the connection broke")
     }
+}
+
+extension TransportError: DescribedError {
+    package var subject: String? { path }
+
+    package var cause: String? { underlyingErrno.map { Errno($0).description } }
 }

@@ -14,9 +14,9 @@
 /// case .body: break                             // likewise: nothing here has a use for it
 /// }
 /// ```
-public struct ControlDecoder: Sendable {
+package struct ControlDecoder: Sendable {
     /// What the consumed bytes were.
-    public enum Event: Sendable, Hashable {
+    package enum Event: Sendable, Hashable {
         /// Part of a header; all bytes are consumed, and more are needed.
         case incomplete
         /// The header of a request, or its remaining part; a body, which is ignored, may follow.
@@ -28,38 +28,38 @@ public struct ControlDecoder: Sendable {
     }
 
     /// The result of one call.
-    public struct Step: Sendable, Hashable {
+    package struct Step: Sendable, Hashable {
         /// The number of bytes taken from the front of the span.
-        public var consumed: Int
+        package var consumed: Int
         /// What they were.
-        public var event: Event
+        package var event: Event
 
         /// Creates a step.
-        public init(consumed: Int, event: Event) {
+        package init(consumed: Int, event: Event) {
             self.consumed = consumed
             self.event = event
         }
     }
 
-    private var parser: ControlHeadParser
+    private var parser: ControlHeaderParser
     private var position = StreamPosition()
 
     /// The offset of the current header's first byte in the stream.
-    private var headOffset: UInt64 = 0
+    private var headerOffset: UInt64 = 0
 
     /// Creates a decoder at the first byte of a stream.
-    public init(limits: ControlLimits = .init()) {
-        parser = ControlHeadParser(limits: limits)
+    package init(limits: ControlLimits = .init()) {
+        parser = ControlHeaderParser(limits: limits)
     }
 
     /// The number of bytes of the current body that are still to come; 0 outside a body.
-    public var bodyRemaining: Int { position.bodyRemaining }
+    package var bodyRemaining: Int { position.bodyRemaining }
 
     /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
-    public var offset: UInt64 { position.offset }
+    package var offset: UInt64 { position.offset }
 
     /// Whether part of a header has arrived, but not all of it.
-    public var isInHead: Bool { position.failure == nil && parser.byteCount > 0 }
+    package var isInHeader: Bool { position.failure == nil && parser.byteCount > 0 }
 
     /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
     ///
@@ -69,14 +69,14 @@ public struct ControlDecoder: Sendable {
     ///   `Content-Length`, or a header over the limits. The failure is permanent: every later call throws the same
     ///   error. A well-formed request that is not understood is not an error but ``Event/skipped(_:)``. This method
     ///   does not detect the end of the stream; see ``finish()``.
-    public mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
+    package mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
         if let failure = position.failure { throw failure }
         guard !bytes.isEmpty else { return Step(consumed: 0, event: .incomplete) }
         if position.bodyRemaining > 0 {
             let count = min(bytes.count, position.bodyRemaining)
             return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
         }
-        if parser.byteCount == 0 { headOffset = position.offset }
+        if parser.byteCount == 0 { headerOffset = position.offset }
         var index = 0
         do {
             guard try parser.take(bytes, from: &index) else {
@@ -88,7 +88,7 @@ public struct ControlDecoder: Sendable {
             throw position.fail(error.code, detail: error.detail ?? parser.detail(endingWith: bytes[index]))
         }
         position.advance(by: index)
-        let (event, contentLength) = parser.end(at: headOffset)
+        let (event, contentLength) = parser.end(at: headerOffset)
         position.beginBody(of: contentLength)
         return Step(consumed: index, event: event)
     }
@@ -99,7 +99,7 @@ public struct ControlDecoder: Sendable {
     ///
     /// - Throws: ``WireError/Code/headTruncated`` or ``WireError/Code/bodyTruncated`` within a request, or the error
     ///   with which the stream failed earlier.
-    public mutating func finish() throws(WireError) {
-        try position.finish(headByteCount: parser.byteCount)
+    package mutating func finish() throws(WireError) {
+        try position.finish(headerByteCount: parser.byteCount)
     }
 }

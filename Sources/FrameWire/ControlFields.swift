@@ -3,20 +3,20 @@
 /// `Content-Length` frames the stream, so a problem with it is an error. A problem with any other field is only
 /// recorded: the request is skipped, and the next one can still be found.
 struct ControlFields: Sendable {
-    private var fields: HeadFields<ControlField>
+    private var fields: HeaderFields<ControlField>
 
     /// The first fault of the request, and the number of header bytes before the wrong one.
     private(set) var fault: (code: WireError.Code, byteCount: Int)?
 
     init(limits: ControlLimits) {
-        fields = HeadFields(maximumContentLength: limits.maximumContentLength)
+        fields = HeaderFields(maximumContentLength: limits.maximumContentLength)
     }
 
     /// The length of the body that follows; nil if the header does not state it.
     var bodyLength: Int? { fields[count: .contentLength] }
 
     /// Begins the field with this name in a request, at its colon, after `byteCount` bytes of the header.
-    mutating func begin(name: [UInt8], of request: ControlName?, at byteCount: Int) throws(HeadFault) {
+    mutating func begin(name: [UInt8], of request: ControlName?, at byteCount: Int) throws(HeaderFault) {
         var field = fields.field(named: name)
         if let known = field, !known.framesBody, request?.fields.contains(known) != true { field = nil }
         do {
@@ -27,7 +27,7 @@ struct ControlFields: Sendable {
     }
 
     /// Consumes a byte of the value, starting with the first one that is not white space.
-    mutating func take(_ byte: UInt8, at byteCount: Int) throws(HeadFault) {
+    mutating func take(_ byte: UInt8, at byteCount: Int) throws(HeaderFault) {
         do {
             try fields.take(byte)
         } catch {
@@ -36,7 +36,7 @@ struct ControlFields: Sendable {
     }
 
     /// Ends the value, at the carriage return.
-    mutating func endValue(at byteCount: Int) throws(HeadFault) {
+    mutating func endValue(at byteCount: Int) throws(HeaderFault) {
         do {
             try fields.endValue()
         } catch {
@@ -52,10 +52,10 @@ struct ControlFields: Sendable {
 
     /// Records why the request is invalid, unless the body's length is in doubt; only the first fault counts.
     private mutating func forgive(
-        _ fault: HeadFault,
+        _ fault: HeaderFault,
         in field: ControlField?,
         at byteCount: Int
-    ) throws(HeadFault) {
+    ) throws(HeaderFault) {
         guard field?.framesBody == false else { throw fault }
         if self.fault == nil { self.fault = (fault.code, byteCount) }
         fields.skipValue()
@@ -83,22 +83,22 @@ extension ControlFields {
         }
     }
 
-    private var hello: ControlHello? {
+    private var hello: ControlRequest.Hello? {
         guard let version = fields[count: .version] else { return nil }
-        var wants: ControlWants = []
-        if fields[.wantsPictures] == 1 { wants.insert(.pictures) }
+        var wants: ControlRequest.Wants = []
+        if fields[.wantsPictures] == 1 { wants.insert(.frames) }
         if fields[.wantsAudio] == 1 { wants.insert(.audio) }
-        return ControlHello(version: version, wants: wants, sharedMemory: fields[count: .sharedMemory])
+        return ControlRequest.Hello(version: version, wants: wants, sharedMemory: fields[count: .sharedMemory])
     }
 
-    private var preferences: ControlPreferences? {
+    private var preferences: ControlRequest.Preferences? {
         var size: BufferSize?
         switch (fields[count: .width], fields[count: .height]) {
         case (nil, nil): break
         case (let width?, let height?): size = BufferSize(width: width, height: height)
         default: return nil
         }
-        return ControlPreferences(
+        return ControlRequest.Preferences(
             frameRateInMillihertz: fields[count: .frameRate],
             size: size,
             quality: fields[count: .quality]

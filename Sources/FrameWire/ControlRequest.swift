@@ -3,7 +3,7 @@
 /// No request requires an answer: deployed senders read and discard them.
 public enum ControlRequest: Sendable, Hashable {
     /// `hello`: who the receiver is and what it wants; answered with a ``SenderStatus``, as later requests may be.
-    case hello(ControlHello)
+    case hello(Hello)
     /// `pause`: send neither frames nor audio.
     case pause
     /// `resume`: send again.
@@ -11,7 +11,7 @@ public enum ControlRequest: Sendable, Hashable {
     /// `stop`: end the session, for the reason in the field `Finish-Reason`.
     case stop(FinishReason)
     /// `prefer`: the preferred frame rate, size and quality.
-    case prefer(ControlPreferences)
+    case prefer(Preferences)
     /// `refresh`: send a frame now, even if nothing has changed.
     case refresh
     /// `ping`: answer with this number, in the field `Ping-Number`.
@@ -39,7 +39,7 @@ public enum ControlRequest: Sendable, Hashable {
 
 extension ControlRequest {
     /// The number of bytes that ``encode(into:)`` appends for this request.
-    public var encodedByteCount: Int { HeadWriter.count(of: write) }
+    public var encodedByteCount: Int { HeaderWriter.count(of: write) }
 
     /// Appends the request in its wire format, from the request line to the blank line; it has no body.
     ///
@@ -47,19 +47,19 @@ extension ControlRequest {
     ///
     /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
     @discardableResult
-    public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeadWriter.append(to: &output, write) }
+    public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns the request in its wire format.
     public func encoded() -> [UInt8] {
         [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
     }
 
-    private func write(to writer: inout HeadWriter) {
+    private func write(to writer: inout HeaderWriter) {
         switch self {
         case .hello(let hello):
             writer.appendRequest("hello")
             writer.append("\r\nControl-Version: ", UInt64(clamping: hello.version))
-            writer.append("\r\nWants-Pictures: ", hello.wants.contains(.pictures) ? 1 : 0)
+            writer.append("\r\nWants-Pictures: ", hello.wants.contains(.frames) ? 1 : 0)
             writer.append("\r\nWants-Audio: ", hello.wants.contains(.audio) ? 1 : 0)
             if let version = hello.sharedMemory { writer.append("\r\nShared-Memory: ", UInt64(clamping: version)) }
         case .pause: writer.appendRequest("pause")
@@ -83,8 +83,8 @@ extension ControlRequest {
     }
 }
 
-extension ControlPreferences {
-    fileprivate func write(to writer: inout HeadWriter) {
+extension ControlRequest.Preferences {
+    fileprivate func write(to writer: inout HeaderWriter) {
         if let rate = frameRateInMillihertz { writer.append("\r\nPrefer-Frame-Rate: ", UInt64(clamping: rate)) }
         if let size {
             writer.append("\r\nPrefer-Width: ", UInt64(clamping: size.width))
@@ -94,7 +94,7 @@ extension ControlPreferences {
     }
 }
 
-extension HeadWriter {
+extension HeaderWriter {
     fileprivate mutating func appendRequest(_ name: StaticString) {
         append("POST /")
         append(name)

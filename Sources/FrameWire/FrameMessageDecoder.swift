@@ -24,15 +24,15 @@ public struct FrameMessageDecoder: Sendable {
         case incomplete
         /// The header of a frame, or its remaining part. If its content length is 0, the message ends with it, and no
         /// body follows.
-        case head(FrameHead)
+        case header(FrameHeader)
         /// The header of an audio message, or its remaining part; its body follows.
-        case audio(AudioHead)
+        case audio(AudioHeader)
         /// A sender's status, or its remaining part; it has no body.
         case status(SenderStatus)
         /// The announcement of a shared buffer, or its remaining part; it has no body.
-        case sharedBuffer(SharedBufferHead)
+        case sharedBuffer(SharedFrameHeader.Buffer)
         /// A frame in a shared buffer, or its remaining part; it has no body.
-        case sharedFrame(SharedFrameHead)
+        case sharedFrame(SharedFrameHeader)
         /// The header of a message of a kind that this version does not know, or its remaining part.
         ///
         /// If ``FrameMessageDecoder/bodyRemaining`` is greater than 0, a body follows, which is to be skipped.
@@ -55,12 +55,12 @@ public struct FrameMessageDecoder: Sendable {
         }
     }
 
-    private var parser: FrameHeadParser
+    private var parser: FrameHeaderParser
     private var position = StreamPosition()
 
     /// Creates a decoder at the first byte of a stream.
     public init(limits: WireLimits = .init()) {
-        parser = FrameHeadParser(limits: limits)
+        parser = FrameHeaderParser(limits: limits)
     }
 
     /// The number of bytes of the current body that are still to come; 0 outside a body.
@@ -70,7 +70,7 @@ public struct FrameMessageDecoder: Sendable {
     public var offset: UInt64 { position.offset }
 
     /// Whether part of a header has arrived, but not all of it.
-    public var isInHead: Bool { position.failure == nil && parser.byteCount > 0 }
+    public var isInHeader: Bool { position.failure == nil && parser.byteCount > 0 }
 
     /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
     ///
@@ -80,7 +80,7 @@ public struct FrameMessageDecoder: Sendable {
     ///   the same error. This method does not detect the end of the stream; see ``finish()``.
     public mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
         if let failure = position.failure { throw failure }
-        guard position.bodyRemaining > 0 else { return try decodeHead(bytes) }
+        guard position.bodyRemaining > 0 else { return try decodeHeader(bytes) }
         guard !bytes.isEmpty else { return Step(consumed: 0, event: .incomplete) }
         let count = min(bytes.count, position.bodyRemaining)
         return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
@@ -100,17 +100,17 @@ public struct FrameMessageDecoder: Sendable {
     /// - Throws: ``WireError/Code/headTruncated`` or ``WireError/Code/bodyTruncated`` within a message, or the error
     ///   with which the stream failed earlier.
     public mutating func finish() throws(WireError) {
-        try position.finish(headByteCount: parser.byteCount)
+        try position.finish(headerByteCount: parser.byteCount)
     }
 
     // Inlined, as is the code that builds the header: copying a step from call to call costs as much as a field.
     @inline(__always)
-    private mutating func decodeHead(_ bytes: Span<UInt8>) throws(WireError) -> Step {
+    private mutating func decodeHeader(_ bytes: Span<UInt8>) throws(WireError) -> Step {
         var index = 0
         while index < bytes.count {
-            if parser.takeWholeLines(bytes, from: &index) { return endFrameHead(consumed: index) }
+            if parser.takeWholeLines(bytes, from: &index) { return endFrameHeader(consumed: index) }
             do {
-                if try parser.takeLine(bytes, from: &index) { return endHead(consumed: index) }
+                if try parser.takeLine(bytes, from: &index) { return endHeader(consumed: index) }
             } catch {
                 position.advance(by: index)
                 throw position.fail(error.code, detail: error.detail ?? parser.detail(endingWith: bytes[index]))
@@ -121,16 +121,16 @@ public struct FrameMessageDecoder: Sendable {
     }
 
     @inline(__always)
-    private mutating func endFrameHead(consumed count: Int) -> Step {
-        let head = parser.fields.head
+    private mutating func endFrameHeader(consumed count: Int) -> Step {
+        let header = parser.fields.header
         parser.reset()
         position.advance(by: count)
-        position.beginBody(of: head.contentLength)
-        return Step(consumed: count, event: .head(head))
+        position.beginBody(of: header.contentLength)
+        return Step(consumed: count, event: .header(header))
     }
 
     @inline(never)
-    private mutating func endHead(consumed count: Int) -> Step {
+    private mutating func endHeader(consumed count: Int) -> Step {
         let (event, bodyLength) = (parser.fields.event, parser.fields.bodyLength)
         parser.reset()
         position.advance(by: count)

@@ -11,27 +11,27 @@ struct NumberReader: Sendable {
     }
 
     /// Consumes a byte of the value, starting with the first one that is not white space.
-    mutating func take(_ byte: UInt8) throws(HeadFault) {
+    mutating func take(_ byte: UInt8) throws(HeaderFault) {
         if ASCII.isWhiteSpace(byte) {
-            if value < range.minimum { throw HeadFault(range.deficit) }
+            if value < range.minimum { throw HeaderFault(range.deficit) }
             isAfterDigits = true
             return
         }
         let digit = byte &- ASCII.zero
-        guard digit < 10, !isAfterDigits else { throw HeadFault(.numberInvalid) }
-        guard digitCount == 0 || value != 0 else { throw HeadFault(.numberLeadingZero) }
+        guard digit < 10, !isAfterDigits else { throw HeaderFault(.numberInvalid) }
+        guard digitCount == 0 || value != 0 else { throw HeaderFault(.numberLeadingZero) }
         let (tens, overflowsTens) = value.multipliedReportingOverflow(by: 10)
         let (sum, overflowsSum) = tens.addingReportingOverflow(UInt64(digit))
-        guard !overflowsTens, !overflowsSum else { throw HeadFault(.numberOverflow) }
+        guard !overflowsTens, !overflowsSum else { throw HeaderFault(.numberOverflow) }
         value = sum
         digitCount += 1
-        guard value <= range.maximum else { throw HeadFault(range.excess) }
+        guard value <= range.maximum else { throw HeaderFault(range.excess) }
     }
 
     /// Returns the number, at the carriage return.
-    func end() throws(HeadFault) -> UInt64 {
-        guard digitCount > 0 else { throw HeadFault(.numberEmpty) }
-        if value < range.minimum { throw HeadFault(range.deficit) }
+    func end() throws(HeaderFault) -> UInt64 {
+        guard digitCount > 0 else { throw HeaderFault(.numberEmpty) }
+        if value < range.minimum { throw HeaderFault(range.deficit) }
         return value
     }
 }

@@ -16,9 +16,9 @@ struct RequestLine: StartLine {
     private var isInVersion = false
     private var versionCount = 0
 
-    mutating func take(_ byte: UInt8) throws(HeadFault) -> Bool {
+    mutating func take(_ byte: UInt8) throws(HeaderFault) -> Bool {
         guard methodCount == Self.method.count else {
-            guard byte == Self.method[methodCount] else { throw HeadFault(.requestLineMethod) }
+            guard byte == Self.method[methodCount] else { throw HeaderFault(.requestLineMethod) }
             methodCount += 1
             return false
         }
@@ -27,7 +27,7 @@ struct RequestLine: StartLine {
             isInVersion = true
             return false
         }
-        guard ASCII.isVisible(byte) else { throw HeadFault(.requestLineTarget) }
+        guard ASCII.isVisible(byte) else { throw HeaderFault(.requestLineTarget) }
         if name.count < Self.keptNameBytes {
             name.append(byte)
         } else {
@@ -36,13 +36,13 @@ struct RequestLine: StartLine {
         return false
     }
 
-    private mutating func takeVersion(_ byte: UInt8) throws(HeadFault) -> Bool {
+    private mutating func takeVersion(_ byte: UInt8) throws(HeaderFault) -> Bool {
         if versionCount == Self.version.count {
-            guard byte != ASCII.lineFeed else { throw HeadFault(.lineBareLineFeed) }
-            guard byte == ASCII.carriageReturn else { throw HeadFault(.requestLineVersion) }
+            guard byte != ASCII.lineFeed else { throw HeaderFault(.lineBareLineFeed) }
+            guard byte == ASCII.carriageReturn else { throw HeaderFault(.requestLineVersion) }
             return true
         }
-        guard byte == Self.version[versionCount] else { throw HeadFault(.requestLineVersion) }
+        guard byte == Self.version[versionCount] else { throw HeaderFault(.requestLineVersion) }
         versionCount += 1
         return false
     }

@@ -26,7 +26,7 @@ public struct SenderStatus: Sendable, Hashable {
     public var version: Int
 
     /// Creates a status without checking the values; a decoder may reject them.
-    public init(state: State, pong: UInt64? = nil, version: Int = ControlHello.currentVersion) {
+    public init(state: State, pong: UInt64? = nil, version: Int = ControlRequest.Hello.currentVersion) {
         self.state = state
         self.pong = pong
         self.version = version
@@ -35,7 +35,7 @@ public struct SenderStatus: Sendable, Hashable {
 
 extension SenderStatus {
     /// The number of bytes that ``encode(into:)`` appends for this message.
-    public var encodedByteCount: Int { HeadWriter.count(of: write) }
+    public var encodedByteCount: Int { HeaderWriter.count(of: write) }
 
     /// Appends the message in its wire format, from the status line to the blank line; it has no body.
     ///
@@ -43,14 +43,14 @@ extension SenderStatus {
     ///
     /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
     @discardableResult
-    public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeadWriter.append(to: &output, write) }
+    public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns the message in its wire format.
     public func encoded() -> [UInt8] {
         [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
     }
 
-    private func write(to writer: inout HeadWriter) {
+    private func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: status\r\nSender-State: ")
         switch state {
         case .live: writer.append("live")

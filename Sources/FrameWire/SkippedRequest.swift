@@ -1,7 +1,7 @@
 /// A request that was read to its end but not understood; the stream after it is still valid.
-public struct SkippedRequest: Sendable, Hashable {
+package struct SkippedRequest: Sendable, Hashable {
     /// The reason a request was skipped.
-    public enum Reason: Sendable, Hashable {
+    package enum Reason: Sendable, Hashable {
         /// This version has no request of that name.
         case unknown
         /// A field that the request needs is invalid, duplicated or missing.
@@ -9,19 +9,19 @@ public struct SkippedRequest: Sendable, Hashable {
     }
 
     /// The name in the request line, in printable ASCII; if over 32 bytes, its first 32 followed by three periods.
-    public let name: String
+    package let name: String
 
     /// The reason the request was skipped.
-    public let reason: Reason
+    package let reason: Reason
 
     /// The offset of the first wrong byte in the stream, starting at 0; for an unknown request, that of its first byte.
-    public let byteOffset: UInt64
+    package let byteOffset: UInt64
 
     /// Whether the request is `prefer`, with values that no sender can satisfy, or in an invalid form.
-    package var isPreference: Bool { name == ControlRequest.prefer(ControlPreferences()).name }
+    package var isPreference: Bool { name == ControlRequest.prefer(ControlRequest.Preferences()).name }
 
     /// Creates the report of a skipped request.
-    public init(name: String, reason: Reason, byteOffset: UInt64) {
+    package init(name: String, reason: Reason, byteOffset: UInt64) {
         self.name = name
         self.reason = reason
         self.byteOffset = byteOffset
@@ -30,7 +30,7 @@ public struct SkippedRequest: Sendable, Hashable {
 
 extension SkippedRequest: CustomStringConvertible {
     /// A description for a person, with the name, the reason and the byte.
-    public var description: String {
+    package var description: String {
         switch reason {
         case .unknown: "Unknown request, \"\(name)\", at byte \(byteOffset)"
         case .malformed(let code): "In request \"\(name)\": \(code.explanation) at byte \(byteOffset) (\(code))"

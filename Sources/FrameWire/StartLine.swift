@@ -5,14 +5,14 @@ protocol StartLine: Sendable {
     init()
 
     /// Validates the next byte of the line; returns true if it is the carriage return that ends the line.
-    mutating func take(_ byte: UInt8) throws(HeadFault) -> Bool
+    mutating func take(_ byte: UInt8) throws(HeaderFault) -> Bool
 }
 
 /// `HTTP/1.1 200`, or version 1.0, with any reason phrase or none.
 struct StatusLine: StartLine {
     private var index = 0
 
-    mutating func take(_ byte: UInt8) throws(HeadFault) -> Bool {
+    mutating func take(_ byte: UInt8) throws(HeaderFault) -> Bool {
         defer { index += 1 }
         switch index {
         case 0: try expect(byte == UInt8(ascii: "H"), else: .startLineMalformed)
@@ -30,7 +30,7 @@ struct StatusLine: StartLine {
         return false
     }
 
-    private func takeReason(_ byte: UInt8) throws(HeadFault) -> Bool {
+    private func takeReason(_ byte: UInt8) throws(HeaderFault) -> Bool {
         if byte == ASCII.carriageReturn { return true }
         try expect(byte != ASCII.lineFeed, else: .lineBareLineFeed)
         switch index {
@@ -41,7 +41,7 @@ struct StatusLine: StartLine {
         return false
     }
 
-    private func expect(_ condition: Bool, else code: WireError.Code) throws(HeadFault) {
-        if !condition { throw HeadFault(code) }
+    private func expect(_ condition: Bool, else code: WireError.Code) throws(HeaderFault) {
+        if !condition { throw HeaderFault(code) }
     }
 }

@@ -43,12 +43,12 @@ struct StreamPosition: Sendable {
         return error
     }
 
-    /// Marks the end of the stream after `headByteCount` bytes of a header: an error unless it is between messages.
-    mutating func finish(headByteCount: Int) throws(WireError) {
+    /// Marks the end of the stream after `headerByteCount` bytes of a header: an error unless it is between messages.
+    mutating func finish(headerByteCount: Int) throws(WireError) {
         if let failure { throw failure }
         if bodyRemaining > 0 {
             throw fail(.bodyTruncated, detail: "\(bodyLength - bodyRemaining) of \(bodyLength) bytes")
         }
-        if headByteCount > 0 { throw fail(.headTruncated, detail: "after \(headByteCount) bytes") }
+        if headerByteCount > 0 { throw fail(.headTruncated, detail: "after \(headerByteCount) bytes") }
     }
 }

@@ -33,7 +33,7 @@ extension WireError.Code {
     /// `requestLine.version`: A request line does not end with a space and `HTTP/1.1`.
     public static let requestLineVersion = Self(rawValue: "requestLine.version")
 
-    /// `head.tooLong`: The header has more bytes than ``WireLimits/maximumHeadBytes``.
+    /// `head.tooLong`: The header has more bytes than ``WireLimits/maximumHeaderBytes``.
     public static let headTooLong = Self(rawValue: "head.tooLong")
     /// `head.tooManyFields`: The header has more fields than ``WireLimits/maximumFields``.
     public static let headTooManyFields = Self(rawValue: "head.tooManyFields")

@@ -1,5 +1,5 @@
 extension WireError.Code {
-    /// A description of the error, as the beginning of a sentence that ends in "at byte N".
+    /// A description of the error, as the beginning of ``WireError/message``.
     var explanation: String {
         switch self {
         case .startLineMalformed: "Not the start of a message (HTTP/1.1 200 OK)"

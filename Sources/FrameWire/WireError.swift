@@ -1,3 +1,5 @@
+internal import ErrorShape
+
 /// An error that makes a stream unreadable: what is wrong, and at which byte.
 ///
 /// Decoding cannot continue after it: where the next message would begin is unknown.
@@ -5,10 +7,10 @@ public struct WireError: Error, Sendable, Hashable {
     /// The kind of error.
     public let code: Code
 
-    /// The offset of the first wrong byte in the stream, starting at 0.
+    /// The offset of the first wrong byte in the stream, starting at 0; never nil.
     ///
     /// If the stream ended too early, this is its length.
-    public let byteOffset: UInt64
+    public let byteOffset: UInt64?
 
     /// The line up to and including the wrong byte, the name of a missing field, or the byte counts received and
     /// expected.
@@ -22,11 +24,17 @@ public struct WireError: Error, Sendable, Hashable {
         self.byteOffset = byteOffset
         self.detail = detail
     }
+
+    /// What is wrong, followed by ``detail``.
+    public var message: String { "\(code.explanation): \(detail)" }
+
+    /// The `errno` of the failed system call; always nil, because this module makes none.
+    public var underlyingErrno: Int32? { nil }
 }
 
+extension WireError: DescribedError {}
+
 extension WireError: CustomStringConvertible {
-    /// A description for a person, with the byte, the offending text and the code.
-    public var description: String {
-        "\(code.explanation) at byte \(byteOffset): \(detail) (\(code))"
-    }
+    /// The message and the byte offset, in one line.
+    public var description: String { summary }
 }

@@ -3,7 +3,7 @@
 /// Each limit is checked before the data it bounds is stored or acted on. A value equal to a limit is accepted.
 public struct WireLimits: Sendable, Hashable {
     /// The maximum size of a header in bytes, including the line feed that ends its blank line: 8,192.
-    public var maximumHeadBytes = 8_192
+    public var maximumHeaderBytes = 8_192
 
     /// The maximum number of fields in a header, including unknown ones: 32.
     public var maximumFields = 32

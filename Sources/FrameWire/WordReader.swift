@@ -7,19 +7,19 @@ struct WordReader: Sendable {
     private var isAfterWord = false
 
     /// Consumes a byte of the value, starting with the first one that is not white space.
-    mutating func take(_ byte: UInt8) throws(HeadFault) {
+    mutating func take(_ byte: UInt8) throws(HeaderFault) {
         if ASCII.isWhiteSpace(byte) {
             isAfterWord = true
             return
         }
-        guard ASCII.isToken(byte), !isAfterWord else { throw HeadFault(.wordInvalid) }
-        guard bytes.count < Self.maximumByteCount else { throw HeadFault(.wordTooLong) }
+        guard ASCII.isToken(byte), !isAfterWord else { throw HeaderFault(.wordInvalid) }
+        guard bytes.count < Self.maximumByteCount else { throw HeaderFault(.wordTooLong) }
         bytes.append(byte)
     }
 
     /// Returns the word, at the carriage return.
-    func end() throws(HeadFault) -> [UInt8] {
-        guard !bytes.isEmpty else { throw HeadFault(.wordEmpty) }
+    func end() throws(HeaderFault) -> [UInt8] {
+        guard !bytes.isEmpty else { throw HeaderFault(.wordEmpty) }
         return bytes
     }
 }

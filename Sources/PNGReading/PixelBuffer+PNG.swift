@@ -14,7 +14,7 @@ extension PixelBuffer {
     ///   - png: the file's bytes.
     ///   - pool: where the memory comes from.
     /// - Throws: `unsupported` with libpng's message; `tooLarge` over 2^25 pixels, before memory is asked for.
-    package init(png: Span<UInt8>, pool: PixelBufferPool = PixelBufferPool()) throws(TurboJPEGError) {
+    package init(png: Span<UInt8>, pool: Pool = Pool()) throws(TurboJPEGError) {
         var image = unsafe png_image()
         unsafe image.version = UInt32(PNG_IMAGE_VERSION)
         defer { unsafe png_image_free(&image) }

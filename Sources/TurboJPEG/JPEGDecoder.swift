@@ -6,34 +6,34 @@ internal import CTurboJPEG
 /// threads can use the same decoder at once, and copies of a decoder share the memory. The pixels equal those of
 /// libjpeg-turbo's `djpeg`.
 ///
-///     let picture = try JPEGDecoder().decode(jpeg.span, as: .bgra)
+///     let image = try JPEGDecoder().decode(jpeg.span, as: .bgra)
 public struct JPEGDecoder: Sendable {
     /// The method that computes the cosine transform; accurate by default.
     public var dct: DCTMethod = .accurate
 
     /// Whether chroma is repeated instead of interpolated (`TJFLAG_FASTUPSAMPLE`), which is 10% faster and less
     /// accurate; false by default.
-    public var fastUpsampling = false
+    public var usesFastUpsampling = false
 
     /// Whether damaged data is an error (`TJFLAG_STOPONWARNING`); true by default.
     ///
     /// If false, areas that cannot be read stay gray or get a wrong color, with no error reported. Data after the end
     /// of the JPEG is ignored as well.
-    public var stopOnWarning = true
+    public var stopsOnWarning = true
 
     /// The limits that a JPEG must meet.
     public var limits = JPEGLimits()
 
     /// The pool that provides and reuses the memory of decoded images.
-    public let pool: PixelBufferPool
+    public let pool: PixelBuffer.Pool
 
     /// Reusable planes for data that the library needs in another shape.
-    let scratch = PixelBufferPool()
+    let scratch = PixelBuffer.Pool()
 
     /// Creates a decoder with default options.
     ///
     /// - Parameter pool: The pool that provides memory; by default a pool of the decoder's own.
-    public init(pool: PixelBufferPool = PixelBufferPool()) {
+    public init(pool: PixelBuffer.Pool = PixelBuffer.Pool()) {
         self.pool = pool
     }
 
@@ -62,7 +62,7 @@ public struct JPEGDecoder: Sendable {
             jpeg,
             scale: scale,
             limits: limits,
-            toleratesDamage: !stopOnWarning,
+            toleratesDamage: !stopsOnWarning,
             handle: handle
         )
         var buffer = try pool.buffer(width: source.width, height: source.height, format: format)
@@ -94,7 +94,7 @@ public struct JPEGDecoder: Sendable {
             jpeg,
             scale: scale,
             limits: limits,
-            toleratesDamage: !stopOnWarning,
+            toleratesDamage: !stopsOnWarning,
             handle: handle
         )
         guard source.width <= buffer.width, source.height <= buffer.height else {
@@ -159,13 +159,13 @@ public struct JPEGDecoder: Sendable {
 
     /// Throws the library's error, unless damage is tolerated.
     func check(_ status: Int32, _ handle: borrowing CodecHandle, byteCount: Int) throws(TurboJPEGError) {
-        guard status != 0, stopOnWarning || !handle.failedByWarning else { return }
+        guard status != 0, stopsOnWarning || !handle.failedByWarning else { return }
         throw handle.decodingError(byteCount: byteCount)
     }
 
     /// The library's flags: the options, and its own limit on the scans of a progressive JPEG.
     var flags: Int32 {
-        TJFLAG_LIMITSCANS | dct.flag | (fastUpsampling ? TJFLAG_FASTUPSAMPLE : 0)
-            | (stopOnWarning ? TJFLAG_STOPONWARNING : 0)
+        TJFLAG_LIMITSCANS | dct.flag | (usesFastUpsampling ? TJFLAG_FASTUPSAMPLE : 0)
+            | (stopsOnWarning ? TJFLAG_STOPONWARNING : 0)
     }
 }

@@ -52,7 +52,7 @@ extension PixelBuffer {
     /// column and row are duplicated in memory of the pool.
     fileprivate func evenLuma(
         for subsampling: ChromaSubsampling,
-        from pool: PixelBufferPool
+        from pool: PixelBuffer.Pool
     ) throws(TurboJPEGError) -> PixelBuffer {
         let luma = try grayPlane(0)
         let paddedWidth = Int(tjPlaneWidth(0, Int32(width), subsampling.rawValue))
@@ -72,7 +72,7 @@ extension PixelBuffer {
     }
 
     /// Returns the two kinds of chroma in separate planes; those of `nv12` are in memory of the pool.
-    fileprivate func chromaPlanes(from pool: PixelBufferPool) throws(TurboJPEGError) -> [PixelBuffer] {
+    fileprivate func chromaPlanes(from pool: PixelBuffer.Pool) throws(TurboJPEGError) -> [PixelBuffer] {
         guard format == .nv12 else { return try [grayPlane(1), grayPlane(2)] }
         let shape = plane(1)
         var blue = try pool.buffer(width: shape.width, height: shape.height, format: .gray)

@@ -5,7 +5,7 @@ internal import CTurboJPEG
 /// An encoder is a value with options. It keeps no state from one image to the next, and several threads can use the
 /// same encoder at once.
 ///
-///     let jpeg: [UInt8] = try JPEGEncoder(quality: 90).encode(picture)
+///     let jpeg: [UInt8] = try JPEGEncoder(quality: 90).encode(image)
 public struct JPEGEncoder: Sendable {
     /// The quality, from 1 (smallest) to 100 (best); 80 by default.
     ///
@@ -22,7 +22,7 @@ public struct JPEGEncoder: Sendable {
     public var dct: DCTMethod
 
     /// Reusable planes for data that the library needs in another shape.
-    let scratch = PixelBufferPool()
+    let scratch = PixelBuffer.Pool()
 
     /// Creates an encoder with options.
     public init(quality: Int = 80, subsampling: ChromaSubsampling = .yuv420, dct: DCTMethod = .accurate) {

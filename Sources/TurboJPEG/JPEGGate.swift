@@ -205,14 +205,15 @@ extension JPEGGate {
         guard padding <= limits.maximumPaddingBytes else {
             throw TurboJPEGError(
                 .trailingData,
-                "\(padding) bytes follow the JPEG's end at byte \(structure.end); at most "
-                    + "\(limits.maximumPaddingBytes) zeros may."
+                "\(padding) bytes follow the JPEG's end; at most \(limits.maximumPaddingBytes) zeros may.",
+                byteOffset: structure.end
             )
         }
         for index in structure.end..<jpeg.count where jpeg[index] != 0 {
             throw TurboJPEGError(
                 .trailingData,
-                "Only zeros may follow the JPEG's end at byte \(structure.end); byte \(index) is not zero."
+                "Only zeros may follow the JPEG's end at byte \(structure.end).",
+                byteOffset: index
             )
         }
     }

@@ -9,7 +9,7 @@ public struct JPEGHeader: Sendable, Hashable {
     /// The chroma subsampling.
     public let subsampling: ChromaSubsampling
     /// The meaning of the components.
-    public let colorspace: JPEGColorspace
+    public let colorspace: Colorspace
 
     /// Reads the header of a JPEG of any kind (`tjDecompressHeader3`), without reading the compressed data.
     ///
@@ -48,7 +48,7 @@ public struct JPEGHeader: Sendable, Hashable {
         }
         guard
             let subsampling = ChromaSubsampling(rawValue: subsampling),
-            let colorspace = JPEGColorspace(rawValue: colorspace)
+            let colorspace = Colorspace(rawValue: colorspace)
         else {
             throw TurboJPEGError(
                 .unsupported,

@@ -120,10 +120,10 @@ private func digit(_ byte: UInt8) -> Int? {
 
 extension TurboJPEGError {
     fileprivate static func truncatedPPM(at position: Int) -> Self {
-        Self(.truncatedPPM, "The portable pixmap ends at byte \(position), before its image is complete.")
+        Self(.truncatedPPM, "The portable pixmap ends before its image is complete.", byteOffset: position)
     }
 
     fileprivate static func invalidPPM(_ expected: String, at position: Int) -> Self {
-        Self(.invalidPPM, "Invalid portable pixmap: expected \(expected) at byte \(position).")
+        Self(.invalidPPM, "Invalid portable pixmap: expected \(expected).", byteOffset: position)
     }
 }

@@ -10,7 +10,7 @@ extension PixelBuffer {
     ///   - format: Any format; for planar ones, the image is converted as defined by JFIF, with chroma averaged over
     ///     four pixels.
     /// - Throws: `invalidPPM`, `truncatedPPM`, `unsupportedPPM`, `allocationFailed`.
-    public init(ppm bytes: Span<UInt8>, as format: PixelFormat = .rgb) throws(TurboJPEGError) {
+    package init(ppm bytes: Span<UInt8>, as format: PixelFormat = .rgb) throws(TurboJPEGError) {
         var reader = try PPMReader(head: bytes)
         // Chroma needs two rows at a time, so a planar image is created from a packed one.
         var picture = try PixelBuffer(
@@ -42,7 +42,7 @@ extension PixelBuffer {
     ///
     /// Alpha is omitted. Planar images are converted as defined by JFIF, with each chroma sample spread over its four
     /// pixels.
-    public func ppm() -> [UInt8] {
+    package func ppm() -> [UInt8] {
         var file = Array("\(format == .gray ? "P5" : "P6")\n\(width) \(height)\n255\n".utf8)
         let rowBytes = format == .gray ? width : 3 * width
         file.reserveCapacity(file.count + rowBytes * height)

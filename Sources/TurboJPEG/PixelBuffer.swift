@@ -90,7 +90,7 @@ public struct PixelBuffer: Sendable {
     /// Returns the shape of a plane.
     ///
     /// - Precondition: `index` is in `0..<planeCount`.
-    public func plane(_ index: Int) -> PixelPlane {
+    public func plane(_ index: Int) -> Plane {
         precondition(0..<planeCount ~= index, "\(format.name) has \(planeCount) planes.")
         return unsafe UnsafePlanes(self)[index].shape
     }

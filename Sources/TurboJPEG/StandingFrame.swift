@@ -7,14 +7,14 @@ struct StandingFrame: Sendable {
     /// The index of the canvas that was returned last.
     private(set) var current = 0
     /// Memory for resampled chroma; discarded when the size changes.
-    private(set) var scratch: PixelBufferPool
+    private(set) var scratch: PixelBuffer.Pool
 
     init(_ intervals: RestartIntervals, of jpeg: Span<UInt8>, as format: PixelFormat) {
         self.jpeg = Array(copying: jpeg)
         self.format = format
         self.intervals = intervals
         let structure = intervals.structure
-        scratch = PixelBufferPool(maximumIdle: .max, maximumIdleBytes: 4 * structure.width * structure.height)
+        scratch = PixelBuffer.Pool(maximumIdleImages: .max, maximumIdleBytes: 4 * structure.width * structure.height)
     }
 
     private init(following frame: StandingFrame, _ intervals: RestartIntervals, of jpeg: Span<UInt8>) {
@@ -67,7 +67,7 @@ struct StandingFrame: Sendable {
     /// Makes an unused canvas the current one: the one with the least to decode, or a new one.
     ///
     /// An image that was returned before never changes for its holder.
-    mutating func takeCanvas(from pool: PixelBufferPool) throws(TurboJPEGError) {
+    mutating func takeCanvas(from pool: PixelBuffer.Pool) throws(TurboJPEGError) {
         var best: Int?
         for index in canvases.indices where canvases[index].picture.isAlone {
             if let found = best, canvases[found].staleCount <= canvases[index].staleCount { continue }

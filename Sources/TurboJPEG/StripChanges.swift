@@ -1,11 +1,11 @@
 /// The changes found from one image to the next.
-public struct StripChanges: Sendable, Hashable {
+package struct StripChanges: Sendable, Hashable {
     /// The rows of pixels that may differ, in ascending order with gaps between them; empty if none differ.
-    public let rows: [Range<Int>]
+    package let rows: [Range<Int>]
     /// The number of strips that the image was divided into.
-    public let stripCount: Int
+    package let stripCount: Int
     /// The number of strips that were encoded or decoded; the others were reused.
-    public let codedCount: Int
+    package let codedCount: Int
 
     /// Creates a description of the changes.
     package init(rows: [Range<Int>], stripCount: Int, codedCount: Int) {

@@ -7,7 +7,7 @@ internal import Locking
 /// decodes all other JPEGs.
 ///
 ///     let strips = StripDecoder()
-///     let (picture, changes) = try strips.decode(jpeg.span, as: .bgra)
+///     let (image, changes) = try strips.decode(jpeg.span, as: .bgra)
 ///
 /// The decoder keeps the latest JPEG and its image. An image that was returned does not change, so the decoder keeps a
 /// second image if the previous one is still in use when the next JPEG arrives. If a JPEG that is not `4:2:0` is
@@ -15,9 +15,9 @@ internal import Locking
 /// does a change of size or format.
 ///
 /// Use one decoder for the JPEGs of one sender. If several threads decode at once, one of them decodes in strips.
-public final class StripDecoder: Sendable {
+package final class StripDecoder: Sendable {
     /// The decoder for JPEGs without strips, with the options for all of them.
-    public let decoder: JPEGDecoder
+    package let decoder: JPEGDecoder
 
     private let threads: Int
     private let place = Locked(Place())
@@ -38,7 +38,7 @@ public final class StripDecoder: Sendable {
     ///   - decoder: The decoder that provides the options, the limits and the memory.
     ///   - maximumThreads: The maximum number of threads for an image, including the caller's; nil, the default, allows
     ///     one per core.
-    public init(decoder: JPEGDecoder = JPEGDecoder(), maximumThreads: Int? = nil) {
+    package init(decoder: JPEGDecoder = JPEGDecoder(), maximumThreads: Int? = nil) {
         self.decoder = decoder
         threads = max(1, maximumThreads ?? Cores.count)
     }
@@ -51,15 +51,15 @@ public final class StripDecoder: Sendable {
     /// - Returns: The image, and the rows that may differ from those of the previous image: all of them if that one had
     ///   another size or format, could not be decoded, or was not divided into strips.
     /// - Throws: The errors of `JPEGDecoder.decode(_:as:scale:)`, for the same JPEGs.
-    public func decode(
+    package func decode(
         _ jpeg: Span<UInt8>,
         as format: PixelFormat
-    ) throws(TurboJPEGError) -> (picture: PixelBuffer, changes: StripChanges) {
+    ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges) {
         // Nothing else may hold the frame from here on, or its canvases would appear to be in use.
         var frame: StandingFrame?
         var wasPassed = false
         let isFree =
-            decoder.stopOnWarning
+            decoder.stopsOnWarning
             && place.withLock { place in
                 guard !place.isInUse else {
                     place.wasPassed = true
@@ -86,7 +86,7 @@ public final class StripDecoder: Sendable {
         }
         do throws(TurboJPEGError) {
             if let result = try decodeStrips(jpeg, as: format, &frame) {
-                return wasPassed ? (result.picture, result.changes.ofAllRows(result.picture.height)) : result
+                return wasPassed ? (result.image, result.changes.ofAllRows(result.image.height)) : result
             }
         } catch {
             // Decoding the whole JPEG reports the error.
@@ -96,7 +96,7 @@ public final class StripDecoder: Sendable {
     }
 
     /// Releases everything that was kept, and its memory; a frame being decoded is released when that is done.
-    public func forget() {
+    package func forget() {
         // Released outside the lock.
         _ = place.withLock { place in
             place.isForgotten = place.isInUse
@@ -107,7 +107,7 @@ public final class StripDecoder: Sendable {
     private func decodeWhole(
         _ jpeg: Span<UInt8>,
         as format: PixelFormat
-    ) throws(TurboJPEGError) -> (picture: PixelBuffer, changes: StripChanges) {
+    ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges) {
         let picture = try decoder.decode(jpeg, as: format)
         return (picture, StripChanges(rows: [0..<picture.height], stripCount: 1, codedCount: 1))
     }
@@ -117,7 +117,7 @@ public final class StripDecoder: Sendable {
         _ jpeg: Span<UInt8>,
         as format: PixelFormat,
         _ standing: inout StandingFrame?
-    ) throws(TurboJPEGError) -> (picture: PixelBuffer, changes: StripChanges)? {
+    ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges)? {
         let structure = try JPEGGate.structure(of: jpeg, limits: decoder.limits)
         guard let intervals = RestartIntervals(structure, of: jpeg) else { return nil }
         let layout = intervals.layout
@@ -134,7 +134,7 @@ public final class StripDecoder: Sendable {
         guard let canvas = frame.picture else { return nil }
         // Planar samples are not upsampled.
         let looksOverEdges =
-            structure.maximumVertical > 1 && !decoder.fastUpsampling && !format.isPlanar && format != .gray
+            structure.maximumVertical > 1 && !decoder.usesFastUpsampling && !format.isPlanar && format != .gray
         let plan = StripPlan(
             for: frame.wantedRuns(),
             of: intervals,
@@ -161,7 +161,7 @@ public final class StripDecoder: Sendable {
         _ intervals: RestartIntervals,
         of jpeg: Span<UInt8>,
         into canvas: PixelBuffer,
-        scratch: PixelBufferPool
+        scratch: PixelBuffer.Pool
     ) throws(TurboJPEGError) {
         var jobs = plan.jobs
         unsafe jpeg.withUnsafeBufferPointer { bytes in

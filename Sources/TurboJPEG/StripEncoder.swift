@@ -12,7 +12,7 @@ internal import Locking
 /// The encoder keeps the compressed strips and a hash of each, not the pixels, and for each thread the maximum memory
 /// that one strip can take. ``forget()`` discards what was kept, and so does a change of size, format or options. Only
 /// one image is compressed at a time; a second caller waits.
-public final class StripEncoder: Sendable {
+package final class StripEncoder: Sendable {
     private let height: StripHeight
     private let threads: Int
     private let key = PictureHash.Key()
@@ -24,7 +24,7 @@ public final class StripEncoder: Sendable {
     ///   - height: The height of the strips; by default as low as possible.
     ///   - maximumThreads: The maximum number of threads for an image, including the caller's; nil, the default, allows
     ///     one per core.
-    public init(height: StripHeight = .automatic, maximumThreads: Int? = nil) {
+    package init(height: StripHeight = .automatic, maximumThreads: Int? = nil) {
         self.height = height
         threads = max(1, maximumThreads ?? Cores.count)
     }
@@ -38,7 +38,7 @@ public final class StripEncoder: Sendable {
     /// - Returns: The rows that may differ from those of the previous image; all rows of the first one.
     /// - Throws: The errors of `JPEGEncoder.encode(_:into:)`. Any error except `outputTooSmall` discards what was kept.
     @discardableResult
-    public func encode(
+    package func encode(
         _ image: PixelBuffer,
         with encoder: JPEGEncoder,
         into output: inout OutputSpan<UInt8>
@@ -69,7 +69,7 @@ public final class StripEncoder: Sendable {
     /// Returns the JPEG of an image, and the rows that may differ from those of the previous image.
     ///
     /// - Throws: The errors of `JPEGEncoder.encode(_:)`. What was kept is then discarded.
-    public func encode(
+    package func encode(
         _ image: PixelBuffer,
         with encoder: JPEGEncoder
     ) throws(TurboJPEGError) -> (jpeg: [UInt8], changes: StripChanges) {
@@ -85,7 +85,7 @@ public final class StripEncoder: Sendable {
     }
 
     /// Discards what was kept: the next image is compressed as a whole.
-    public func forget() {
+    package func forget() {
         session.withLock { $0 = StripSession() }
     }
 

@@ -9,7 +9,7 @@ extension StripJob {
         of jpeg: UnsafeBufferPointer<UInt8>,
         into canvas: PixelBuffer,
         with decoder: JPEGDecoder,
-        scratch: PixelBufferPool
+        scratch: PixelBuffer.Pool
     ) throws(TurboJPEGError) {
         let layout = intervals.layout
         let first = layout.rows(of: strips.lowerBound).lowerBound
@@ -25,7 +25,7 @@ extension StripJob {
 
         var target = jpeg_strips_target()
         target.is_fast_dct = decoder.dct == .fast
-        target.is_fast_upsampling = decoder.fastUpsampling
+        target.is_fast_upsampling = decoder.usesFastUpsampling
         target.skipped = UInt32(rows.lowerBound - first)
         target.count = UInt32(rows.count)
         guard canvas.format.isPlanar else {
@@ -42,7 +42,7 @@ extension StripJob {
         _ target: jpeg_strips_target,
         _ intervals: RestartIntervals,
         into canvas: PixelBuffer,
-        scratch: PixelBufferPool
+        scratch: PixelBuffer.Pool
     ) throws(TurboJPEGError) {
         let subsampling = intervals.subsampling
         var target = target

@@ -1,3 +1,5 @@
+internal import ErrorShape
+
 /// An error from creating, reading, compressing or decompressing pixels.
 ///
 /// `code` is stable and meant for programs; `message` is a sentence for a person. `libraryMessage` is libturbojpeg's
@@ -8,10 +10,10 @@ public struct TurboJPEGError: Error, Sendable, Hashable {
     /// A structure instead of an enumeration, so that later versions can add codes without breaking a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The stable text, such as `jpeg.truncated`.
-        public let name: String
+        public let rawValue: String
 
-        /// The stable text, the same as `name`.
-        public var description: String { name }
+        /// The stable text.
+        public var description: String { rawValue }
     }
 
     /// The kind of failure.
@@ -28,80 +30,91 @@ public struct TurboJPEGError: Error, Sendable, Hashable {
     /// The value is false for all failures that stopped the library, and for errors of this module.
     public let isWarning: Bool
 
-    package init(_ code: Code, _ message: String, libraryMessage: String? = nil, isWarning: Bool = false) {
+    /// The offset of the first wrong byte in the input; nil if it is not known, or the failure is not about bytes.
+    public let byteOffset: UInt64?
+
+    /// The `errno` of the failed system call; always nil, because the library reports none.
+    public var underlyingErrno: Int32? { nil }
+
+    package init(
+        _ code: Code,
+        _ message: String,
+        byteOffset: Int? = nil,
+        libraryMessage: String? = nil,
+        isWarning: Bool = false
+    ) {
         self.code = code
         self.message = message
+        self.byteOffset = byteOffset.flatMap { UInt64(exactly: $0) }
         self.libraryMessage = libraryMessage
         self.isWarning = isWarning
     }
 }
 
+extension TurboJPEGError: DescribedError {
+    package var cause: String? { libraryMessage.map { "libturbojpeg: \($0)" } }
+}
+
 extension TurboJPEGError: CustomStringConvertible {
-    /// The message, the library's text, and the code, in one line.
-    public var description: String {
-        if let libraryMessage {
-            "\(message) (libturbojpeg: \(libraryMessage)) [\(code)]"
-        } else {
-            "\(message) [\(code)]"
-        }
-    }
+    /// The message, the byte offset and the library's text, in one line.
+    public var description: String { summary }
 }
 
 extension TurboJPEGError.Code {
     /// A width or height is outside 1 to 65,500, or an image has too many bytes to count.
-    public static let invalidSize = Self(name: "pixels.invalidSize")
+    public static let invalidSize = Self(rawValue: "pixels.invalidSize")
     /// The bytes per row are fewer than a row's pixels need, or more than the library can count.
-    public static let invalidStride = Self(name: "pixels.invalidStride")
+    public static let invalidStride = Self(rawValue: "pixels.invalidStride")
     /// Planes share samples.
-    public static let overlappingPlanes = Self(name: "pixels.overlappingPlanes")
+    public static let overlappingPlanes = Self(rawValue: "pixels.overlappingPlanes")
     /// The system provided no memory for the pixels.
-    public static let allocationFailed = Self(name: "pixels.allocationFailed")
+    public static let allocationFailed = Self(rawValue: "pixels.allocationFailed")
     /// A buffer is too small for the image.
-    public static let bufferTooSmall = Self(name: "pixels.bufferTooSmall")
+    public static let bufferTooSmall = Self(rawValue: "pixels.bufferTooSmall")
     /// The number of bytes does not match the stated size and format.
-    public static let byteCountMismatch = Self(name: "pixels.byteCountMismatch")
+    public static let byteCountMismatch = Self(rawValue: "pixels.byteCountMismatch")
     /// Two images that must have the same size do not.
-    public static let sizeMismatch = Self(name: "pixels.sizeMismatch")
+    public static let sizeMismatch = Self(rawValue: "pixels.sizeMismatch")
 
     /// A JPEG quality is outside 1 to 100.
-    public static let invalidQuality = Self(name: "encode.invalidQuality")
+    public static let invalidQuality = Self(rawValue: "encode.invalidQuality")
     /// An output has less room than the encoder requires.
-    public static let outputTooSmall = Self(name: "encode.outputTooSmall")
+    public static let outputTooSmall = Self(rawValue: "encode.outputTooSmall")
     /// The library could not compress the image.
-    public static let encodeFailed = Self(name: "encode.failed")
+    public static let encodeFailed = Self(rawValue: "encode.failed")
 
     /// The bytes do not begin like a JPEG.
-    public static let notJPEG = Self(name: "jpeg.notJPEG")
+    public static let notJPEG = Self(rawValue: "jpeg.notJPEG")
     /// A JPEG has no image: only tables, or an end directly after the start.
-    public static let noPicture = Self(name: "jpeg.noPicture")
+    public static let noPicture = Self(rawValue: "jpeg.noPicture")
     /// A JPEG ends before its image does.
-    public static let truncated = Self(name: "jpeg.truncated")
+    public static let truncated = Self(rawValue: "jpeg.truncated")
     /// The compressed data of a JPEG is damaged (the library's warnings).
-    public static let corrupt = Self(name: "jpeg.corrupt")
+    public static let corrupt = Self(rawValue: "jpeg.corrupt")
     /// The markers or segments of a JPEG violate the format.
-    public static let malformed = Self(name: "jpeg.malformed")
+    public static let malformed = Self(rawValue: "jpeg.malformed")
     /// A JPEG uses a quantization or Huffman table that it does not define.
-    public static let missingTable = Self(name: "jpeg.missingTable")
+    public static let missingTable = Self(rawValue: "jpeg.missingTable")
     /// A progressive JPEG has more scans than the limit.
-    public static let tooManyScans = Self(name: "jpeg.tooManyScans")
+    public static let tooManyScans = Self(rawValue: "jpeg.tooManyScans")
     /// Data other than padding follows the end of a JPEG.
-    public static let trailingData = Self(name: "jpeg.trailingData")
+    public static let trailingData = Self(rawValue: "jpeg.trailingData")
     /// The library cannot decompress a JPEG.
-    public static let decodeFailed = Self(name: "jpeg.decodeFailed")
+    public static let decodeFailed = Self(rawValue: "jpeg.decodeFailed")
     /// An image is larger than the decoder's limits.
-    public static let tooLarge = Self(name: "jpeg.tooLarge")
+    public static let tooLarge = Self(rawValue: "jpeg.tooLarge")
     /// A kind of JPEG is not supported: progressive unless allowed, arithmetic, lossless, CMYK and others.
-    public static let unsupported = Self(name: "jpeg.unsupported")
+    public static let unsupported = Self(rawValue: "jpeg.unsupported")
     /// The library rejected a lossless transform, such as a perfect one of an image with partial blocks.
-    public static let transformFailed = Self(name: "jpeg.transformFailed")
+    public static let transformFailed = Self(rawValue: "jpeg.transformFailed")
 
     /// A portable pixmap violates its format.
-    public static let invalidPPM = Self(name: "ppm.invalid")
+    public static let invalidPPM = Self(rawValue: "ppm.invalid")
     /// A portable pixmap ends before its image does.
-    public static let truncatedPPM = Self(name: "ppm.truncated")
+    public static let truncatedPPM = Self(rawValue: "ppm.truncated")
     /// A portable anymap is of an unsupported kind (P1, P4, P7).
-    public static let unsupportedPPM = Self(name: "ppm.unsupported")
+    public static let unsupportedPPM = Self(rawValue: "ppm.unsupported")
 
     /// libturbojpeg provided no handle, which happens if memory is exhausted.
-    public static let codecUnavailable = Self(name: "codec.unavailable")
+    public static let codecUnavailable = Self(rawValue: "codec.unavailable")
 }

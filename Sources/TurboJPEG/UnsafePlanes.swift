@@ -6,7 +6,7 @@
     /// The first sample.
     package let base: UnsafeMutablePointer<UInt8>
     /// The shape of the plane.
-    package let shape: PixelPlane
+    package let shape: PixelBuffer.Plane
 
     /// Returns the first sample of a row.
     func row(_ row: Int) -> UnsafeMutablePointer<UInt8> {
@@ -33,7 +33,7 @@
 
     /// Returns one of the format's planes.
     package subscript(_ plane: Int) -> UnsafePlane {
-        let shape = unsafe PixelPlane(
+        let shape = unsafe PixelBuffer.Plane(
             width: format.planeWidth(plane, width: width),
             height: format.planeHeight(plane, height: height),
             bytesPerRow: storage.strides[plane],

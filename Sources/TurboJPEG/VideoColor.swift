@@ -127,7 +127,7 @@ extension PixelBuffer {
     public func converted(
         from source: VideoColor,
         to target: VideoColor = .jpeg,
-        pool: PixelBufferPool = PixelBufferPool()
+        pool: PixelBuffer.Pool = PixelBuffer.Pool()
     ) throws(TurboJPEGError) -> PixelBuffer {
         guard source != target, format.isPlanar else { return self }
         let conversion = VideoColorConversion(from: source, to: target)
@@ -141,7 +141,7 @@ extension PixelBuffer {
     /// Returns the image in memory of a pool.
     ///
     /// - Throws: `allocationFailed`.
-    package func copied(pool: PixelBufferPool) throws(TurboJPEGError) -> PixelBuffer {
+    package func copied(pool: PixelBuffer.Pool) throws(TurboJPEGError) -> PixelBuffer {
         var result = try pool.buffer(width: width, height: height, format: format)
         try unsafe result.withUnsafeMutablePlanes(preservingContents: false) { planes throws(TurboJPEGError) in
             unsafe withUnsafePlanes { unsafe planes.copySamples(from: $0) }

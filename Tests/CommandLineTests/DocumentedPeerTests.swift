@@ -117,19 +117,20 @@ import Testing
         "GET / HTTP/1.1\r\n\r\n",
         "HTTP/1.1 200 OK\nContent-Length: 1\n\n",
         "HTTP/1.1 404 Not Found\r\n\r\n",
-        head("Content-Length : 3"), head("Content-Length: -3"), head("Content-Length: 03"), head("Content-Length: "),
-        head("Content-Length: 33554433"), head("Content-Length: 99999999999"),
-        head("Content-Length: 3\r\nContent-Length: 3"),
-        head("Content-Length: 3\r\nBuffer-Width: 16385"), head("Content-Length: 3\r\nTransfer-Encoding: chunked"),
-        head("Content-Length: 3\r\n folded"), head("Content-Length: 3\r\nNoColon"),
-        head("Content-Length: 3\r\nX: \u{1}"),
-        head("Content-Length: 3\r\nMessage-Type: audio"), head("X: 1"), head("Content-Length: 3\r\nX: \u{0}"),
-        head("Content-Length: 3\r\nX: " + String(repeating: "x", count: 8_192)),
-        head("Content-Length: 3" + String(repeating: "\r\nX: 1", count: 40)),
+        header("Content-Length : 3"), header("Content-Length: -3"), header("Content-Length: 03"),
+        header("Content-Length: "),
+        header("Content-Length: 33554433"), header("Content-Length: 99999999999"),
+        header("Content-Length: 3\r\nContent-Length: 3"),
+        header("Content-Length: 3\r\nBuffer-Width: 16385"), header("Content-Length: 3\r\nTransfer-Encoding: chunked"),
+        header("Content-Length: 3\r\n folded"), header("Content-Length: 3\r\nNoColon"),
+        header("Content-Length: 3\r\nX: \u{1}"),
+        header("Content-Length: 3\r\nMessage-Type: audio"), header("X: 1"), header("Content-Length: 3\r\nX: \u{0}"),
+        header("Content-Length: 3\r\nX: " + String(repeating: "x", count: 8_192)),
+        header("Content-Length: 3" + String(repeating: "\r\nX: 1", count: 40)),
     ]
 
     /// A head with the size and orientation that a frame needs, and these lines.
-    private static func head(_ lines: String) -> String {
+    private static func header(_ lines: String) -> String {
         "HTTP/1.1 200 OK\r\n\(lines)\r\nBuffer-Height: 1\r\n"
             + (lines.contains("Buffer-Width") ? "" : "Buffer-Width: 1\r\n") + "Buffer-Orientation: 1\r\n\r\nabc"
     }
@@ -139,7 +140,7 @@ import Testing
         language: Language,
         index: Int
     ) async throws {
-        let good = Self.head("Content-Length: 3")
+        let good = Self.header("Content-Length: 3")
         let stream = try place.file("stream", Array((good + Self.malformed[index] + good).utf8))
         let receiver = try await start("receiver", language, [place.path("out")])
         _ = await (try place.peer("send_stream", stream)).ended()

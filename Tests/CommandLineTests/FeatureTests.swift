@@ -219,7 +219,7 @@ import Testing
 
     @Test func `a host pulls the audio of another process at its own rate`() async throws {
         var configuration = FrameServer.Configuration()
-        configuration.hello = ControlHello(wants: [.audio])
+        configuration.hello = ControlRequest.Hello(wants: [.audio])
         let server = try FrameServer(at: place.socket, configuration: configuration)
         let samples = (0..<8820).map { UInt16(bitPattern: Int16(8000 * sin(Double($0) * 0.05))) }
         let wav = try place.file("sound.wav", WAVE.file(samples, rate: 44_100))
@@ -242,7 +242,7 @@ import Testing
         let server = try FrameServer(at: place.socket)
         let sender = try place.framesocket(["send", place.socket, photo, "--loop", "20", "--fps", "50"])
         var connections = server.connections.makeAsyncIterator()
-        let fanOut = FrameFanOut(of: try #require(try await connections.next()))
+        let fanOut = FrameBroadcaster(of: try #require(try await connections.next()))
         let slow = fanOut.reader()
         var last: UInt64?
         for try await frame in fanOut.reader() { last = frame.sequence }

@@ -94,7 +94,7 @@ import Testing
         #expect(try place.contents(of: "out") == stream.bodies)
         if let cut = stream.cut, let error = try ending.events("error").first {
             let message = error.text("message") ?? ""
-            #expect(message.contains(cut.part == .body ? "body.truncated" : "head.truncated"))
+            #expect(error.text("code") == (cut.part == .body ? "body.truncated" : "head.truncated"))
             if let whole = cut.bodyCount { #expect(message.contains("\(cut.count) of \(whole) bytes")) }
         }
     }

@@ -224,10 +224,13 @@ import Testing
             #expect(frames.count == count && frames.allSatisfy { $0["width"] == 320 && $0["height"] == 240 })
         }
 
-        @Test(.needs("Xvfb")) func `the screen of an X server arrives in shared memory, every byte of it`() async throws {
+        @Test(.needs("Xvfb")) func `the screen of an X server arrives in shared memory, every byte of it`() async throws
+        {
             let server = try place.shell("exec Xvfb -displayfd 1 -nolisten tcp -screen 0 320x240x24 2>$D/log")
             let display = try await server.lines(1)[0]
-            let reader = try place.shell("$F receive $S --shared --y4m --range limited --count \(count) --quiet >$D/out")
+            let reader = try place.shell(
+                "$F receive $S --shared --y4m --range limited --count \(count) --quiet >$D/out"
+            )
             let ending = try await place.shell(
                 """
                 ffmpeg -nostdin -loglevel error -f x11grab -framerate 60 -video_size 320x240 -i :\(display) \

@@ -162,14 +162,14 @@ struct PreviewRequestTests {
     func `the header of the next part directly follows each image`(room: Int) {
         var stream = MultipartStream(boundary: "B")
         #expect(stream.contentType == "multipart/x-mixed-replace; boundary=B")
-        let head = "--B\r\nContent-Type: image/jpeg\r\n\r\n"
-        #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == head)
+        let header = "--B\r\nContent-Type: image/jpeg\r\n\r\n"
+        #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == header)
         #expect(stream.isIdle)
         for picture in ["first", "", "second\r\n--A"] {
             let bytes = Array(picture.utf8)
             stream.add(FrameBytes(copying: bytes.span))
             #expect(!stream.isIdle)
-            #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == picture + "\r\n" + head)
+            #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == picture + "\r\n" + header)
             #expect(stream.isIdle)
         }
     }

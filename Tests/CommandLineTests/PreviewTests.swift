@@ -268,14 +268,14 @@ import Testing
         let site = try await PreviewSite(place)
         let text = String(repeating: "no picture ", count: 1_000)
         _ = try place.file("text", Array(text.utf8))
-        let head =
+        let header =
             #"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: 451\r\nBuffer-Height: 300\r\nBuffer-Orientation: 6\r\n\r\n"#
         // Good, no JPEG, and one whose second half is missing, which has to be turned.
         let sender = try place.shell(
             """
             head -c 17000 $X/jpeg/chelsea-420.jpg >$D/half
             { for J in $X/jpeg/chelsea-420.jpg $D/text $D/half; do
-                printf '\(head)' "$(wc -c <$J)"; cat $J
+                printf '\(header)' "$(wc -c <$J)"; cat $J
                 while ! [ -e $D/seen-$(basename $J) ]; do sleep 0.02; done; done; exec sleep 1000; } | socat -u - UNIX-CONNECT:$S
             """
         )

@@ -142,8 +142,8 @@ import Testing
 
     @Test func `our own fields follow the required ones`() async throws {
         let sent = try await bytes(jpeg, "--passthrough")
-        let head = String(decoding: sent.prefix(sent.count - (try Data.bytes(at: jpeg).count)), as: UTF8.self)
-        let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false).map { line in
+        let header = String(decoding: sent.prefix(sent.count - (try Data.bytes(at: jpeg).count)), as: UTF8.self)
+        let lines = header.split(separator: "\r\n", omittingEmptySubsequences: false).map { line in
             String(line.prefix { $0 != ":" })
         }
         #expect(
@@ -159,9 +159,9 @@ import Testing
         try #require(small.count < 10_240)
         let size = RecordedStream.smallFrames.frames[0]
         let file = try place.file("small.jpg", small)
-        let head = { (body: [UInt8]) in message(body, width: size.jpegWidth, height: size.jpegHeight) }
-        #expect(try await bytes(file, "--plain", "--passthrough") == head(small.padded))
-        #expect(try await bytes(file, "--plain", "--passthrough", "--no-padding") == head(small))
+        let header = { (body: [UInt8]) in message(body, width: size.jpegWidth, height: size.jpegHeight) }
+        #expect(try await bytes(file, "--plain", "--passthrough") == header(small.padded))
+        #expect(try await bytes(file, "--plain", "--passthrough", "--no-padding") == header(small))
     }
 
     // MARK: Telling

@@ -43,7 +43,7 @@ import Testing
         #expect(reading.samples == samples)
         #expect(reading.blocks.dropLast().allSatisfy { $0.frameCount == 1_024 })
         for (index, block) in reading.blocks.enumerated() {
-            #expect(block.presentationTime == 1_000 + UInt64(index) * 1_024 * 1_000_000_000 / 44_100)
+            #expect(block.timestamp == 1_000 + UInt64(index) * 1_024 * 1_000_000_000 / 44_100)
         }
     }
 
@@ -51,7 +51,7 @@ import Testing
         let bytes = wave([format(), data([Int16](repeating: 1, count: 2_000))])
         let reading = try read(bytes, startTime: .max)
         #expect(reading.failure == nil)
-        #expect(reading.blocks.map(\.presentationTime) == [.max, nil])
+        #expect(reading.blocks.map(\.timestamp) == [.max, nil])
     }
 
     /// Files that are right, though not in the plainest shape.

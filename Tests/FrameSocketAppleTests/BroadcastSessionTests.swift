@@ -34,7 +34,7 @@ import Testing
 
     /// A session of every picture in its own size, and what its server has of it.
     private func pair(
-        hello: ControlHello? = nil,
+        hello: ControlRequest.Hello? = nil,
         _ change: (inout BroadcastSession.Configuration) -> Void = { _ in }
     ) async throws -> (session: BroadcastSession, ends: Ends, server: FrameServer, host: FrameConnection) {
         let server = try directory.server { $0.hello = hello }
@@ -90,9 +90,9 @@ import Testing
     }
 
     @Test func `audio goes to a host that asked for it, numbered by kind`() async throws {
-        let (session, _, server, host) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        let (session, _, server, host) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         let format = try AudioFormat(sampleRate: 44_100, channels: 1)
-        let block = try AudioBlock(format: format, presentationTime: 9, samples: [1, -2, 3])
+        let block = try AudioBlock(format: format, timestamp: 9, samples: [1, -2, 3])
         #expect(session.send(block, kind: .app))
         #expect(session.send(block, kind: .microphone))
         #expect(session.send(block, kind: .app))
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test func `a host's stop is reported with its reason`() async throws {
-        let (session, ends, server, host) = try await pair(hello: ControlHello())
+        let (session, ends, server, host) = try await pair(hello: ControlRequest.Hello())
         host.close(.callEnded)
         #expect(await ends.first() == .callEnded)
         withExtendedLifetime((server, session)) {}
@@ -143,7 +143,7 @@ import Testing
     func `the broadcast's own end reaches the host with its reason, and is not reported`(reason: FinishReason)
         async throws
     {
-        let (session, ends, server, host) = try await pair(hello: ControlHello())
+        let (session, ends, server, host) = try await pair(hello: ControlRequest.Hello())
         session.finish(reason)
         #expect(try await host.closed() == .closedByPeer(reason))
         #expect(try await session.uploader.connection.closed() == .closedLocally(reason))

@@ -132,7 +132,7 @@ import Testing
         #expect(found.count == 7)
         for problem in found {
             #expect(problem.message.contains(":") && !problem.message.hasSuffix("."))
-            #expect("\(problem)".hasSuffix(" [\(problem.code.name)]"))
+            #expect("\(problem)".hasSuffix(" [\(problem.code.rawValue)]"))
         }
     }
 }

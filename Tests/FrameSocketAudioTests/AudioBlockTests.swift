@@ -40,9 +40,9 @@ import Testing
     @Test func `a block reports its frame count and duration`() throws {
         let block = try AudioBlock(format: .of(44_100, 2), samples: [Int16](repeating: 1, count: 2_048))
         #expect(block.frameCount == 1_024)
-        #expect(block.duration == 23_219_954)
+        #expect(block.duration == .nanoseconds(23_219_954))
         #expect(block.byteCount == 4_096)
-        #expect(block.presentationTime == nil)
+        #expect(block.timestamp == nil)
     }
 
     @Test(arguments: 1...2, 0..<13)
@@ -62,9 +62,9 @@ import Testing
 
     @Test func `the low byte of a sample comes first`() throws {
         let bytes: [UInt8] = [0x01, 0x00, 0xFF, 0xFF, 0x00, 0x80, 0xFF, 0x7F, 0x34, 0x12, 0x00, 0x00]
-        let block = try AudioBlock(format: .of(44_100, 2), presentationTime: 9, littleEndian: bytes.span)
+        let block = try AudioBlock(format: .of(44_100, 2), timestamp: 9, littleEndian: bytes.span)
         #expect(block.samples == [1, -1, .min, .max, 0x1234, 0])
-        #expect(block.presentationTime == 9)
+        #expect(block.timestamp == 9)
         #expect(try written(block, behind: []) == bytes)
     }
 

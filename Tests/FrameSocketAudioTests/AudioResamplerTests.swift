@@ -116,10 +116,10 @@ import Testing
         for frames in [1_024, 1_024, 3, 700, 1_024, 5_000] {
             let block = try AudioBlock(
                 format: source,
-                presentationTime: 1_000_000 + source.nanoseconds(inFrames: framesIn),
+                timestamp: 1_000_000 + source.nanoseconds(inFrames: framesIn),
                 samples: [Int16](repeating: 0, count: frames)
             )
-            let time = try #require(try resampler.convert(block).presentationTime)
+            let time = try #require(try resampler.convert(block).timestamp)
             let expected = Double(1_000_000) + Double(framesOut) * 1e9 / 48_000
             #expect(abs(Double(time) - expected) < 2)
             framesIn += frames
@@ -130,8 +130,8 @@ import Testing
 
     @Test func `a time that would be before 0 is 0`() throws {
         var resampler = try AudioResampler(from: .of(44_100, 1), to: .of(48_000, 1))
-        let block = try AudioBlock(format: .of(44_100, 1), presentationTime: 0, samples: [1, 2, 3])
-        for _ in 0..<3 { #expect(try resampler.convert(block).presentationTime == 0) }
+        let block = try AudioBlock(format: .of(44_100, 1), timestamp: 0, samples: [1, 2, 3])
+        for _ in 0..<3 { #expect(try resampler.convert(block).timestamp == 0) }
     }
 
     @Test func `channels alone are mapped exactly`() throws {
@@ -139,9 +139,9 @@ import Testing
         let mono = try AudioFormat.of(48_000, 1)
         let frames: [Int16] = [.max, .max, .min, .min, .max, .min, 1, 2, -1, -2, 0, -1, 4, 6]
         var down = try AudioResampler(from: stereo, to: mono)
-        let averaged = try down.convert(AudioBlock(format: stereo, presentationTime: 5, samples: frames))
+        let averaged = try down.convert(AudioBlock(format: stereo, timestamp: 5, samples: frames))
         #expect(averaged.samples == [.max, .min, -1, 1, -2, -1, 5])
-        #expect(averaged.presentationTime == 5)
+        #expect(averaged.timestamp == 5)
         var up = try AudioResampler(from: mono, to: stereo)
         let doubled = try up.convert(AudioBlock(format: mono, samples: [.max, .min, 0, -7]))
         #expect(doubled.samples == [.max, .max, .min, .min, 0, 0, -7, -7])

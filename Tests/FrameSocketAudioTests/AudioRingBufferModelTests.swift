@@ -10,8 +10,8 @@ import Testing
         var format: AudioFormat?
         var frames: [(samples: [Int16], time: UInt64?)] = []
         var isFilling = true
-        let capacity: UInt64
-        let startLevel: UInt64
+        let capacity: Duration
+        let startLevel: Duration
 
         mutating func push(_ block: AudioBlock) {
             guard block.frameCount > 0 else { return }
@@ -24,15 +24,15 @@ import Testing
             format = block.format
             for frame in 0..<block.frameCount {
                 let first = frame * block.format.channels
-                let time = block.presentationTime.map { $0 + block.format.nanoseconds(inFrames: frame) }
+                let time = block.timestamp.map { $0 + block.format.nanoseconds(inFrames: frame) }
                 frames.append((Array(block.samples[first..<first + block.format.channels]), time))
             }
-            frames.removeFirst(max(0, frames.count - block.format.frames(inNanoseconds: capacity)))
+            frames.removeFirst(max(0, frames.count - block.format.frameCount(in: capacity)))
         }
 
         mutating func pull(_ count: Int) -> (samples: [Int16], time: UInt64?) {
             guard let format else { return ([], nil) }
-            if isFilling, frames.count < format.frames(inNanoseconds: startLevel) { return ([], nil) }
+            if isFilling, frames.count < format.frameCount(in: startLevel) { return ([], nil) }
             let taken = frames.prefix(count)
             frames.removeFirst(taken.count)
             isFilling = taken.count < count || (isFilling && count == 0)
@@ -45,8 +45,8 @@ import Testing
         var random = SplitMix(seed: seed)
         var configuration = AudioRingBuffer.Configuration()
         configuration.convertsFormat = false
-        configuration.capacity = 5_000_000
-        configuration.startLevel = seed.isMultiple(of: 2) ? 2_000_000 : 0
+        configuration.capacity = .milliseconds(5)
+        configuration.startLevel = seed.isMultiple(of: 2) ? .milliseconds(2) : .zero
         let buffer = AudioRingBuffer(configuration: configuration)
         var model = Model(capacity: configuration.capacity, startLevel: configuration.startLevel)
         var format = try AudioFormat.of(48_000, 2)
@@ -64,7 +64,7 @@ import Testing
                 // Small blocks are rare: the buffer does not remember the times of more than 128.
                 let block = try AudioBlock(
                     format: format,
-                    presentationTime: time,
+                    timestamp: time,
                     samples: random.samples(max(count, 5) * format.channels)
                 )
                 buffer.push(block)
@@ -78,7 +78,7 @@ import Testing
                 try #require(pull.frameCount == count, context)
                 try #require(pull.samples == expected.samples + silence, context)
                 try #require(pull.silentFrames * pull.format.channels == silence.count, context)
-                try #require(pull.presentationTime == expected.time, context)
+                try #require(pull.timestamp == expected.time, context)
             }
             let statistics = buffer.statistics
             try #require(statistics.bufferedFrames == model.frames.count, "seed \(seed), step \(step)")
@@ -92,7 +92,7 @@ import Testing
         let source = try AudioFormat.of([44_100, 48_000, 16_000][Int(seed % 3)], Int(seed % 2) + 1)
         let target = try AudioFormat.of(48_000, Int(seed / 2 % 2) + 1)
         var configuration = AudioRingBuffer.Configuration()
-        configuration.capacity = 20_000_000
+        configuration.capacity = .milliseconds(20)
         let buffer = AudioRingBuffer(configuration: configuration)
         var waiting: [Int16] = []
         var taken: [Int16] = []
@@ -146,7 +146,7 @@ import Testing
                     let samples = (frame + 1...frame + count).flatMap {
                         [Int16($0 & 0x7FFF), Int16($0 >> 15)]
                     }
-                    try buffer.push(AudioBlock(format: format, presentationTime: UInt64(block), samples: samples))
+                    try buffer.push(AudioBlock(format: format, timestamp: UInt64(block), samples: samples))
                     frame += count
                     if block.isMultiple(of: 20) { await Task.yield() }
                 }

@@ -9,7 +9,7 @@ import Testing
     /// Frames are numbered as they are pushed.
     enum Step: Sendable {
         case push(Int)
-        case pull(Int, ClosedRange<Int16>?, silent: Int, AudioBufferState)
+        case pull(Int, ClosedRange<Int16>?, silent: Int, AudioRingBuffer.State)
     }
 
     @Test(
@@ -55,7 +55,7 @@ import Testing
     ) throws {
         let format = try AudioFormat.of(8_000, 1)
         var configuration = AudioRingBuffer.Configuration()
-        configuration.capacity = 1_250_000
+        configuration.capacity = .microseconds(1_250)
         let buffer = AudioRingBuffer(configuration: configuration)
         var pushed: Int16 = 0
         for step in steps {
@@ -84,7 +84,7 @@ import Testing
 
     @Test func `nothing is returned before the start level is reached, at first and after an underrun`() throws {
         var configuration = AudioRingBuffer.Configuration()
-        configuration.startLevel = 1_000_000
+        configuration.startLevel = .milliseconds(1)
         let buffer = AudioRingBuffer(configuration: configuration)
         let format = try AudioFormat.of(8_000, 1)
         func push(_ samples: [Int16]) throws { try buffer.push(AudioBlock(format: format, samples: samples)) }
@@ -105,8 +105,8 @@ import Testing
 
     @Test func `a start level above the capacity is limited to the capacity`() throws {
         var configuration = AudioRingBuffer.Configuration()
-        configuration.capacity = 1_000_000
-        configuration.startLevel = .max
+        configuration.capacity = .milliseconds(1)
+        configuration.startLevel = .seconds(Int64.max)
         let buffer = AudioRingBuffer(configuration: configuration)
         try buffer.push(AudioBlock(format: .of(8_000, 1), samples: [1, 2, 3, 4, 5, 6, 7, 8]))
         #expect(try buffer.pull(frames: 2, rate: 8_000, channels: 1).samples == [1, 2])
@@ -188,14 +188,14 @@ import Testing
     @Test(arguments: [0, 1, 10_000_000_000, .max] as [UInt64])
     func `capacities are clamped to their range`(capacity: UInt64) throws {
         var configuration = AudioRingBuffer.Configuration()
-        configuration.capacity = capacity
+        configuration.capacity = Duration(nanoseconds: capacity)
         let buffer = AudioRingBuffer(configuration: configuration)
         try buffer.push(AudioBlock(format: .of(8_000, 1), samples: [Int16](repeating: 1, count: 90_000)))
         let kept = capacity < 2 ? 1 : 80_000
         #expect(buffer.statistics.bufferedFrames == kept)
-        #expect(buffer.level == UInt64(kept) * 125_000)
+        #expect(buffer.level == .microseconds(125) * kept)
         buffer.removeAll()
-        #expect(buffer.level == 0)
+        #expect(buffer.level == .zero)
         #expect(buffer.statistics.skippedFrames == kept && buffer.statistics.isBalanced)
     }
 
@@ -204,9 +204,9 @@ import Testing
         let format = try AudioFormat.of(8_000, 1)
         func push(_ count: Int, _ time: UInt64?) throws {
             let samples = [Int16](repeating: 1, count: count)
-            try buffer.push(AudioBlock(format: format, presentationTime: time, samples: samples))
+            try buffer.push(AudioBlock(format: format, timestamp: time, samples: samples))
         }
-        func pull(_ count: Int) throws -> UInt64? { try buffer.pull(frames: count, as: format).presentationTime }
+        func pull(_ count: Int) throws -> UInt64? { try buffer.pull(frames: count, as: format).timestamp }
         try push(4, 1_000_000)
         try push(2, nil)
         try push(2, 9_000_000)
@@ -228,15 +228,15 @@ import Testing
         let buffer = AudioRingBuffer()
         let format = try AudioFormat.of(8_000, 1)
         for index in 0..<1_000 {
-            try buffer.push(AudioBlock(format: format, presentationTime: UInt64(index) * 125_000, samples: [1]))
+            try buffer.push(AudioBlock(format: format, timestamp: UInt64(index) * 125_000, samples: [1]))
         }
         for index in 0..<1_000 {
-            #expect(try buffer.pull(frames: 1, as: format).presentationTime == UInt64(index) * 125_000)
+            #expect(try buffer.pull(frames: 1, as: format).timestamp == UInt64(index) * 125_000)
         }
     }
 }
 
-extension AudioBufferStatistics {
+extension AudioRingBuffer.Statistics {
     /// Whether every frame is accounted for.
     var isBalanced: Bool { pushedFrames == deliveredFrames + bufferedFrames + overrunFrames + skippedFrames }
 }

@@ -120,7 +120,7 @@ import Testing
         let nothing = await #expect(throws: PeerError.self) { try await client.write([], passing: [own]) }
         #expect(nothing?.code == .misuse)
         let closed = await #expect(throws: PeerError.self) { try await client.write([1], passing: [-1]) }
-        #expect(closed?.systemError?.rawValue == EBADF)
+        #expect(closed?.underlyingErrno == EBADF)
         let tooMany = [Int32](repeating: own, count: 254)
         let many = await #expect(throws: PeerError.self) { try await client.write([1], passing: tooMany) }
         #expect(many?.code == .system)

@@ -10,7 +10,8 @@ struct RecordedStreamTests {
     /// What the JSON beside a stream says of it.
     private struct Expectation: Decodable {
         struct Frame: Decodable {
-            let width, height, orientation, rotation, headOffset, bodyOffset, contentLength, jpegWidth, jpegHeight: Int
+            let width, height, orientation, rotation, headOffset, bodyOffset, contentLength, jpegWidth,
+                jpegHeight: Int
         }
 
         struct Fault: Decodable {

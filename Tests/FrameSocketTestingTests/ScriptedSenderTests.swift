@@ -101,8 +101,8 @@ import Testing
     @Test func `a stalling sender is ended by the limit, and sees the end without reading`() async throws {
         server.close()
         var configuration = FrameServer.Configuration()
-        configuration.limits.body = .milliseconds(50)
-        configuration.limits.bodyBytesPerSecond = 1 << 40
+        configuration.limits.bodyTimeout = .milliseconds(50)
+        configuration.limits.minimumBodyBytesPerSecond = 1 << 40
         let patient = try FrameServer(at: place.path + "/limits", configuration: configuration)
         let sender = ScriptedPeer(
             .connect(to: place.path + "/limits"),
@@ -124,7 +124,7 @@ import Testing
         )
         async let transcript = sender.run()
         for try await connection in server.connections {
-            connection.send(.hello(ControlHello(wants: .pictures)))
+            connection.send(.hello(ControlRequest.Hello(wants: .frames)))
             connection.send(.pause)
             try await hasPaused.wait()
             break

@@ -28,7 +28,7 @@ import Testing
     @Test func `every value of limited range becomes the nearest of the full range`() throws {
         let image = try ramp()
         let color = VideoColor(range: .limited, matrix: .bt601)
-        let result = try plan(image).copy(image, of: color, pool: PixelBufferPool())
+        let result = try plan(image).copy(image, of: color, pool: PixelBuffer.Pool())
         #expect(result.format == .nv12 && result.width == 256 && result.height == 2)
         for value in 0...255 {
             let luma = min(max((Double(value) - 16) * 255 / 219, 0), 255).rounded()
@@ -40,7 +40,7 @@ import Testing
 
     @Test func `the image stays unchanged, and memory is reused`() throws {
         let image = try ramp()
-        let pool = PixelBufferPool()
+        let pool = PixelBuffer.Pool()
         for color in [VideoColor.jpeg, VideoColor(range: .limited, matrix: .bt709)] {
             let address = try plan(image).copy(image, of: color, pool: pool).address
             #expect(image.hasSamePixels(as: try ramp()) && address != image.address)
@@ -58,7 +58,7 @@ import Testing
         let name = "\(image.name), \(configuration.scale), \(orientation)"
 
         let plan = plan(image.picture, orientation, configuration)
-        let copy = try plan.copy(image.picture, of: .jpeg, pool: PixelBufferPool())
+        let copy = try plan.copy(image.picture, of: .jpeg, pool: PixelBuffer.Pool())
         #expect(!copy.sharesMemory(with: image.picture), "\(name)")
         let content = FrameContent.scaled(copy)
         let encoder = FrameEncoder()
@@ -109,7 +109,7 @@ import Testing
         let limit = plan(image, .up, own).byteCount
         var rig = UploaderRig(.init(scale: .half, maximumMemory: limit))
         for (preferred, width) in [(640, 320), (160, 160)] {
-            rig.run(.prefer(ControlPreferences(size: BufferSize(width: preferred, height: preferred))))
+            rig.run(.prefer(ControlRequest.Preferences(size: BufferSize(width: preferred, height: preferred))))
             #expect(rig.machine.scaling(of: image, orientation: .up).output.canvas.width == width)
         }
     }
@@ -118,7 +118,7 @@ import Testing
         let image = try testPicture(64, 48, as: .bgra)
         var rig = UploaderRig(.init(scale: .half))
         rig.run([.connect, .encoding(false)])
-        let copy = try rig.machine.scaling(of: image, orientation: .up).copy(image, of: .jpeg, pool: PixelBufferPool())
+        let copy = try rig.machine.scaling(of: image, orientation: .up).copy(image, of: .jpeg, pool: PixelBuffer.Pool())
         for content in [FrameContent.scaled(copy), .pixels(image), .scaled(copy)] {
             var frame = UploadFrame(content, offeredAt: rig.now)
             rig.machine.makePlan(for: &frame)

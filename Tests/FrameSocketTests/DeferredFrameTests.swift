@@ -44,7 +44,7 @@ import Testing
             try await visit.ask(.pause)
             _ = try await visit.framesBeforePong(2)
         case .nothingWanted:
-            try await visit.ask(.hello(ControlHello(wants: [])))
+            try await visit.ask(.hello(ControlRequest.Hello(wants: [])))
             _ = try await visit.framesBeforePong(2)
         case .pacing:
             break

@@ -14,12 +14,12 @@ import Testing
         _ height: Int,
         orientation: FrameOrientation = .up
     ) -> Frame {
-        let head = FrameHead(
+        let header = FrameHeader(
             contentLength: jpeg.count,
             bufferSize: BufferSize(width: width, height: height),
             orientation: orientation
         )
-        return Frame(jpeg: FrameBytes(jpeg), head: head, index: 0, receivedAt: 0, transferTime: 0)
+        return Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: .zero)
     }
 
     private func jpeg(_ width: Int, _ height: Int, _ subsampling: ChromaSubsampling = .yuv420) throws -> [UInt8] {

@@ -138,7 +138,7 @@ import Testing
             let whole: [UInt8] = try encoder.encode(picture)
             let expected = try Self.decoder().decode(whole.span, as: format)
             #expect(
-                try decoder.decode(jpeg.span, as: format).picture.hasSamePixels(as: expected),
+                try decoder.decode(jpeg.span, as: format).image.hasSamePixels(as: expected),
                 "\(image.name), \(step)"
             )
             #expect(
@@ -171,7 +171,7 @@ import Testing
         let becomesPlanes = configuration.subsampling == .yuv420 && image.picture.canBecomePlanes(by: plan)
         var expected =
             becomesPlanes
-            ? try image.picture.planes(by: plan, pool: PixelBufferPool()) : try image.picture.applying(plan)
+            ? try image.picture.planes(by: plan, pool: PixelBuffer.Pool()) : try image.picture.applying(plan)
         if configuration.appliesOrientation { expected = try expected.upright(from: orientation) }
         let encoder = JPEGEncoder(quality: configuration.quality, subsampling: configuration.subsampling)
         let whole: [UInt8] = try encoder.encode(expected)
@@ -193,8 +193,8 @@ import Testing
         var configuration = FrameDecoder.Configuration()
         configuration.jpeg = Self.decoder()
         configuration.isUpright = Bool.random(using: &image.random)
-        let head = FrameHead(contentLength: jpeg.count, bufferSize: size, orientation: orientation)
-        let frame = Frame(jpeg: FrameBytes(jpeg), head: head, index: 0, receivedAt: 0, transferTime: 0)
+        let header = FrameHeader(contentLength: jpeg.count, bufferSize: size, orientation: orientation)
+        let frame = Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: .zero)
         let found = try ReferenceImage(FrameDecoder(configuration: configuration).decode(frame, as: format))
 
         var expected = try ReferenceImage(Self.decoder().decode(jpeg.span, as: format))

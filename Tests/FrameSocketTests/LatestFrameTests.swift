@@ -78,7 +78,7 @@ import Testing
     @Test func `a receiver that asks for frames only later gets the latest frame then`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
-        try await visit.ask(.hello(ControlHello(wants: [])))
+        try await visit.ask(.hello(ControlRequest.Hello(wants: [])))
         _ = try await visit.framesBeforePong(1)
         receiver.uploader.offer(1)
         #expect(try await visit.framesBeforePong(2).isEmpty)

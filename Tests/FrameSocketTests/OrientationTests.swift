@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `rotating repeatedly needs no new memory`() throws {
-        let pool = PixelBufferPool()
+        let pool = PixelBuffer.Pool()
         let picture = try testPicture(64, 48, as: .nv12)
         for _ in 0..<100 { _ = try picture.upright(from: .left, pool: pool) }
         #expect(pool.allocatedCount == 1)

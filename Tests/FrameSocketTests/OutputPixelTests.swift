@@ -35,9 +35,9 @@ import Testing
 
     /// Red, green and blue at a place, whatever the format.
     static func color(_ picture: PixelBuffer, _ x: Int, _ y: Int) throws -> [UInt8] {
-        let head = "P6 \(picture.width) \(picture.height) 255\n".utf8.count
+        let header = "P6 \(picture.width) \(picture.height) 255\n".utf8.count
         let ppm = picture.ppm()
-        let start = picture.format == .gray ? ppm.count : head + 3 * (y * picture.width + x)
+        let start = picture.format == .gray ? ppm.count : header + 3 * (y * picture.width + x)
         return Array(ppm[start..<start + 3])
     }
 
@@ -69,7 +69,7 @@ import Testing
         let picture = try Self.quarters(format, width: 160, height: 80)
         let plan = OutputScale.letterbox(width: 80, height: 80).plan(forWidth: 160, height: 80)
         // Memory that was used before shows what is not written.
-        let pool = PixelBufferPool()
+        let pool = PixelBuffer.Pool()
         for _ in 0..<1 {
             var dirty = try pool.buffer(width: 80, height: 80, format: format)
             for plane in 0..<dirty.planeCount {

@@ -74,7 +74,7 @@ import Testing
         let picture = try OutputPixelTests.gradient(format, width: 403, height: 302)
         let plan = scale.plan(forWidth: 403, height: 302)
         #expect(picture.canBecomePlanes(by: plan))
-        let pool = PixelBufferPool()
+        let pool = PixelBuffer.Pool()
         let planes = try picture.planes(by: plan, pool: pool)
         let pixels = try picture.applying(plan, pool: pool)
         #expect((planes.width, planes.height) == (pixels.width, pixels.height))

@@ -133,7 +133,7 @@ import Testing
         func side() -> Int { Int.random(in: 1...(1 << Int.random(in: 1...15, using: &random)), using: &random) }
         for _ in 0..<3000 {
             let (width, height) = (side(), side())
-            let turning = OutputBox.Turning.allCases.randomElement(using: &random) ?? .never
+            let turning = OutputScale.Box.Turning.allCases.randomElement(using: &random) ?? .never
             let scale =
                 [
                     OutputScale.full, .half, .width(side()), .agora,

@@ -17,8 +17,8 @@ struct Wire {
         let path = directory.socket
         // Other tests may keep the machine busy for longer than a sender gets.
         var settings = FrameServer.Configuration()
-        settings.limits.firstFrame = nil
-        settings.limits.body = .seconds(600)
+        settings.limits.firstFrameTimeout = nil
+        settings.limits.bodyTimeout = .seconds(600)
         let server = try FrameServer(at: path, configuration: settings)
         let connection = SocketConnection(path: path)
         try await connection.open(within: .seconds(20))

@@ -210,7 +210,7 @@ import Testing
         let name = "\(image.name), \(scale), \(orientation)"
         check(try image.picture.applying(plan), plan, image.reference.planes, &image.random, name)
         guard image.picture.canBecomePlanes(by: plan) else { return }
-        let planes = try image.picture.planes(by: plan, pool: PixelBufferPool())
+        let planes = try image.picture.planes(by: plan, pool: PixelBuffer.Pool())
         check(planes, plan, image.reference.luminance, tolerance: 3, &image.random, name + " to planes")
     }
 

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ReceiverPreferenceTests {
     @Test(arguments: UInt64(2_000)..<2_080) func `no preference makes the encoder fail`(seed: UInt64) throws {
         var image = try PixelPropertyTests.Case(seed)
-        var preferences = ControlPreferences()
+        var preferences = ControlRequest.Preferences()
         // What the wire can say.
         if Bool.random(using: &image.random) {
             preferences.size = BufferSize(width: image.side(upTo: 16_384), height: image.side(upTo: 16_384))
@@ -69,7 +69,7 @@ import Testing
         for number in UInt64(1)...2 {
             // A second receiver is told as well.
             let visit = try await receiver.accept()
-            try await visit.ask(.helloForPictures, .prefer(ControlPreferences(quality: 100)), .ping(number))
+            try await visit.ask(.helloForPictures, .prefer(ControlRequest.Preferences(quality: 100)), .ping(number))
             _ = try await soon { try await visit.reader.next { $0.pong == number } }
             if isCopied { receiver.uploader.send(copying: image) } else { receiver.uploader.send(image) }
             let status = try await soon { try await visit.reader.next { $0.field("Refused-Preferences") != nil } }
@@ -89,7 +89,7 @@ import Testing
     func `extreme preferences are followed`(box: (Int, Int), size: (Int, Int)) async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
-        let preferences = ControlPreferences(size: BufferSize(width: box.0, height: box.1), quality: 1)
+        let preferences = ControlRequest.Preferences(size: BufferSize(width: box.0, height: box.1), quality: 1)
         try await visit.ask(.helloForPictures, .prefer(preferences))
         _ = try await visit.framesBeforePong(1)
         let image = try PixelBuffer(width: size.0, height: size.1, format: .bgra, zeroFilled: true)

@@ -6,7 +6,7 @@ import Testing
 
 /// What a receiver prefers, wants and pauses lasts as long as its connection, and is kept for an uploader that comes later.
 @Suite(.timeLimit(.minutes(5))) struct ReceiverTermsTests {
-    private static let tiny = ControlPreferences(
+    private static let tiny = ControlRequest.Preferences(
         frameRateInMillihertz: 1,
         size: BufferSize(width: 16, height: 16),
         quality: 1
@@ -47,7 +47,7 @@ import Testing
 
     @Test func `a pause and a selection end with the receiver that stated them`() async throws {
         let receiver = try RawReceiver()
-        for request in [ControlRequest.pause, .hello(ControlHello(wants: []))] {
+        for request in [ControlRequest.pause, .hello(ControlRequest.Hello(wants: []))] {
             let visit = try await receiver.accept()
             try await visit.ask(.helloForPictures, request)
             _ = try await visit.framesBeforePong(1)
@@ -75,7 +75,7 @@ import Testing
         let visit = try await receiver.accept()
         try await visit.ask(.helloForPictures, .prefer(Self.tiny))
         #expect(await becomesTrue { receiver.uploader.configuration.quality == 1 })
-        try await visit.ask(.prefer(ControlPreferences()))
+        try await visit.ask(.prefer(ControlRequest.Preferences()))
         #expect(await becomesTrue { receiver.uploader.configuration.quality == 90 })
         #expect(receiver.uploader.configuration.scale == .full)
     }

@@ -144,16 +144,16 @@ import Testing
 
     @Test func `e: a connection opens again, and a connection closed during an attempt stops trying`() async throws {
         let (connection, server, first) = try await pair()
-        var events = connection.events.makeAsyncIterator()
+        var milestones = connection.milestones()
         for round in 0..<3 {
-            #expect(await events.next() == .didOpen)
+            #expect(await milestones.next() == .connected)
             let peer = round == 0 ? first : try await server.accepted()
             try await connection.send(FrameMessage(body(round, count: 20_000)))
             #expect(
                 try await peer.read(message(body(round, count: 20_000)).count) == message(body(round, count: 20_000))
             )
             peer.close()
-            #expect(await events.next() == .didClose(.closedByPeer(.stoppedByUser)))
+            #expect(await milestones.next() == .disconnected(.closedByPeer(.stoppedByUser)))
         }
         connection.close()
 
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test func `f: a body is read in place, and a length beyond the limit allocates no memory`() async throws {
-        let pool = BytePool(maximumIdleBytes: 64 << 20)
+        let pool = FrameBytes.Pool(maximumIdleBytes: 64 << 20)
         let server = try directory.server { $0.pool = pool }
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))

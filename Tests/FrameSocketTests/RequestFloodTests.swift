@@ -17,11 +17,13 @@ import Testing
         Flood(testDescription: "pause and resume", requests: [.pause, .resume]),
         Flood(
             testDescription: "prefer",
-            requests: [.prefer(ControlPreferences(quality: 1)), .prefer(ControlPreferences(quality: 99))]
+            requests: [
+                .prefer(ControlRequest.Preferences(quality: 1)), .prefer(ControlRequest.Preferences(quality: 99)),
+            ]
         ),
         Flood(
             testDescription: "hello",
-            requests: [.hello(ControlHello(wants: [])), .hello(ControlHello(wants: .pictures))]
+            requests: [.hello(ControlRequest.Hello(wants: [])), .hello(ControlRequest.Hello(wants: .frames))]
         ),
     ]
 

@@ -156,7 +156,7 @@ import Testing
             let plan = scale.plan(forWidth: width, height: height)
             let result =
                 image.canBecomePlanes(by: plan)
-                ? try image.planes(by: plan, pool: PixelBufferPool()) : try image.applying(plan)
+                ? try image.planes(by: plan, pool: PixelBuffer.Pool()) : try image.applying(plan)
             let row = result.withRow(0) { row in (0..<row.count).map { row[$0] } }
             let step = result.plane(0).bytesPerSample
             let worst = (0..<result.width).map { abs(Int(row[$0 * step]) - 50 - $0 * 100 / result.width) }.max() ?? 0

@@ -84,14 +84,14 @@ import Testing
             pair.uploader.send(image)
             let frame = try await pair.next()
             let decoded = try decoder.decodeChanges(frame, as: .i420)
-            #expect(decoded.picture.hasSamePixels(as: image), "frame \(index)")
+            #expect(decoded.image.hasSamePixels(as: image), "frame \(index)")
             let rows = try #require(decoded.changedRows.first)
             if index == 0 {
                 #expect(rows == 0..<48)
             } else {
                 #expect(rows == row..<row + 1, "frame \(index): \(rows)")
             }
-            held = [decoded.picture]
+            held = [decoded.image]
         }
         #expect(held.count == 1)
     }
@@ -177,7 +177,7 @@ import Testing
         let turned = try await pair.next()
         #expect(turned.bufferSize == BufferSize(width: 32, height: 64) && turned.orientation == .up)
         #expect(turned.shared != nil)
-        pair.received.send(.prefer(ControlPreferences(size: BufferSize(width: 16, height: 16))))
+        pair.received.send(.prefer(ControlRequest.Preferences(size: BufferSize(width: 16, height: 16))))
         while pair.uploader.configuration.scale == .full { await Task.yield() }
         pair.uploader.send(image)
         let small = try await pair.next()

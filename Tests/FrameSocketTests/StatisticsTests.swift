@@ -9,15 +9,15 @@ import Testing
     private func frame(_ sequence: UInt64?, timestamp: UInt64? = nil, bytes: Int = 1, receivedAt: UInt64 = 1000)
         -> Frame
     {
-        let head = FrameHead(
+        let header = FrameHeader(
             contentLength: bytes,
             bufferSize: BufferSize(width: 1, height: 1),
             orientation: .up,
-            presentationTime: timestamp,
+            timestamp: timestamp,
             sequence: sequence
         )
         let jpeg = FrameBytes([UInt8](repeating: 0, count: bytes))
-        return Frame(jpeg: jpeg, head: head, index: 0, receivedAt: receivedAt, transferTime: 7)
+        return Frame(jpeg: jpeg, header: header, index: 0, receivedAt: receivedAt, transferTime: .nanoseconds(7))
     }
 
     @Test(
@@ -40,17 +40,23 @@ import Testing
         statistics.add(frame(nil, timestamp: 1001))
         statistics.add(frame(nil))
         #expect(statistics.bytes == 17)
-        #expect(statistics.latency.count == 2 && statistics.latency.maximum == 600 && statistics.latency.mean == 300)
-        #expect(statistics.transfer.count == 4 && statistics.transfer.mean == 7)
+        #expect(
+            statistics.latency.count == 2 && statistics.latency.maximum == .nanoseconds(600)
+                && statistics.latency.mean == .nanoseconds(300)
+        )
+        #expect(statistics.transfer.count == 4 && statistics.transfer.mean == .nanoseconds(7))
     }
 
     @Test func `times are summarized`() {
         var summary = TimeSummary()
-        #expect(summary.mean == 0)
+        #expect(summary.mean == .zero)
         for value in [3, 5, 10] as [UInt64] { summary.add(nanoseconds: value) }
-        #expect(summary.count == 3 && summary.total == 18 && summary.mean == 6 && summary.maximum == 10)
+        #expect(
+            summary.count == 3 && summary.total == .nanoseconds(18) && summary.mean == .nanoseconds(6)
+                && summary.maximum == .nanoseconds(10)
+        )
         summary.add(nanoseconds: .max)
-        #expect(summary.maximum == .max)
+        #expect(summary.maximum == Duration(nanoseconds: .max))
     }
 
     @Test func `every cause has a sentence of its own`() {

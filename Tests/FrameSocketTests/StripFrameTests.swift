@@ -11,16 +11,16 @@ import Testing
 
     /// A frame of a connection.
     private func frame(_ jpeg: FrameBytes, _ size: BufferSize, _ connection: DecodingTally?) -> Frame {
-        let head = FrameHead(contentLength: jpeg.count, bufferSize: size, orientation: .up)
-        var frame = Frame(jpeg: jpeg, head: head, index: 0, receivedAt: 0, transferTime: 0)
+        let header = FrameHeader(contentLength: jpeg.count, bufferSize: size, orientation: .up)
+        var frame = Frame(jpeg: jpeg, header: header, index: 0, receivedAt: 0, transferTime: .zero)
         frame.tally = connection
         return frame
     }
 
     /// Another frame with the same JPEG.
     private func frame(like frame: Frame, size: BufferSize, orientation: FrameOrientation) -> Frame {
-        let head = FrameHead(contentLength: frame.jpeg.count, bufferSize: size, orientation: orientation)
-        return Frame(jpeg: frame.jpeg, head: head, index: 0, receivedAt: 0, transferTime: 0, tally: frame.tally)
+        let header = FrameHeader(contentLength: frame.jpeg.count, bufferSize: size, orientation: orientation)
+        return Frame(jpeg: frame.jpeg, header: header, index: 0, receivedAt: 0, transferTime: 0, tally: frame.tally)
     }
 
     private func connection() -> DecodingTally { DecodingTally(limit: 100) {} }
@@ -41,7 +41,7 @@ import Testing
             let sent = try encoder.encode(.pixels(picture), Self.up, .init())
             let decoded = try decoder.decodeChanges(frame(sent.jpeg, size, connection))
             let expected = try whole(sent.jpeg, as: .bgra)
-            #expect(decoded.picture.hasSamePixels(as: expected), "step \(step)")
+            #expect(decoded.image.hasSamePixels(as: expected), "step \(step)")
             rows.append(decoded.changedRows)
         }
         #expect(rows.first == [0..<640])
@@ -52,7 +52,7 @@ import Testing
     /// Each has its own picture to go on from, more of them than are kept among them.
     @Test(arguments: [0, 1, 2, 4]) func `connections do not share images`(kept: Int) throws {
         var configuration = FrameDecoder.Configuration()
-        configuration.standingPictures = kept
+        configuration.maximumStandingImages = kept
         let decoder = FrameDecoder(configuration: configuration)
         let connections = (0..<3).map { _ in connection() }
         let encoders = (0..<3).map { _ in FrameEncoder() }
@@ -96,12 +96,12 @@ import Testing
         let decoder = FrameDecoder()
         for changed in [[0..<320], []] {
             let decoded = try decoder.decodeChanges(frame(jpeg, size, connection))
-            #expect(decoded.picture.hasSamePixels(as: expected) && decoded.changedRows == changed)
+            #expect(decoded.image.hasSamePixels(as: expected) && decoded.changedRows == changed)
         }
         let larger = try decoder.decodeChanges(frame(jpeg, BufferSize(width: 202, height: 322), connection))
-        #expect((larger.picture.width, larger.picture.height) == (202, 322) && larger.changedRows == [0..<322])
+        #expect((larger.image.width, larger.image.height) == (202, 322) && larger.changedRows == [0..<322])
         let half = try decoder.decodeChanges(frame(jpeg, size, connection), scale: .half)
-        #expect((half.picture.width, half.picture.height) == (100, 160) && half.changedRows == [0..<160])
+        #expect((half.image.width, half.image.height) == (100, 160) && half.changedRows == [0..<160])
 
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = true
@@ -109,10 +109,10 @@ import Testing
         let turned = try expected.upright(from: .left)
         for changed in [[0..<200], []] {
             var frame = frame(jpeg, size, connection)
-            let head = FrameHead(contentLength: jpeg.count, bufferSize: size, orientation: .left)
-            frame = Frame(jpeg: jpeg, head: head, index: 0, receivedAt: 0, transferTime: 0, tally: connection)
+            let header = FrameHeader(contentLength: jpeg.count, bufferSize: size, orientation: .left)
+            frame = Frame(jpeg: jpeg, header: header, index: 0, receivedAt: 0, transferTime: 0, tally: connection)
             let decoded = try upright.decodeChanges(frame)
-            #expect(decoded.picture.hasSamePixels(as: turned) && decoded.changedRows == changed)
+            #expect(decoded.image.hasSamePixels(as: turned) && decoded.changedRows == changed)
         }
     }
 
@@ -128,7 +128,7 @@ import Testing
                 let size = BufferSize(width: width, height: height)
                 let frame = frame(like: first, size: size, orientation: orientation)
                 let decoded = try decoder.decodeChanges(frame)
-                #expect(decoded.changedRows == [0..<decoded.picture.height], "\(width)x\(height) \(orientation)")
+                #expect(decoded.changedRows == [0..<decoded.image.height], "\(width)x\(height) \(orientation)")
                 #expect(try decoder.decodeChanges(frame).changedRows == [])
             }
         }
@@ -140,7 +140,7 @@ import Testing
 
     @Test func `readers that share a decoder each get the changes since their own last image`() async throws {
         let decoder = FrameDecoder()
-        let fanOut = FrameFanOut()
+        let fanOut = FrameBroadcaster()
         let connection = connection()
         let encoder = FrameEncoder()
         var picture = try testPicture(200, 640, as: .bgra)

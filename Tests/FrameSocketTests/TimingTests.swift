@@ -36,7 +36,7 @@ import Testing
         Numbers(numbers: [0, .max, 0, .max, 0, .max], missing: (.max - 1) &* 3),
     ])
     func `sequence numbers show how many frames were lost`(_ numbers: Numbers) {
-        var loss = SequenceLoss()
+        var loss = ReceptionStatistics.Loss()
         for number in numbers.numbers { loss.add(number) }
         #expect(loss.missing == numbers.missing)
         #expect(loss.reordered == numbers.reordered)
@@ -55,40 +55,40 @@ import Testing
         for start in stride(from: 0, to: sent.count, by: 20) {
             shuffled[start..<min(start + 20, sent.count)].shuffle(using: &random)
         }
-        var loss = SequenceLoss()
+        var loss = ReceptionStatistics.Loss()
         for number in shuffled { loss.add(number) }
         #expect(loss.missing == 5000 - UInt64(sent.count), "seed \(seed)")
         #expect(loss.repeated == 0, "seed \(seed)")
     }
 
     @Test func `jitter is that of RFC 3550`() {
-        var jitter = ArrivalJitter()
+        var jitter = ReceptionStatistics.Jitter()
         // Sent every 100, received after 10, 42, 10, 26: the differences are 32, 32 and 16.
         for (timestamp, receivedAt) in [(1000, 1010), (1100, 1142), (1200, 1210), (1300, 1326)] as [(UInt64, UInt64)] {
             jitter.add(timestamp: timestamp, receivedAt: receivedAt)
         }
         // 2, then 2 + 30/16 = 3.875, then 3.875 + 12.125/16 = 4.63.
-        #expect(jitter.smoothed == 4)
-        #expect(jitter.maximum == 32)
+        #expect(jitter.smoothed == .nanoseconds(4))
+        #expect(jitter.maximum == .nanoseconds(32))
     }
 
     @Test func `a steady stream has no jitter`() {
-        var jitter = ArrivalJitter()
+        var jitter = ReceptionStatistics.Jitter()
         // A clock that began elsewhere, frames of uneven distance, all as long under way.
         for timestamp in [5, 105, 110, 400, 10_000] as [UInt64] {
             jitter.add(timestamp: timestamp, receivedAt: timestamp + 1_000_000)
         }
-        #expect(jitter.smoothed == 0)
-        #expect(jitter.maximum == 0)
+        #expect(jitter.smoothed == .zero)
+        #expect(jitter.maximum == .zero)
     }
 
     @Test func `any timestamps are accepted`() {
         var statistics = ReceptionStatistics()
         for timestamp in [0, .max, 0, .max, 1 << 63] as [UInt64] {
-            statistics.add(byteCount: 1, timestamp: timestamp, sequence: timestamp, receivedAt: 7, transferTime: 0)
+            statistics.add(byteCount: 1, timestamp: timestamp, sequence: timestamp, receivedAt: 7, transferTime: .zero)
         }
         #expect(statistics.frames == 5)
-        #expect(statistics.jitter.maximum > 0)
+        #expect(statistics.jitter.maximum > .zero)
         // Only two of them were before it was received.
         #expect(statistics.latency.count == 2)
     }
@@ -103,18 +103,18 @@ import Testing
                 timestamp: time,
                 sequence: number,
                 receivedAt: time + latency,
-                transferTime: 5
+                transferTime: .nanoseconds(5)
             )
         }
-        statistics.add(byteCount: 50, timestamp: nil, sequence: nil, receivedAt: 9_000, transferTime: 17)
+        statistics.add(byteCount: 50, timestamp: nil, sequence: nil, receivedAt: 9_000, transferTime: .nanoseconds(17))
         #expect(statistics.frames == 6)
         #expect(statistics.bytes == 300)
         // The last one was sent again, and so has been presented before.
         #expect(statistics.repeats == 1)
         #expect(statistics.latency.count == 4)
-        #expect(statistics.latency.mean == 25)
-        #expect(statistics.latency.maximum == 40)
-        #expect(statistics.transfer.maximum == 17)
+        #expect(statistics.latency.mean == .nanoseconds(25))
+        #expect(statistics.latency.maximum == .nanoseconds(40))
+        #expect(statistics.transfer.maximum == .nanoseconds(17))
         #expect(statistics.missing == 1)
         #expect(statistics.loss.reordered == 1)
         #expect(statistics.loss.repeated == 1)
@@ -129,9 +129,21 @@ import Testing
                 let receivedAt = 1_000_010 + 100 * number + 60_000_000_000 * round
                 let time = 1_000_000 + 100 * number
                 if round == 0 {
-                    once.add(byteCount: 1, timestamp: time, sequence: number, receivedAt: receivedAt, transferTime: 1)
+                    once.add(
+                        byteCount: 1,
+                        timestamp: time,
+                        sequence: number,
+                        receivedAt: receivedAt,
+                        transferTime: .nanoseconds(1)
+                    )
                 }
-                statistics.add(byteCount: 1, timestamp: time, sequence: number, receivedAt: receivedAt, transferTime: 1)
+                statistics.add(
+                    byteCount: 1,
+                    timestamp: time,
+                    sequence: number,
+                    receivedAt: receivedAt,
+                    transferTime: .nanoseconds(1)
+                )
             }
         }
         #expect(statistics.frames == 6 && statistics.repeats == 3)

@@ -133,7 +133,7 @@ import Testing
             let counts = video.withPlanes { luma, blue, red in [luma.count, blue.count, red.count] }
             #expect(counts == [0, 1, video.planeCount - 1].map { video.plane($0).byteCount })
             let expected = isUpright ? try picture.upright(from: .right) : picture
-            #expect(try video.picture.peakSignalToNoiseRatio(against: expected) > 40)
+            #expect(try video.image.peakSignalToNoiseRatio(against: expected) > 40)
         }
     }
 }

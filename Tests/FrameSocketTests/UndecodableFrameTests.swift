@@ -71,7 +71,7 @@ import Testing
     )
     func `undecodable frames in a row close the connection at the limit`(count: Int, limit: Int) async throws {
         let directory = try TemporaryDirectory()
-        let (server, innocent, other) = try await pair(in: directory) { $0.limits.undecodableFrames = limit }
+        let (server, innocent, other) = try await pair(in: directory) { $0.limits.maximumUndecodableFrames = limit }
         let decoder = FrameDecoder()
         var frames = other.1.frames.makeAsyncIterator()
         for _ in 0..<count {

@@ -151,11 +151,11 @@ import Testing
         let pacing = Pacing.everyFrame.skippingUnchanged(keepAlive: .milliseconds(1))
         let (uploader, server, peer) = try await pair(.init(pacing: pacing))
         let body = body(7, count: 20_000)
-        let header = FrameHead(
+        let header = FrameHeader(
             contentLength: body.count,
             bufferSize: Self.size,
             orientation: .left,
-            presentationTime: 12_345,
+            timestamp: 12_345,
             sequence: 0
         )
         uploader.send(jpeg: FrameBytes(body), bufferSize: Self.size, orientation: .left, timestamp: 12_345)

@@ -98,6 +98,6 @@ import Testing
     }
 
     private func isAbsurd(_ uploader: SampleUploader, since start: UInt64) -> Bool {
-        uploader.statistics.queueAge.maximum > MonotonicClock.now() - start
+        uploader.statistics.queueAge.maximum.nanoseconds > MonotonicClock.now() - start
     }
 }

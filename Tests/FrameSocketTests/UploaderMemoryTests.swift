@@ -81,8 +81,8 @@ import Testing
         let need = FrameEncoder().memoryNeed(.pixels(image), .up, own)
         var rig = UploaderRig(.init(quality: 10, maximumMemory: need.total))
         for (preferences, quality) in [
-            (ControlPreferences(quality: 100), 10), (ControlPreferences(quality: 5), 5),
-            (ControlPreferences(size: BufferSize(width: 64, height: 64), quality: 100), 100),
+            (ControlRequest.Preferences(quality: 100), 10), (ControlRequest.Preferences(quality: 5), 5),
+            (ControlRequest.Preferences(size: BufferSize(width: 64, height: 64), quality: 100), 100),
         ] {
             rig.run(.prefer(preferences))
             var frame = UploadFrame(.pixels(image), offeredAt: rig.now)
@@ -102,7 +102,7 @@ import Testing
         arguments: [(-5, 1), (0, 1), (101, 100), (.max, 100)]
     )
     func `a preference that no encoder can fulfill becomes the nearest one`(preferred: Int, quality: Int) {
-        let configuration = SampleUploader.Configuration().preferring(ControlPreferences(quality: preferred))
+        let configuration = SampleUploader.Configuration().preferring(ControlRequest.Preferences(quality: preferred))
         #expect(configuration.quality == quality)
     }
 

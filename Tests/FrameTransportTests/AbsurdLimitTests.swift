@@ -9,15 +9,15 @@ import Testing
     /// A limit, and how it is set.
     struct Limit<Value: Sendable>: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let set: @Sendable (inout TransportLimits, Value) -> Void
+        let set: @Sendable (inout FrameServer.Limits, Value) -> Void
     }
 
     static let counts: [Limit<Int>] = [
-        Limit(testDescription: "connections") { $0.connections = $1 },
-        Limit(testDescription: "backlog") { $0.backlog = $1 },
-        Limit(testDescription: "body rate") { $0.bodyBytesPerSecond = $1 },
-        Limit(testDescription: "undecodable frames") { $0.undecodableFrames = $1 },
-        Limit(testDescription: "head") { $0.wire.maximumHeadBytes = $1 },
+        Limit(testDescription: "connections") { $0.maximumConnections = $1 },
+        Limit(testDescription: "backlog") { $0.maximumBacklog = $1 },
+        Limit(testDescription: "body rate") { $0.minimumBodyBytesPerSecond = $1 },
+        Limit(testDescription: "undecodable frames") { $0.maximumUndecodableFrames = $1 },
+        Limit(testDescription: "head") { $0.wire.maximumHeaderBytes = $1 },
         Limit(testDescription: "fields") { $0.wire.maximumFields = $1 },
         Limit(testDescription: "content length") { $0.wire.maximumContentLength = $1 },
         Limit(testDescription: "audio") { $0.wire.maximumAudioBytes = $1 },
@@ -26,14 +26,14 @@ import Testing
     ]
 
     static let times: [Limit<Duration>] = [
-        Limit(testDescription: "handshake") { $0.handshake = $1 },
-        Limit(testDescription: "first frame") { $0.firstFrame = $1 },
-        Limit(testDescription: "head") { $0.head = $1 },
-        Limit(testDescription: "body") { $0.body = $1 },
-        Limit(testDescription: "idle") { $0.idle = $1 },
+        Limit(testDescription: "handshake") { $0.handshakeTimeout = $1 },
+        Limit(testDescription: "first frame") { $0.firstFrameTimeout = $1 },
+        Limit(testDescription: "head") { $0.headerTimeout = $1 },
+        Limit(testDescription: "body") { $0.bodyTimeout = $1 },
+        Limit(testDescription: "idle") { $0.idleTimeout = $1 },
         Limit(testDescription: "linger") { $0.linger = $1 },
         Limit(testDescription: "pause") { $0.firstAcceptPause = $1 },
-        Limit(testDescription: "longest pause") { $0.longestAcceptPause = $1 },
+        Limit(testDescription: "longest pause") { $0.maximumAcceptPause = $1 },
     ]
 
     @Test(arguments: counts, [Int.min, -1, 0, 1, .max])
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// A sender that sends two frames and closes comes to an end, whatever that is.
-    private func expectAnEnd(_ change: (inout TransportLimits) -> Void) async throws {
+    private func expectAnEnd(_ change: (inout FrameServer.Limits) -> Void) async throws {
         let directory = try TemporaryDirectory()
         let server = try directory.server { change(&$0.limits) }
         let consuming = Task {

@@ -30,9 +30,9 @@
         }
 
         @Test func `the limits have their documented defaults`() {
-            let limits = TransportLimits()
-            #expect(limits.connections == 64 && limits.backlog == 128)
-            #expect(limits.firstAcceptPause == .milliseconds(100) && limits.longestAcceptPause == .seconds(1))
+            let limits = FrameServer.Limits()
+            #expect(limits.maximumConnections == 64 && limits.maximumBacklog == 128)
+            #expect(limits.firstAcceptPause == .milliseconds(100) && limits.maximumAcceptPause == .seconds(1))
             #expect(SocketConnection.Configuration().connectTimeout == .seconds(2))
         }
 
@@ -41,7 +41,7 @@
             limit: Int
         ) async throws {
             let directory = try TemporaryDirectory()
-            let server = try directory.server { $0.limits.connections = limit }
+            let server = try directory.server { $0.limits.maximumConnections = limit }
             let clients = try (0..<limit).map { _ in try PeerSocket.connected(to: directory.socket) }
             var taking = server.connections.makeAsyncIterator()
             var connections: [FrameConnection] = []
@@ -71,7 +71,7 @@
                 let directory = try TemporaryDirectory()
                 let server = try directory.server {
                     $0.limits.firstAcceptPause = .seconds(1 << 20)
-                    $0.limits.longestAcceptPause = .seconds(1 << 20)
+                    $0.limits.maximumAcceptPause = .seconds(1 << 20)
                 }
                 let clients = try (0..<20).map { _ in try PeerSocket.unconnected() }
                 await IOThread.shared.settle()
@@ -95,7 +95,7 @@
                 let directory = try TemporaryDirectory()
                 let server = try directory.server {
                     $0.limits.firstAcceptPause = .milliseconds(1)
-                    $0.limits.longestAcceptPause = .milliseconds(4)
+                    $0.limits.maximumAcceptPause = .milliseconds(4)
                 }
                 let clients = try (0..<20).map { _ in try PeerSocket.unconnected() }
                 try await withoutDescriptors {
@@ -123,21 +123,21 @@
             let directory = try TemporaryDirectory()
             let server = try PeerSocket.listening(at: directory.socket)
             let connection = directory.connection { $0.reopens = reopens }
-            var events = connection.events.makeAsyncIterator()
+            var milestones = connection.milestones()
             try await connection.open(within: nil)
-            #expect(await events.next() == .didOpen)
+            #expect(await milestones.next() == .connected)
             // Nobody takes it; what it sends is lost with the server.
             try await connection.send(FrameMessage([1, 2, 3]))
             unsafe unlink(directory.socket)
             server.close()
-            guard case .didClose(.failed(let error)) = await events.next() else {
+            guard case .failed(let error)? = await milestones.next()?.closeReason else {
                 Issue.record("the connection did not fail")
                 return
             }
-            #expect(error.code == .connectionLost && error.systemError == .reset)
+            #expect(error.code == .connectionLost && error.underlyingErrno == Errno.reset.rawValue)
             guard reopens else { return #expect(try await connection.closed() == .failed(error)) }
             let next = try directory.server()
-            #expect(await events.next() == .didOpen)
+            #expect(await milestones.next() == .connected)
             try await connection.send(FrameMessage([4, 5, 6]))
             let received = try #require(try await firstConnection(of: next))
             var frames = received.frames.makeAsyncIterator()

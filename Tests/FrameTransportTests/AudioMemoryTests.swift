@@ -13,22 +13,22 @@ import Testing
     }
 
     private func audio(_ seed: Int, count: Int = 1024) -> [UInt8] {
-        AudioHead(contentLength: count, kind: .app, sampleRate: 44_100, channels: 1, sequence: UInt64(seed)).encoded()
+        AudioHeader(contentLength: count, kind: .app, sampleRate: 44_100, channels: 1, sequence: UInt64(seed)).encoded()
             + body(seed, count: count)
     }
 
-    @Test(arguments: [nil, ControlHello(wants: .pictures), ControlHello(wants: [])])
-    func `audio that nobody asked for is skipped by its length and takes no memory`(hello: ControlHello?)
+    @Test(arguments: [nil, ControlRequest.Hello(wants: .frames), ControlRequest.Hello(wants: [])])
+    func `audio that nobody asked for is skipped by its length and takes no memory`(hello: ControlRequest.Hello?)
         async throws
     {
-        let pool = BytePool(maximumIdleBytes: 1 << 20)
+        let pool = FrameBytes.Pool(maximumIdleBytes: 1 << 20)
         let server = try directory.server {
             $0.hello = hello
             $0.pool = pool
         }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
-        let wantsFrames = hello?.wants.contains(.pictures) ?? true
+        let wantsFrames = hello?.wants.contains(.frames) ?? true
         for seed in 0..<40 { try await sender.write(audio(seed, count: 200_000)) }
         try await sender.write(message(body(1, count: 300)))
         sender.finishWriting()
@@ -46,11 +46,11 @@ import Testing
 
     @Test func `audio that waits for its consumers stays within the budget of all connections`() async throws {
         // Enough that each connection may keep one of the largest messages, and not all of them together.
-        let budget = MemoryBudget(bytes: 16 << 20)
+        let budget = MemoryBudget(maximumBytes: 16 << 20)
         let server = try directory.server {
-            $0.hello = ControlHello(wants: .audio)
+            $0.hello = ControlRequest.Hello(wants: .audio)
             $0.memory = budget
-            $0.limits.connections = 4
+            $0.limits.maximumConnections = 4
         }
         var connections: [FrameConnection] = []
         for _ in 0..<4 {
@@ -77,15 +77,15 @@ import Testing
             // The oldest give way.
             #expect(last == 63)
         }
-        #expect(held <= budget.bytes, "\(held) bytes of audio were held")
+        #expect(held <= budget.maximumBytes, "\(held) bytes of audio were held")
     }
 
     @Test func `audio that exceeds the memory is counted`() async throws {
         // An eighth of a connection's allowance is less than a message needs.
         let server = try directory.server {
-            $0.hello = ControlHello(wants: .audio)
-            $0.memory = MemoryBudget(bytes: 2 << 20)
-            $0.limits.connections = 4
+            $0.hello = ControlRequest.Hello(wants: .audio)
+            $0.memory = MemoryBudget(maximumBytes: 2 << 20)
+            $0.limits.maximumConnections = 4
         }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -101,7 +101,7 @@ import Testing
 
     @Test(arguments: [1, 2, 10])
     func `a host that takes only audio is not held up by frames`(frames: Int) async throws {
-        let server = try directory.server { $0.hello = ControlHello(wants: .audio) }
+        let server = try directory.server { $0.hello = ControlRequest.Hello(wants: .audio) }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         // A sender may not have read the hello yet, or heed none.
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func `a host that asked only for audio is told of an end behind frames that nobody consumes`() async throws {
-        let server = try directory.server { $0.hello = ControlHello(wants: .audio) }
+        let server = try directory.server { $0.hello = ControlRequest.Hello(wants: .audio) }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         try await sender.write((0..<5).flatMap { message(body($0, count: 3000)) } + audio(1))

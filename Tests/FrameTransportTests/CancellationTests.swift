@@ -82,7 +82,7 @@ import Testing
         let sender = directory.connection()
         try await sender.open(within: nil)
         let host = try await listener.accepted()
-        try await host.write(ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded())
+        try await host.write(ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded())
         #expect(await becomesTrue { sender.wants.contains(.audio) })
         let samples = FrameBytes(body(2, count: 256 << 10))
         for _ in 0..<60 {

@@ -30,7 +30,7 @@ import Testing
 
     /// Both ends, connected; the server, whose end would end the connection, is the caller's to keep.
     private func pair(
-        hello: ControlHello? = nil
+        hello: ControlRequest.Hello? = nil
     ) async throws -> (server: FrameServer, sender: SocketConnection, receiver: FrameConnection) {
         let server = try directory.server { $0.hello = hello }
         let sender = directory.connection()
@@ -40,12 +40,12 @@ import Testing
     }
 
     @Test func `a receiver that said hello is told the sender's state`() async throws {
-        let (server, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
         #expect(await statuses.next() == SenderStatus(state: .live))
-        #expect(sender.hello == ControlHello(wants: [.pictures, .audio]))
-        #expect(sender.wants == [.pictures, .audio])
+        #expect(sender.hello == ControlRequest.Hello(wants: [.frames, .audio]))
+        #expect(sender.wants == [.frames, .audio])
         receiver.send(.pause)
         #expect(await statuses.next()?.state == .paused)
         #expect(sender.isPaused)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `a receiver of a later version is answered in version 1, and obeyed`() async throws {
-        let (server, sender, receiver) = try await pair(hello: ControlHello(version: 9_999, wants: .pictures))
+        let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(version: 9_999, wants: .frames))
         defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
         #expect(await statuses.next() == SenderStatus(state: .live, version: 1))
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `a sender of a later version is addressed in version 1, and understood`() async throws {
-        let server = try directory.server { $0.hello = ControlHello(wants: .pictures) }
+        let server = try directory.server { $0.hello = ControlRequest.Hello(wants: .frames) }
         defer { server.close() }
         let sender = try PeerSocket.connected(to: directory.socket)
         let receiver = try #require(try await firstConnection(of: server))
@@ -77,12 +77,13 @@ import Testing
         var statuses = receiver.statuses.makeAsyncIterator()
         #expect(await statuses.next() == status)
         receiver.send(.ping(1))
-        let requests = ControlRequest.hello(ControlHello(wants: .pictures)).encoded() + ControlRequest.ping(1).encoded()
+        let requests =
+            ControlRequest.hello(ControlRequest.Hello(wants: .frames)).encoded() + ControlRequest.ping(1).encoded()
         #expect(try await sender.read(requests.count) == requests)
     }
 
     @Test func `the selection is reported from beginning to end, over one connection after another`() async throws {
-        let server = try directory.server { $0.hello = ControlHello(wants: [.pictures, .audio]) }
+        let server = try directory.server { $0.hello = ControlRequest.Hello(wants: [.frames, .audio]) }
         let sender = directory.connection()
         var demand = sender.demand.makeAsyncIterator()
         #expect(await demand.next() == [])
@@ -90,17 +91,17 @@ import Testing
         let receiver = try #require(try await firstConnection(of: server))
         // Until the hello has come, it is a plain receiver.
         var wanted = await demand.next()
-        if wanted == .pictures { wanted = await demand.next() }
-        #expect(wanted == [.pictures, .audio])
+        if wanted == .frames { wanted = await demand.next() }
+        #expect(wanted == [.frames, .audio])
         receiver.send(.pause)
         #expect(await demand.next() == [])
         receiver.send(.resume)
-        #expect(await demand.next() == [.pictures, .audio])
+        #expect(await demand.next() == [.frames, .audio])
         server.close()
         #expect(await demand.next() == [])
         let plain = try PeerSocket.listening(at: directory.socket)
         let visitor = try await plain.accepted()
-        #expect(await demand.next() == .pictures)
+        #expect(await demand.next() == .frames)
         sender.close()
         visitor.close()
         #expect(await demand.next() == [])
@@ -108,19 +109,19 @@ import Testing
     }
 
     @Test func `messages that are not selected are refused until they are`() async throws {
-        let (server, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
         var frames = receiver.frames.makeAsyncIterator()
         #expect(await statuses.next()?.state == .live)
-        let nothing = ControlRequest.hello(ControlHello(wants: []))
+        let nothing = ControlRequest.hello(ControlRequest.Hello(wants: []))
         for (request, code) in [(.pause, .paused), (nothing, .notWanted)] as [(ControlRequest, TransportError.Code)] {
             receiver.send(request)
             _ = await statuses.next()
             let error = await #expect(throws: TransportError.self) { try await sender.send(frame(1)) }
             #expect(error?.code == code)
             #expect(try !sender.send(sound(1)))
-            receiver.send(code == .paused ? .resume : .hello(ControlHello(wants: [.pictures, .audio])))
+            receiver.send(code == .paused ? .resume : .hello(ControlRequest.Hello(wants: [.frames, .audio])))
             _ = await statuses.next()
             try await sender.send(frame(2))
             #expect(try await frames.next()?.jpeg.array() == body(2, count: 20_000))
@@ -133,7 +134,7 @@ import Testing
         let sender = directory.connection()
         try await sender.open(within: .seconds(30))
         let receiver = try await host.accepted()
-        try await receiver.write(ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded())
+        try await receiver.write(ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded())
         #expect(await eventually { sender.wants.contains(.audio) })
         // The host does not read: sound is under way, and a frame waits behind it.
         for seed in 0..<20 { #expect(try sender.send(sound(seed, count: 200_000))) }
@@ -151,7 +152,7 @@ import Testing
     }
 
     @Test func `a program that learns that audio is selected may send it at once`() async throws {
-        let server = try directory.server { $0.hello = ControlHello(wants: [.pictures, .audio]) }
+        let server = try directory.server { $0.hello = ControlRequest.Hello(wants: [.frames, .audio]) }
         defer { server.close() }
         let sender = directory.connection()
         let taken = Mutex<[Bool]>([])
@@ -175,7 +176,7 @@ import Testing
         defer { server.close() }
         let sent: [ControlRequest] = [
             .prefer(
-                ControlPreferences(
+                ControlRequest.Preferences(
                     frameRateInMillihertz: 15_000,
                     size: BufferSize(width: 640, height: 360),
                     quality: 60
@@ -185,7 +186,7 @@ import Testing
         ]
         for request in sent { receiver.send(request) }
         var requests = sender.requests.makeAsyncIterator()
-        #expect(await requests.next() == .hello(ControlHello()))
+        #expect(await requests.next() == .hello(ControlRequest.Hello()))
         for request in sent { #expect(await requests.next() == request) }
     }
 
@@ -216,7 +217,7 @@ import Testing
 
     @Test(arguments: FinishReason.allCases)
     func `a sender's reason reaches a receiver that said hello`(reason: FinishReason) async throws {
-        let (server, sender, receiver) = try await pair(hello: ControlHello())
+        let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello())
         defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
         _ = await statuses.next()
@@ -232,7 +233,7 @@ import Testing
         try await sender.open(within: .seconds(30))
         let host = try await foreign.accepted()
         let unknown = Array("POST /dance HTTP/1.1\r\nContent-Length: 5\r\n\r\nPOST ".utf8)
-        let hello = ControlRequest.hello(ControlHello())
+        let hello = ControlRequest.hello(ControlRequest.Hello())
         try await host.write(hello.encoded() + unknown + ControlRequest.refresh.encoded(), chunk: 3)
         var requests = sender.requests.makeAsyncIterator()
         #expect(await requests.next() == hello)
@@ -247,21 +248,21 @@ import Testing
         let sender = directory.connection()
         try await sender.open(within: .seconds(30))
         let host = try await foreign.accepted()
-        let hello = ControlRequest.hello(ControlHello()).encoded()
+        let hello = ControlRequest.hello(ControlRequest.Hello()).encoded()
+        var milestones = sender.milestones()
         try await host.write(hello + [0x16, 0x03, 0x01])
-        var events = sender.events.makeAsyncIterator()
-        #expect(await events.next() == .didOpen)
-        guard case .didClose(.failed(let error)) = await events.next() else {
+        #expect(await milestones.next() == .connected)
+        guard case .disconnected(.failed(let error)) = await milestones.next() else {
             Issue.record("the connection has not failed")
             return
         }
         #expect(error.code == .malformedMessage)
         #expect(error.wireError?.byteOffset == UInt64(hello.count))
-        #expect(await events.next() == .didOpen)
+        #expect(await milestones.next() == .connected)
     }
 
     @Test func `audio arrives as it was sent, at a receiver that asked only for audio`() async throws {
-        let (server, sender, receiver) = try await pair(hello: ControlHello(wants: [.pictures, .audio]))
+        let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
         _ = await statuses.next()
@@ -281,7 +282,7 @@ import Testing
         let sender = directory.connection()
         try await sender.open(within: .seconds(30))
         let host = try await foreign.accepted()
-        try await host.write(ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded())
+        try await host.write(ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded())
         let greeting = SenderStatus(state: .live).encoded()
         #expect(try await host.read(greeting.count) == greeting)
         // Larger than any socket's buffer: it is under way until the host reads.
@@ -294,8 +295,8 @@ import Testing
         #expect(await eventually { sender.wants.contains(.audio) })
         #expect(try sender.send(sound(2)))
         #expect(try await start + host.read(large.count - 1) == large)
-        let head = AudioHead(contentLength: 2048, kind: .app, sampleRate: 44_100, channels: 1, presentationTime: 2)
-        let expected = head.encoded() + body(2, count: 2048) + message(body(3, count: 20_000))
+        let header = AudioHeader(contentLength: 2048, kind: .app, sampleRate: 44_100, channels: 1, timestamp: 2)
+        let expected = header.encoded() + body(2, count: 2048) + message(body(3, count: 20_000))
         #expect(try await host.read(expected.count) == expected)
         try await sending.value
     }
@@ -307,7 +308,7 @@ import Testing
         let host = try await listener.accepted()
         // More answers than the socket holds: one waits for room, and gives way to each later one.
         let pings = (1...2000).flatMap { ControlRequest.ping($0).encoded() }
-        try await host.write(ControlRequest.hello(ControlHello()).encoded() + pings)
+        try await host.write(ControlRequest.hello(ControlRequest.Hello()).encoded() + pings)
         #expect(await eventually { !host.isQuiet })
         for _ in 0..<100 { await IOThread.shared.settle() }
         var answers = ""

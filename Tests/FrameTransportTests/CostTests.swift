@@ -16,7 +16,7 @@ import Testing
     @Test(arguments: [true, false]) func `a thousand frames need only the memory of the first ones`(isOnThread: Bool)
         async throws
     {
-        let pool = BytePool(maximumIdleBytes: 16 << 20)
+        let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
         let server = try directory.server { $0.pool = pool }
         let connection = directory.connection()
         try await connection.open(within: nil)
@@ -39,14 +39,14 @@ import Testing
         }
         try await sending.value
         // One of the size that is tried first; then one with the consumer, those that are read ahead, and one being filled.
-        #expect(pool.allocations <= 3 + FrameServer.Delivery.longestReadAhead)
+        #expect(pool.allocations <= 3 + FrameServer.Delivery.maximumReadAhead)
     }
 
     @Test func `R1: a claim of much memory gets only what has arrived`() async throws {
-        let pool = BytePool(maximumIdleBytes: 64 << 20)
+        let pool = FrameBytes.Pool(maximumIdleBytes: 64 << 20)
         let server = try directory.server { $0.pool = pool }
-        let head = String(decoding: message([]), as: UTF8.self)
-        let claim = Array(head.replacing("Content-Length: 0", with: "Content-Length: 33554432").utf8)
+        let header = String(decoding: message([]), as: UTF8.self)
+        let claim = Array(header.replacing("Content-Length: 0", with: "Content-Length: 33554432").utf8)
         var clients: [PeerSocket] = []
         for _ in 0..<64 {
             let client = try PeerSocket.connected(to: directory.socket)
@@ -127,7 +127,7 @@ import Testing
                 try await connection.open(within: nil)
                 let message = FrameMessage(body(0, count: 50_000))
                 let byteCount =
-                    50_000 + FrameHead(contentLength: 50_000, bufferSize: message.bufferSize).encoded().count
+                    50_000 + FrameHeader(contentLength: 50_000, bufferSize: message.bufferSize).encoded().count
                 await connection.thread.settle()
                 let before = WaitCount.value
                 for _ in 0..<100 {
@@ -143,10 +143,10 @@ import Testing
                 // What does not fit waits for room, and goes on when there is some.
                 let large = FrameMessage(body(1, count: 8_000_000))
                 let sending = Task { try await connection.send(large) }
-                let head = FrameHead(contentLength: 8_000_000, bufferSize: large.bufferSize).encoded()
-                let received = try await peer.read(head.count + 8_000_000)
+                let header = FrameHeader(contentLength: 8_000_000, bufferSize: large.bufferSize).encoded()
+                let received = try await peer.read(header.count + 8_000_000)
                 try await sending.value
-                #expect(Array(received.dropFirst(head.count)) == large.jpeg.array())
+                #expect(Array(received.dropFirst(header.count)) == large.jpeg.array())
                 connection.close()
             }
         }

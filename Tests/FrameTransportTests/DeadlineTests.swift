@@ -17,12 +17,12 @@ import Testing
 
     /// A server that waits practically forever except for what `change` sets, one sender, and its connection.
     private func pair(
-        _ change: (inout TransportLimits) -> Void
+        _ change: (inout FrameServer.Limits) -> Void
     ) async throws -> (FrameServer, client: PeerSocket, FrameConnection) {
         let server = try directory.server {
-            $0.limits.firstFrame = nil
-            $0.limits.head = Self.never
-            $0.limits.body = Self.never
+            $0.limits.firstFrameTimeout = nil
+            $0.limits.headerTimeout = Self.never
+            $0.limits.bodyTimeout = Self.never
             change(&$0.limits)
         }
         let client = try PeerSocket.connected(to: directory.socket)
@@ -44,35 +44,35 @@ import Testing
     }
 
     @Test func `the first frame has a deadline`() async throws {
-        let (server, client, connection) = try await pair { $0.firstFrame = .milliseconds(20) }
+        let (server, client, connection) = try await pair { $0.firstFrameTimeout = .milliseconds(20) }
         try await expectTimeout(over: "first message", of: connection)
         #expect(try await client.read(1).isEmpty)
         _ = server
     }
 
     @Test func `S17: a header has a deadline from its first byte`() async throws {
-        let (server, client, connection) = try await pair { $0.head = .milliseconds(20) }
+        let (server, client, connection) = try await pair { $0.headerTimeout = .milliseconds(20) }
         try await client.write(Array("HTTP/1.1 200 OK\r\n".utf8))
         try await expectTimeout(over: "head", of: connection)
         _ = server
     }
 
     @Test func `S17: the header of a later frame has a deadline`() async throws {
-        let (server, client, connection) = try await pair { $0.head = .milliseconds(20) }
+        let (server, client, connection) = try await pair { $0.headerTimeout = .milliseconds(20) }
         try await client.write(message([1, 2, 3]) + [UInt8(ascii: "H")])
         try await expectTimeout(over: "head", of: connection, after: 1)
         _ = server
     }
 
     @Test func `S17: a body has a deadline`() async throws {
-        let (server, client, connection) = try await pair { $0.body = .milliseconds(20) }
+        let (server, client, connection) = try await pair { $0.bodyTimeout = .milliseconds(20) }
         try await client.write(message(body(1, count: 1000)).dropLast())
         try await expectTimeout(over: "body", of: connection)
         _ = server
     }
 
     @Test func `silence between two frames has a deadline if limited`() async throws {
-        let (server, client, connection) = try await pair { $0.idle = .milliseconds(20) }
+        let (server, client, connection) = try await pair { $0.idleTimeout = .milliseconds(20) }
         try await client.write(message([1]))
         try await expectTimeout(over: "next message", of: connection, after: 1)
         _ = server
@@ -80,8 +80,8 @@ import Testing
 
     @Test(arguments: [false, true]) func `an occasional byte does not extend a deadline`(isInBody: Bool) async throws {
         let (server, client, connection) = try await pair { limits in
-            if isInBody { limits.body = .milliseconds(30) } else { limits.head = .milliseconds(30) }
-            limits.bodyBytesPerSecond = 1 << 30
+            if isInBody { limits.bodyTimeout = .milliseconds(30) } else { limits.headerTimeout = .milliseconds(30) }
+            limits.minimumBodyBytesPerSecond = 1 << 30
         }
         let whole = message(body(1, count: 1 << 20))
         let begun = isInBody ? 200 : 13
@@ -99,20 +99,20 @@ import Testing
     }
 
     @Test func `a long body gets time for its length`() throws {
-        var limits = TransportLimits()
-        limits.body = .seconds(1)
-        limits.bodyBytesPerSecond = 1000
+        var limits = FrameServer.Limits()
+        limits.bodyTimeout = .seconds(1)
+        limits.minimumBodyBytesPerSecond = 1000
         #expect(limits.bodyDuration(length: 0) == .seconds(1))
         #expect(limits.bodyDuration(length: 2500) == .seconds(3.5))
-        limits.bodyBytesPerSecond = 0
+        limits.minimumBodyBytesPerSecond = 0
         #expect(limits.bodyDuration(length: 10) == .seconds(11))
     }
 
     @Test func `S22: no deadline runs while the consumer does not consume`() async throws {
         let (server, client, connection) = try await pair { limits in
-            limits.head = .milliseconds(20)
-            limits.body = .milliseconds(20)
-            limits.idle = .milliseconds(20)
+            limits.headerTimeout = .milliseconds(20)
+            limits.bodyTimeout = .milliseconds(20)
+            limits.idleTimeout = .milliseconds(20)
         }
         // Two whole frames and part of a third; the first of them waits for its consumer.
         try await client.write(message(body(0, count: 100)) + message(body(1, count: 100)) + message([9]).dropLast())

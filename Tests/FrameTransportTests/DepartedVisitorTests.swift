@@ -49,7 +49,7 @@ import Testing
     func `short visits that nobody consumes occupy no slot`(frames: Int) async throws {
         let ends = Ends()
         let server = try directory.server {
-            $0.limits.connections = 4
+            $0.limits.maximumConnections = 4
             $0.tap = ends
         }
         for _ in 0..<20 { try await visit(server, ends, frames: frames, size: 500) }
@@ -75,13 +75,13 @@ import Testing
     }
 
     /// 256 KiB for large frames, and 64 KiB for each of two connections without asking.
-    private static func smallBudget() -> MemoryBudget { MemoryBudget(bytes: 512 << 10) }
+    private static func smallBudget() -> MemoryBudget { MemoryBudget(maximumBytes: 512 << 10) }
 
     @Test func `a large frame that nobody consumes gives way to the next one when its sender leaves`() async throws {
         let budget = Self.smallBudget()
         let server = try directory.server {
             $0.memory = budget
-            $0.limits.connections = 2
+            $0.limits.maximumConnections = 2
         }
         let size = 200 << 10
         var connections: [FrameConnection] = []
@@ -112,7 +112,7 @@ import Testing
         let ends = Ends()
         let server = try directory.server {
             $0.memory = Self.smallBudget()
-            $0.limits.connections = 8
+            $0.limits.maximumConnections = 8
             $0.tap = ends
         }
         let size = 100 << 10
@@ -178,7 +178,7 @@ import Testing
 }
 
 /// Counts the connections that have ended.
-private final class Ends: WireTap {
+private final class Ends: FrameServer.Tap {
     private let total = Atomic(0)
 
     var count: Int { total.load(ordering: .sequentiallyConsistent) }

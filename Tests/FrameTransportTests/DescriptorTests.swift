@@ -17,7 +17,7 @@
                 let before = try await descriptorsAtStart()
                 for _ in 0..<1000 {
                     let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-                    #expect(error?.systemError?.rawValue == ECONNREFUSED)
+                    #expect(error?.underlyingErrno == ECONNREFUSED)
                 }
                 #expect(await eventually { descriptorsAdded(to: before).isEmpty })
             }
@@ -53,16 +53,16 @@
                 let directory = try TemporaryDirectory()
                 let server = try PeerSocket.listening(at: directory.socket)
                 let connection = directory.connection { $0.retryInterval = .zero }
-                var events = connection.events.makeAsyncIterator()
+                var milestones = connection.milestones()
                 connection.open()
                 var peer = try await server.accepted()
-                #expect(await events.next() == .didOpen)
+                #expect(await milestones.next() == .connected)
                 let before = try await descriptorsAtStart()
                 for _ in 0..<1000 {
                     peer.close()
-                    #expect(await events.next() == .didClose(.closedByPeer(.stoppedByUser)))
+                    #expect(await milestones.next() == .disconnected(.closedByPeer(.stoppedByUser)))
                     peer = try await server.accepted()
-                    #expect(await events.next() == .didOpen)
+                    #expect(await milestones.next() == .connected)
                 }
                 #expect(await eventually { descriptorsAdded(to: before).isEmpty })
             }

@@ -24,7 +24,7 @@
             case deadSocket, foreignSocket, datagrams, server, silence, queue, foreignPeer
             case linkAsLock, longPath, longName, empty, slash, nul
 
-            var expected: (code: PathFinding.Code, severity: PathFinding.Severity) {
+            var expected: (code: PathDiagnosis.Finding.Code, severity: PathDiagnosis.Finding.Severity) {
                 switch self {
                 case .free: (.freePath, .note)
                 case .missingDirectory: (.missingDirectory, .failure)
@@ -202,7 +202,7 @@
         }
 
         @Test func `a server that has something to say is read to its end`() async throws {
-            let server = try directory.server { $0.hello = ControlHello() }
+            let server = try directory.server { $0.hello = ControlRequest.Hello() }
             let diagnosis = await PathDiagnosis(of: directory.socket, within: .seconds(60))
             #expect(diagnosis.findings.contains { $0.code == .liveServer })
             withExtendedLifetime(server) {}

@@ -62,7 +62,7 @@ import Testing
     }
 
     /// A delegate that holds up its thread with the first frame.
-    private final class Blocker: FrameServerDelegate {
+    private final class Blocker: FrameServer.Delegate {
         private let gate: Gate
 
         init(_ gate: Gate) {

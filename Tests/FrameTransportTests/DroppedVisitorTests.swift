@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func `of visitors that nobody accepts the latest are kept, and the others are counted`() async throws {
-        let server = try directory.server { $0.limits.connections = 4 }
+        let server = try directory.server { $0.limits.maximumConnections = 4 }
         for number in 0..<10 {
             try await visit(number)
             // Its end is noticed before the next one comes.
@@ -46,8 +46,8 @@ import Testing
     {
         // 256 KiB for what departed senders leave, and for large frames.
         let server = try directory.server {
-            $0.memory = MemoryBudget(bytes: 512 << 10)
-            $0.limits.connections = 8
+            $0.memory = MemoryBudget(maximumBytes: 512 << 10)
+            $0.limits.maximumConnections = 8
         }
         var connections: [FrameConnection] = []
         for number in 0..<6 {
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func `a visitor's frames that were accepted in time do not count as dropped`() async throws {
-        let server = try directory.server { $0.limits.connections = 2 }
+        let server = try directory.server { $0.limits.maximumConnections = 2 }
         for number in 0..<20 {
             try await visit(number)
             let connection = try #require(try await soon { try await firstConnection(of: server) } ?? nil)

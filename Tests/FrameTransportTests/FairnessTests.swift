@@ -20,15 +20,15 @@ import Testing
         }
 
         init(_ name: String, type: String, length: Int, fields: String = "") {
-            let head = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\nMessage-Type: \(type)\r\n\(fields)\r\n"
-            self.init(name, Array(head.utf8) + [UInt8](repeating: 0, count: length))
+            let header = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\nMessage-Type: \(type)\r\n\(fields)\r\n"
+            self.init(name, Array(header.utf8) + [UInt8](repeating: 0, count: length))
         }
 
         init(request: String, length: Int) {
-            let head = "POST /\(request) HTTP/1.1\r\nContent-Length: \(length)\r\n\r\n"
+            let header = "POST /\(request) HTTP/1.1\r\nContent-Length: \(length)\r\n\r\n"
             self.init(
                 "\(request) with \(length) bytes",
-                Array(head.utf8) + [UInt8](repeating: 0, count: length)
+                Array(header.utf8) + [UInt8](repeating: 0, count: length)
             )
         }
     }
@@ -51,7 +51,7 @@ import Testing
         [0, 1].flatMap { length in
             ["dance", "pause", "resume", "refresh", "prefer"].map { Flood(request: $0, length: length) }
         } + [
-            Flood("hello", ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded()),
+            Flood("hello", ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded()),
             Flood("ping", ControlRequest.ping(7).encoded()),
         ]
 
@@ -95,7 +95,7 @@ import Testing
         let flooded = hostile.connection { $0.reopens = false }
         try await flooded.open(within: nil)
         let host = try await listener.accepted()
-        try await host.write(ControlRequest.hello(ControlHello()).encoded())
+        try await host.write(ControlRequest.hello(ControlRequest.Hello()).encoded())
 
         let directory = try TemporaryDirectory()
         let server = try directory.server()
@@ -151,7 +151,7 @@ import Testing
 }
 
 /// Counts the bytes that a server reads, and notes how many they are whenever a small frame arrives.
-private final class Arrivals: FrameServerDelegate, WireTap {
+private final class Arrivals: FrameServer.Delegate, FrameServer.Tap {
     private struct State {
         var bytes = 0
         var longestRead = 0

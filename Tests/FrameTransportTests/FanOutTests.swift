@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `every reader that keeps up gets every frame`() async throws {
-        let fanOut = FrameFanOut(of: connection)
+        let fanOut = FrameBroadcaster(of: connection)
         var readers = (0..<3).map { _ in fanOut.reader().makeAsyncIterator() }
         for seed in 0..<20 {
             try await send(seed)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `a slow reader misses frames, which are counted, and holds up nobody`() async throws {
-        let fanOut = FrameFanOut(of: connection)
+        let fanOut = FrameBroadcaster(of: connection)
         let slow = fanOut.reader()
         var fast = fanOut.reader().makeAsyncIterator()
         for seed in 0..<20 {
@@ -55,7 +55,7 @@ import Testing
             frames.append(try #require(try await source.next()))
         }
         for _ in 0..<50 {
-            let fanOut = FrameFanOut()
+            let fanOut = FrameBroadcaster()
             let readers = (0..<4).map { _ in fanOut.reader() }
             await withTaskGroup { group in
                 for frame in frames {
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `a reader that joins late gets the last frame at once`() async throws {
-        let fanOut = FrameFanOut(of: connection)
+        let fanOut = FrameBroadcaster(of: connection)
         var first = fanOut.reader().makeAsyncIterator()
         try await send(7)
         _ = try await first.next()
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `an orderly end ends every reader, and a failure reaches every reader`() async throws {
-        let fanOut = FrameFanOut(of: connection)
+        let fanOut = FrameBroadcaster(of: connection)
         let reader = fanOut.reader()
         try await send(1)
         try await sender.write(Array("nonsense".utf8))
@@ -96,8 +96,8 @@ import Testing
     }
 
     @Test func `releasing a reader removes it`() async throws {
-        let fanOut = FrameFanOut(of: connection)
-        var reader: FrameFanOut.Reader? = fanOut.reader()
+        let fanOut = FrameBroadcaster(of: connection)
+        var reader: FrameBroadcaster.Reader? = fanOut.reader()
         #expect(fanOut.readerCount == 1)
         #expect(reader?.supersededFrames == 0)
         reader = nil

@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func `endless clients do not delay others`() async throws {
-        let server = try directory.server { $0.limits.connections = 1 }
+        let server = try directory.server { $0.limits.maximumConnections = 1 }
         let held = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         var frames = connection.frames.makeAsyncIterator()

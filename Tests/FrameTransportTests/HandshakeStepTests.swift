@@ -14,7 +14,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    private var hello: [UInt8] { ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded() }
+    private var hello: [UInt8] { ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded() }
 
     /// A sender, and a plain host that has read its token and not shown its own.
     private func handshaking(
@@ -40,7 +40,7 @@ import Testing
         let reader = PeerMessageReader(host)
         let answers = try await soon { try await reader.next { $0.pong == 42 } }
         #expect(answers??.state == "live", "the host that said hello gets no answer")
-        #expect(sender.hello == ControlHello(wants: [.pictures, .audio]))
+        #expect(sender.hello == ControlRequest.Hello(wants: [.frames, .audio]))
         let audio = AudioMessage(kind: .app, sampleRate: 44_100, channels: 1, samples: FrameBytes([1, 2, 3, 4]))
         #expect(try sender.send(audio))
         #expect(try await soon { try await reader.next() }??.body == [1, 2, 3, 4])
@@ -59,10 +59,10 @@ import Testing
     func `everything behind a sender's token is read, however it is cut`(chunk: Int) async throws {
         let server = try directory.server {
             $0.tokens = HandshakeTokens(own: tokens.expected, expected: tokens.own)
-            $0.hello = ControlHello(wants: [.pictures, .audio])
+            $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
         }
         let sender = try PeerSocket.connected(to: directory.socket)
-        let samples = AudioHead(contentLength: 4, kind: .app, sampleRate: 8000, channels: 1).encoded() + [1, 2, 3, 4]
+        let samples = AudioHeader(contentLength: 4, kind: .app, sampleRate: 8000, channels: 1).encoded() + [1, 2, 3, 4]
         let status = SenderStatus(state: .stopped(.callEnded)).encoded()
         try await sender.write(
             tokens.own + SenderStatus(state: .live).encoded() + samples + message(body(3, count: 300)) + status,
@@ -158,7 +158,7 @@ import Testing
     func `a sender that leaves during its handshake occupies no slot`(shown: Int) async throws {
         let server = try directory.server {
             $0.tokens = HandshakeTokens(own: tokens.expected, expected: tokens.own)
-            $0.limits.connections = 2
+            $0.limits.maximumConnections = 2
         }
         for _ in 0..<10 {
             let sender = try PeerSocket.connected(to: directory.socket)

@@ -29,6 +29,7 @@ import Testing
     @Test func `with matching tokens frames are sent, and the states lead there`() async throws {
         let server = try makeServer()
         let connection = directory.connection { $0.tokens = tokens }
+        let sequence = connection.states
         try await connection.open(within: .seconds(30))
         try await connection.send(frame(1))
         let received = try #require(try await firstConnection(of: server))
@@ -37,8 +38,8 @@ import Testing
         connection.close()
         _ = try await connection.closed()
         var states: [SocketConnection.State] = []
-        for await state in connection.states { states.append(state) }
-        #expect(states == [.started, .handshaking, .connected, .closed])
+        for await state in sequence { states.append(state) }
+        #expect(states == [.idle, .started, .handshaking, .connected, .ended(.closedLocally(.stoppedByUser))])
     }
 
     @Test(arguments: [
@@ -67,7 +68,7 @@ import Testing
         let error = await #expect(throws: TransportError.self) { try await opening.value }
         #expect(error?.code == .tokenRejected)
         #expect(try await connection.closed().error?.code == .tokenRejected)
-        guard case .failed(let failure) = connection.state else {
+        guard case .ended(.failed(let failure)) = connection.state else {
             Issue.record("the state is \(connection.state)")
             return
         }
@@ -105,9 +106,9 @@ import Testing
     /// More idle visitors than the server has places; then a sender that has the token, and another while they stay.
     @Test func `connections without a token keep out nobody who has one`() async throws {
         let server = try makeServer {
-            $0.limits.connections = 4
-            $0.limits.handshakes = 2
-            $0.limits.handshake = .seconds(600)
+            $0.limits.maximumConnections = 4
+            $0.limits.maximumHandshakes = 2
+            $0.limits.handshakeTimeout = .seconds(600)
         }
         var idle: [PeerSocket] = []
         for _ in 0..<8 { idle.append(try PeerSocket.connected(to: server.path)) }
@@ -125,7 +126,7 @@ import Testing
     }
 
     @Test func `a sender that sends no token is turned away at the deadline`() async throws {
-        let server = try makeServer { $0.limits.handshake = .milliseconds(20) }
+        let server = try makeServer { $0.limits.handshakeTimeout = .milliseconds(20) }
         let silent = try PeerSocket.connected(to: server.path)
         // The deadline may be over before this is written, and what was written is unread when the server closes.
         try? await silent.write(Array(tokens.own.dropLast()))

@@ -55,7 +55,7 @@ import Testing
         Case("W10: too many pixels", .pixelsTooMany, "562\r\nBuffer-Height: 1218", "16384\r\nBuffer-Height: 16384"),
     ]
 
-    private static let heads = [
+    private static let headers = [
         Case("W11: an endless head", .headTooLong, "OK\r\n", "OK\r\nX: " + String(repeating: "x", count: 9000)),
         Case("W11: an endless reason", .headTooLong, "OK", String(repeating: "O", count: 9000)),
         Case("W12: 33 fields", .headTooManyFields, orientation, orientation + String(repeating: "X: y\r\n", count: 29)),
@@ -106,18 +106,18 @@ import Testing
         Case(
             "an unknown state",
             .wordUnknown,
-            head("Content-Length: 0", "Message-Type: status", "Sender-State: asleep")
+            header("Content-Length: 0", "Message-Type: status", "Sender-State: asleep")
         ),
     ]
 
-    static let cases = numbers + heads + starts + ends + others
+    static let cases = numbers + headers + starts + ends + others
 
-    private static func head(_ lines: String...) -> [UInt8] {
+    private static func header(_ lines: String...) -> [UInt8] {
         Array(([start] + lines + ["", ""]).joined(separator: "\r\n").utf8)
     }
 
     private static func audio(_ rate: String, _ channels: String, length: Int = 4) -> [UInt8] {
-        head("Content-Length: \(length)", "Message-Type: audio", "Audio-Kind: app", rate, channels) + [0, 0, 0, 0]
+        header("Content-Length: \(length)", "Message-Type: audio", "Audio-Kind: app", rate, channels) + [0, 0, 0, 0]
     }
 
     enum Way: CaseIterable, Sendable {

@@ -177,7 +177,7 @@ import Testing
     }
 
     /// Closes the server and the connection when the latter opens, receives or ends.
-    private final class Closer: FrameServerDelegate {
+    private final class Closer: FrameServer.Delegate {
         let server = Mutex<FrameServer?>(nil)
         private let moment: Int
 
@@ -257,7 +257,7 @@ import Testing
         @Test func `R4: a million tiny frames over one connection leave nothing behind`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
-                let pool = BytePool(maximumIdleBytes: 1 << 20)
+                let pool = FrameBytes.Pool(maximumIdleBytes: 1 << 20)
                 let server = try directory.server { $0.pool = pool }
                 let client = try PeerSocket.connected(to: directory.socket)
                 let connection = try #require(try await firstConnection(of: server))
@@ -278,7 +278,7 @@ import Testing
                 }.value
                 try await sending
                 #expect(count == 1_000_000)
-                #expect(allocations <= 3 + FrameServer.Delivery.longestReadAhead)
+                #expect(allocations <= 3 + FrameServer.Delivery.maximumReadAhead)
                 #expect(residentKilobytes() < memory + 2048)
                 withExtendedLifetime(server) {}
             }

@@ -5,8 +5,8 @@ import Testing
 /// Who is accepted, and who is remembered, without any socket.
 @Suite struct ListenerMachineTests {
     private func machine(places: Int) -> ListenerMachine {
-        var limits = TransportLimits()
-        limits.connections = places
+        var limits = FrameServer.Limits()
+        limits.maximumConnections = places
         return ListenerMachine(limits: limits)
     }
 
@@ -44,8 +44,8 @@ import Testing
     }
 
     @Test func `the oldest connection without a token gives way to one more, and to one that finds no place`() {
-        var limits = TransportLimits()
-        (limits.connections, limits.handshakes) = (3, 2)
+        var limits = FrameServer.Limits()
+        (limits.maximumConnections, limits.maximumHandshakes) = (3, 2)
         var machine = ListenerMachine(limits: limits, usesTokens: true)
         for _ in 0..<3 { machine.accepted(isAdmitted: true) }
         #expect(commands(&machine) == [.admit(1), .admit(2), .makeWay(1), .admit(3)])

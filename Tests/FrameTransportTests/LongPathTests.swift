@@ -97,7 +97,7 @@
             try FileManager.default.moveItem(atPath: directory.socket, toPath: path)
             let connection = connection(to: path)
             let dead = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-            #expect(dead?.systemError?.rawValue == ECONNREFUSED && dead?.path == path)
+            #expect(dead?.underlyingErrno == ECONNREFUSED && dead?.path == path)
             let server = try FrameServer(at: path)
             try await connection.open(within: nil)
             server.close()
@@ -133,7 +133,7 @@
             #expect(failure(at: path)?.code == .cannotCreate)
             let connection = connection(to: path)
             let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-            #expect(error?.code == .openTimedOut && error?.systemError?.rawValue == ENOENT)
+            #expect(error?.code == .openTimedOut && error?.underlyingErrno == ENOENT)
             #expect(unsafe mkdir(inner + "/none", 0o700) == 0)
             let server = try FrameServer(at: path)
             try await connection.open(within: nil)

@@ -16,20 +16,20 @@ import Testing
 
     @Test func `the default is 512 MiB, a share of it 2 MiB, and the largest body half of it`() {
         #expect(FrameServer.Configuration().memory === MemoryBudget.shared)
-        #expect(MemoryBudget.shared.bytes == 512 << 20)
-        #expect(MemoryBudget.shared.allowance(ofConnections: TransportLimits().connections) == 2 * (2 << 20))
+        #expect(MemoryBudget.shared.maximumBytes == 512 << 20)
+        #expect(MemoryBudget.shared.allowance(ofConnections: FrameServer.Limits().maximumConnections) == 2 * (2 << 20))
         #expect(MemoryBudget.shared.largestGrant > WireLimits().maximumContentLength)
     }
 
     @Test(arguments: [Int.min, -1, 0, 1, 7, .max]) func `any number of connections gets a share`(connections: Int) {
-        let budget = MemoryBudget(bytes: 1000)
+        let budget = MemoryBudget(maximumBytes: 1000)
         #expect(0...500 ~= budget.allowance(ofConnections: connections))
-        #expect(MemoryBudget(bytes: -5).allowance(ofConnections: connections) == 0)
-        #expect(MemoryBudget(bytes: .max).allowance(ofConnections: connections) >= 0)
+        #expect(MemoryBudget(maximumBytes: -5).allowance(ofConnections: connections) == 0)
+        #expect(MemoryBudget(maximumBytes: .max).allowance(ofConnections: connections) >= 0)
     }
 
     @Test func `grants are given in the order of requests, and return when released`() throws {
-        let budget = MemoryBudget(bytes: 200)
+        let budget = MemoryBudget(maximumBytes: 200)
         let granted = TestSupport.Counter()
         do {
             guard case .granted(let first) = budget.ask(60, onGrant: { _ in granted.increment() }),
@@ -50,11 +50,11 @@ import Testing
 
     /// A server for two senders, each with a share of 64 KiB, and large bodies of 256 KiB in all.
     private func server() throws -> (FrameServer, MemoryBudget) {
-        let budget = MemoryBudget(bytes: 512 << 10)
+        let budget = MemoryBudget(maximumBytes: 512 << 10)
         let server = try directory.server {
             $0.memory = budget
-            $0.limits.connections = 2
-            $0.limits.body = .milliseconds(500)
+            $0.limits.maximumConnections = 2
+            $0.limits.bodyTimeout = .milliseconds(500)
         }
         #expect(budget.allowance(ofConnections: 2) == 2 * (64 << 10))
         return (server, budget)
@@ -95,8 +95,8 @@ import Testing
         var connections = server.connections.makeAsyncIterator()
         let claimer = try PeerSocket.connected(to: directory.socket)
         let claiming = try #require(try await connections.next())
-        let head = String(decoding: message([]), as: UTF8.self)
-        try await claimer.write(Array(head.replacing("Content-Length: 0", with: "Content-Length: 262144").utf8))
+        let header = String(decoding: message([]), as: UTF8.self)
+        try await claimer.write(Array(header.replacing("Content-Length: 0", with: "Content-Length: 262144").utf8))
         #expect(await eventually { budget.free == 0 })
         let innocent = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await connections.next())
@@ -150,7 +150,7 @@ import Testing
     @Test(arguments: [Int.max, Int.max - 1, 1 << 50, 1 << 41]) func `an impossible amount of memory does not trap`(
         capacity: Int
     ) {
-        let pool = BytePool(maximumIdleBytes: 0)
+        let pool = FrameBytes.Pool(maximumIdleBytes: 0)
         var room = -1
         let bytes = FrameBytes(capacity: capacity, pool: pool) { room = $0.freeCapacity }
         #expect(room == 0 && bytes.count == 0)

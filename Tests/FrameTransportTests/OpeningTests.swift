@@ -33,13 +33,13 @@ import Testing
         let connection = directory.connection()
         let missing = await #expect(throws: TransportError.self) { try await connection.open(within: limit) }
         #expect(missing?.code == .openTimedOut)
-        #expect(missing?.systemError?.rawValue == ENOENT)
+        #expect(missing?.underlyingErrno == ENOENT)
         #expect(missing?.path == directory.socket)
 
         _ = try PeerSocket.listening(at: directory.socket)
         let dead = await #expect(throws: TransportError.self) { try await connection.open(within: limit) }
         #expect(dead?.code == .openTimedOut)
-        #expect(dead?.systemError?.rawValue == ECONNREFUSED)
+        #expect(dead?.underlyingErrno == ECONNREFUSED)
     }
 
     @Test func `S23: a server with a full queue is retried until the deadline`() async throws {
@@ -47,7 +47,7 @@ import Testing
         let first = try PeerSocket.connected(to: directory.socket)
         let connection = directory.connection()
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(20)) }
-        #expect(error?.systemError?.rawValue == EAGAIN)
+        #expect(error?.underlyingErrno == EAGAIN)
         async let opened: Void = connection.open(within: nil)
         _ = try await server.accepted()
         try await opened
@@ -145,46 +145,46 @@ import Testing
         let connection = SocketConnection(path: path.text)
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         #expect(error?.code == code)
-        var events = connection.events.makeAsyncIterator()
-        #expect(await events.next() == .didClose(.failed(try #require(error))))
+        var milestones = connection.milestones()
+        #expect(await milestones.next() == .ended(.failed(try #require(error))))
     }
 
     @Test func `a server's orderly close is not an error, and the connection opens again`() async throws {
         let connection = directory.connection()
-        var events = connection.events.makeAsyncIterator()
+        var milestones = connection.milestones()
         connection.open()
         for _ in 0..<3 {
             let server = try PeerSocket.listening(at: directory.socket)
             let peer = try await server.accepted()
-            #expect(await events.next() == .didOpen)
+            #expect(await milestones.next() == .connected)
             // The path first, so that the connection does not come back to this server.
             unsafe unlink(directory.socket)
             server.close()
             peer.close()
-            #expect(await events.next() == .didClose(.closedByPeer(.stoppedByUser)))
+            #expect(await milestones.next() == .disconnected(.closedByPeer(.stoppedByUser)))
             #expect(connection.closeReason == nil)
         }
         connection.close()
-        #expect(await events.next() == .didClose(.closedLocally(.stoppedByUser)))
-        #expect(await events.next() == nil)
+        #expect(await milestones.next() == .ended(.closedLocally(.stoppedByUser)))
+        #expect(await milestones.next() == nil)
         #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
     }
 
     @Test func `a broken connection is reported with its error`() async throws {
         let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.reopens = false }
-        var events = connection.events.makeAsyncIterator()
+        var milestones = connection.milestones()
         try await connection.open(within: nil)
-        #expect(await events.next() == .didOpen)
+        #expect(await milestones.next() == .connected)
         let peer = try await server.accepted()
         try await connection.send(FrameMessage(body(1, count: 100)))
         // With bytes unread, the system tells the other side of a reset.
         peer.close()
-        guard case .didClose(.failed(let error)) = await events.next() else { return #expect(Bool(false)) }
+        guard case .ended(.failed(let error)) = await milestones.next() else { return #expect(Bool(false)) }
         #expect(error.code == .connectionLost)
-        #expect(error.systemError?.rawValue == ECONNRESET)
+        #expect(error.underlyingErrno == ECONNRESET)
         #expect(try await connection.closed() == .failed(error))
-        #expect(await events.next() == nil)
+        #expect(await milestones.next() == nil)
         #expect(!connection.isOpen)
     }
 

@@ -14,7 +14,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    private var hello: [UInt8] { ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded() }
+    private var hello: [UInt8] { ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded() }
 
     // MARK: A stop
 
@@ -123,7 +123,7 @@ import Testing
     @Test(arguments: [0, 1, 3])
     func `a sender that never reads ends in an orderly way, whatever the receiver has told it`(frames: Int) async throws
     {
-        let server = try directory.server { $0.hello = ControlHello(wants: .pictures) }
+        let server = try directory.server { $0.hello = ControlRequest.Hello(wants: .frames) }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         await server.settle()
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test func `a sender that leaves within a frame with the hello unread has broken the connection`() async throws {
-        let server = try directory.server { $0.hello = ControlHello(wants: .pictures) }
+        let server = try directory.server { $0.hello = ControlRequest.Hello(wants: .frames) }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         await server.settle()
@@ -184,7 +184,7 @@ import Testing
         let connection = SocketConnection(path: path.text)
         let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
         let failure = try #require(error)
-        #expect(connection.state == .failed(failure))
+        #expect(connection.state == .ended(.failed(failure)))
         #expect(try await soon { try await connection.closed() } == .failed(failure))
         #expect(connection.closeReason == .failed(failure))
         let again = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }

@@ -70,7 +70,7 @@ import Testing
 
     @Test func `audio that was asked for and exceeds its memory is counted`() {
         var rig = ReceiverRig {
-            $0.hello = ControlHello(wants: [.pictures, .audio])
+            $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
             $0.allowance = 8000
         }
         rig.arrive(otherMessage(audioFields, body: 1000) + otherMessage(audioFields, body: 1002))
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func `a host that wants only audio is not held up by a frame`() {
-        var rig = ReceiverRig { $0.hello = ControlHello(wants: .audio) }
+        var rig = ReceiverRig { $0.hello = ControlRequest.Hello(wants: .audio) }
         rig.room = 0
         rig.arrive(message(body(1, count: 10)) + otherMessage(audioFields, body: 64) + message(body(2, count: 10)))
         #expect(rig.frames.isEmpty && rig.audio.count == 1)
@@ -157,12 +157,12 @@ import Testing
     @Test func `audio does not wait for the room of frames that were read ahead`() {
         var rig = ReceiverRig {
             $0.allowance = 2000
-            $0.hello = ControlHello(wants: [.pictures, .audio])
+            $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
         }
         rig.room = 1
         rig.arrive(message(body(1, count: 800)))
         rig.room = 0
-        rig.machine.send(.hello(ControlHello(wants: .audio)))
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)))
         rig.arrive(otherMessage(audioFields, body: 200))
         #expect(rig.frames.count == 1 && rig.audio.count == 1)
     }
@@ -198,7 +198,8 @@ import Testing
     @Test func `a sender without a token is told why the session ends`() {
         var rig = ReceiverRig { $0.expectedToken = Array("a secret".utf8) }
         rig.arrive(message(body(1, count: 10)))
-        let said = ControlRequest.hello(ControlHello()).encoded() + ControlRequest.stop(.tokenRejected).encoded()
+        let said =
+            ControlRequest.hello(ControlRequest.Hello()).encoded() + ControlRequest.stop(.tokenRejected).encoded()
         #expect(rig.written == said && rig.hasShutDownSending && !rig.isPresented)
     }
 
@@ -249,7 +250,7 @@ import Testing
     // MARK: Deadlines
 
     @Test func `a sender that was asked to be silent may stay silent`() {
-        var rig = ReceiverRig { $0.limits.idle = .seconds(1) }
+        var rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
         #expect(rig.deadline != nil)
         rig.machine.send(.pause)
         rig.run()

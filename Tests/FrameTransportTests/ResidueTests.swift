@@ -19,7 +19,7 @@ import Testing
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)
         do {
-            let fanOut = FrameFanOut(of: try #require(try await firstConnection(of: server)))
+            let fanOut = FrameBroadcaster(of: try #require(try await firstConnection(of: server)))
             #expect(fanOut.readerCount == 0)
         }
         #expect(try await soon { try await sender.read(1) } == [], "the sender is still connected")
@@ -29,7 +29,7 @@ import Testing
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)
         try await {
-            var frames = FrameFanOut(of: try #require(try await firstConnection(of: server))).reader()
+            var frames = FrameBroadcaster(of: try #require(try await firstConnection(of: server))).reader()
                 .makeAsyncIterator()
             try await sender.write(message(body(1, count: 300)))
             #expect(try await frames.next()?.jpeg.array() == body(1, count: 300))
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `servers that share a budget do not exceed it together, and all their frames arrive`() async throws {
-        let budget = MemoryBudget(bytes: 512 << 10)
+        let budget = MemoryBudget(maximumBytes: 512 << 10)
         let read = BytesRead()
         let size = 64 << 10
         var places: [TemporaryDirectory] = []
@@ -49,7 +49,7 @@ import Testing
             let place = try TemporaryDirectory()
             let server = try place.server {
                 $0.memory = budget
-                $0.limits.connections = 2
+                $0.limits.maximumConnections = 2
                 $0.tap = read
             }
             for index in 0..<2 {
@@ -77,7 +77,7 @@ import Testing
         }
         #expect(read.count > 0)
         // Headers, and what comes into the staging areas behind them, are not bodies.
-        #expect(read.count <= budget.bytes + 64 << 10, "\(read.count) bytes are held")
+        #expect(read.count <= budget.maximumBytes + 64 << 10, "\(read.count) bytes are held")
         let received = try await soon { [connections] in
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for (index, connection) in connections.enumerated() {
@@ -150,7 +150,7 @@ import Testing
 #endif
 
 /// Counts the bytes that servers have read.
-private final class BytesRead: WireTap {
+private final class BytesRead: FrameServer.Tap {
     private let total = Atomic(0)
 
     var count: Int { total.load(ordering: .sequentiallyConsistent) }

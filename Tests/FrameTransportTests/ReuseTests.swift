@@ -167,7 +167,7 @@ import Testing
     }
 
     /// Closes its server at the first frame, and starts another one in its place.
-    private final class Successor: FrameServerDelegate {
+    private final class Successor: FrameServer.Delegate {
         let server = Mutex<FrameServer?>(nil)
         let outcome = Mutex<Result<FrameServer, any Error>?>(nil)
         private let directory: TemporaryDirectory

@@ -10,7 +10,7 @@ import Testing
         case frame(Int)
         case audio(Int)
         case status(SenderStatus)
-        case wants(ControlWants)
+        case wants(ControlRequest.Wants)
         case pause(Bool)
         case cancel(Int)
         case end(withdraws: Bool)
@@ -29,7 +29,7 @@ import Testing
         var settlements: [SendLaneMachine.Settlement] = []
         var refusals: [TransportError.Code] = []
 
-        init(wants: ControlWants = [.pictures, .audio], room: Int = 0) {
+        init(wants: ControlRequest.Wants = [.frames, .audio], room: Int = 0) {
             machine.open(fittingByteCount: .max)
             note(machine.setWants(wants, answering: live))
             write(.max)
@@ -102,13 +102,13 @@ import Testing
             ([.frame(1), .take(1), .pause(true), .audio(1), .drain, .audio(2)], ["f1", "paused"]),
             // Nor has one begun of which the socket took nothing.
             ([.frame(1), .take(0), .pause(true), .drain], ["paused"]),
-            ([.audio(1), .take(0), .wants(.pictures), .drain], ["live"]),
+            ([.audio(1), .take(0), .wants(.frames), .drain], ["live"]),
             ([.frame(1), .take(0), .cancel(1), .frame(2)], ["f2"]),
             ([.frame(1), .take(0), .audio(1), .take(0), .status(live), .drain], ["live", "a1", "f1"]),
             ([.status(live), .take(0), .status(pong(3)), .frame(1), .take(0), .end(withdraws: true)], ["stopped"]),
             // So does what is not wanted.
             ([.frame(1), .audio(1), .wants(.audio)], ["live", "a1"]),
-            ([.frame(1), .audio(1), .wants(.pictures)], ["live", "f1"]),
+            ([.frame(1), .audio(1), .wants(.frames)], ["live", "f1"]),
             ([.frame(1), .audio(1), .wants([])], ["live"]),
             // A frame that is cancelled before it begins is not sent, one under way is.
             ([.frame(1), .cancel(1), .frame(2)], ["f2"]),
@@ -200,7 +200,7 @@ import Testing
             ([.pause(true), .frame(1)], .paused),
             ([.pause(true), .audio(1)], .paused),
             ([.wants([]), .frame(1)], .notWanted),
-            ([.wants(.pictures), .audio(1)], .notWanted),
+            ([.wants(.frames), .audio(1)], .notWanted),
             ([.close, .frame(1)], .closed),
             ([.close, .audio(1)], .closed),
             ([.frame(1), .take(1), .fail, .audio(1)], .closed),
@@ -238,7 +238,7 @@ import Testing
         lane.machine.open(fittingByteCount: .max)
         lane.output = []
         let (wants, isPaused) = (lane.machine.wants, lane.machine.isPaused)
-        #expect(wants == .pictures && !isPaused)
+        #expect(wants == .frames && !isPaused)
         lane.take(.frame(2))
         lane.take(.drain)
         let messages = lane.messages
@@ -248,13 +248,13 @@ import Testing
     @Test(.enabled(if: SharedMemory.isSupported))
     func `after a decline no frame in shared memory begins`() throws {
         var lane = Lane()
-        let head = SharedFrameHead(
+        let header = SharedFrameHeader(
             buffer: 0,
             format: .gray,
             bufferSize: BufferSize(width: 8, height: 8),
             planes: [.init(offset: 0, bytesPerRow: 64)]
         )
-        let frame = SharedFrameMessage(head: head, memory: try SharedMemory(byteCount: 512), isNew: true)
+        let frame = SharedFrameMessage(header: header, memory: try SharedMemory(byteCount: 512), isNew: true)
         try lane.machine.submit(.shared(frame), ticket: 1)
         lane.note(lane.machine.declineShared())
         #expect(lane.settlements.map(\.ticket) == [1] && lane.settlements.first?.error?.code == .notWanted)
@@ -331,8 +331,8 @@ private func names(of bytes: [UInt8]) -> [String] {
     while offset < bytes.count, let step = try? decoder.decode(bytes.span.extracting(offset...)) {
         offset += step.consumed
         switch step.event {
-        case .head(let head): names.append("f\(head.sequence ?? 0)")
-        case .audio(let head): names.append("a\(head.sequence ?? 0)")
+        case .header(let header): names.append("f\(header.sequence ?? 0)")
+        case .audio(let header): names.append("a\(header.sequence ?? 0)")
         case .status(let status): names.append(status.name)
         default: break
         }

@@ -5,7 +5,7 @@ import Testing
 
 /// How a sender's connection ends, whoever ends it, without any socket or clock.
 @Suite struct SenderEndingMachineTests {
-    private static let hello = ControlRequest.hello(ControlHello(wants: [.pictures, .audio]))
+    private static let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio]))
     private static let byPeer = CloseReason.closedByPeer(.stoppedByUser)
 
     private func frame(_ seed: Int) -> FrameMessage {
@@ -114,7 +114,7 @@ import Testing
         bench.report { $0.close(.callEnded, at: $1) }
         #expect(throws: TransportError.self) { try bench.submit(frame(2), ticket: 2) }
         // What the receiver still says changes nothing.
-        bench.receive(.ping(1), .hello(ControlHello(wants: [])), .pause, .stop(.superseded))
+        bench.receive(.ping(1), .hello(ControlRequest.Hello(wants: [])), .pause, .stop(.superseded))
         bench.makeRoom(.max / 2)
         #expect(bench.frames[1] == [nil])
         let last = saidHello ? SenderStatus(state: .stopped(.callEnded)).encoded() : []
@@ -217,7 +217,7 @@ import Testing
         for _ in 0..<3 where bench.wantsTurn { bench.runTurn() }
         #expect(bench.ends.isEmpty && bench.wantsTurn)
         bench.pass(seconds: 1)
-        #expect(bench.ends.map(\.error?.systemError) == [.brokenPipe])
+        #expect(bench.ends.map(\.error?.underlyingErrno) == [Errno.brokenPipe.rawValue])
     }
 }
 

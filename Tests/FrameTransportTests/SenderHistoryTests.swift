@@ -82,11 +82,12 @@ import Testing
 
         private func request(_ random: inout SplitMix) -> ControlRequest {
             switch Int.random(in: 0..<20, using: &random) {
-            case 0..<6: .hello(ControlHello(wants: ControlWants(rawValue: .random(in: 0...3, using: &random))))
+            case 0..<6:
+                .hello(ControlRequest.Hello(wants: ControlRequest.Wants(rawValue: .random(in: 0...3, using: &random))))
             case 6..<9: .pause
             case 9..<12: .resume
             case 12..<15: .ping(.random(in: 0...9, using: &random))
-            case 15..<17: .prefer(ControlPreferences(quality: 50))
+            case 15..<17: .prefer(ControlRequest.Preferences(quality: 50))
             case 17..<19: .refresh
             default: .stop(.superseded)
             }
@@ -111,7 +112,7 @@ import Testing
             let opened = bench.events.count { $0 == .didOpen }
             #expect(bench.events.count - opened == opened || bench.events.count - opened == opened + 1, place)
             switch bench.states.last {
-            case .closed, .failed: break
+            case .ended: break
             default: Issue.record("the last state is \(String(describing: bench.states.last))")
             }
         }

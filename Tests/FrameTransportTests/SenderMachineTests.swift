@@ -6,7 +6,7 @@ import Testing
 /// How a sender's connection opens, obeys and ends, without any socket or clock.
 @Suite struct SenderMachineTests {
     private let token = HandshakeTokens(own: Array("the sender's".utf8), expected: Array("the host's".utf8))
-    private static let hello = ControlRequest.hello(ControlHello(wants: [.pictures, .audio]))
+    private static let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio]))
 
     private func frame(_ seed: Int, count: Int = 1000) -> FrameMessage {
         FrameMessage(body(seed, count: count), sequence: UInt64(seed))
@@ -24,7 +24,7 @@ import Testing
         // One report for both pieces, as one change of the socket makes one.
         bench.receive(.bytes(Array(bytes.prefix(cut))), .bytes(Array(bytes.dropFirst(cut))))
         #expect(bench.requests == [Self.hello, .ping(7)])
-        #expect(bench.terms.last?.wants == [.pictures, .audio])
+        #expect(bench.terms.last?.wants == [.frames, .audio])
         let answers = SenderStatus(state: .live).encoded() + SenderStatus(state: .live, pong: 7).encoded()
         #expect(bench.output == token.own + answers)
         #expect(bench.states == [.started, .handshaking, .connected])
@@ -129,7 +129,7 @@ import Testing
         #expect(bench.isShutDown && bench.ends.isEmpty)
         bench.receive(.end)
         #expect(bench.ends == [.closedByPeer(.requestedByHost)])
-        #expect(bench.states == [.started, .connected, .closed])
+        #expect(bench.states == [.started, .connected, .ended(.closedByPeer(.requestedByHost))])
     }
 
     /// - Parameter room: how many bytes the socket takes at first beyond the answer to the hello.
@@ -172,7 +172,7 @@ import Testing
 
     @Test func `requests before the first hello have no effect, and are counted`() {
         let bench = SenderBench.open()
-        bench.receive(.pause, .stop(.callEnded), .prefer(ControlPreferences(quality: 5)), .refresh, .ping(1))
+        bench.receive(.pause, .stop(.callEnded), .prefer(ControlRequest.Preferences(quality: 5)), .refresh, .ping(1))
         #expect(bench.skippedRequests == 5)
         #expect(bench.output.isEmpty && bench.requests.isEmpty && bench.ends.isEmpty)
         #expect(bench.terms.count == 1)
@@ -184,7 +184,7 @@ import Testing
         // Before the hello there is nobody to tell.
         bench.receive(.bytes(wrong))
         #expect(bench.output.isEmpty && bench.skippedRequests == 1)
-        bench.receive(Self.hello, .prefer(ControlPreferences(quality: 5)), .pause)
+        bench.receive(Self.hello, .prefer(ControlRequest.Preferences(quality: 5)), .pause)
         for count in 1...3 {
             bench.receive(.bytes(wrong))
             var status = SenderStatus(state: .paused)
@@ -193,7 +193,7 @@ import Testing
             #expect(Array(bench.output.suffix(answer.count)) == answer)
         }
         #expect(bench.skippedRequests == 4 && bench.ends.isEmpty)
-        #expect(bench.terms.last?.preferences == ControlPreferences(quality: 5))
+        #expect(bench.terms.last?.preferences == ControlRequest.Preferences(quality: 5))
         // An unknown request is no preference.
         let end = bench.output.count
         bench.receive(.bytes(Array("POST /later HTTP/1.1\r\nContent-Length: 0\r\n\r\n".utf8)))
@@ -217,9 +217,9 @@ import Testing
 
     @Test func `a further hello replaces the selection, and neither preferences nor a pause`() throws {
         let bench = SenderBench.open()
-        let preferences = ControlPreferences(frameRateInMillihertz: 5000)
+        let preferences = ControlRequest.Preferences(frameRateInMillihertz: 5000)
         bench.receive(Self.hello, .prefer(preferences), .refresh, .pause)
-        bench.receive(.hello(ControlHello(wants: .audio)))
+        bench.receive(.hello(ControlRequest.Hello(wants: .audio)))
         let terms = try #require(bench.terms.last)
         #expect(terms.wants == .audio && terms.isPaused && terms.preferences == preferences && terms.refreshes == 1)
         let answer = SenderStatus(state: .paused).encoded()
@@ -228,14 +228,14 @@ import Testing
 
     @Test func `a receiver's statements end with its connection`() throws {
         let bench = SenderBench.open()
-        bench.receive(Self.hello, .prefer(ControlPreferences(quality: 5)), .refresh, .pause)
+        bench.receive(Self.hello, .prefer(ControlRequest.Preferences(quality: 5)), .refresh, .pause)
         bench.attempts = [.connected]
         bench.receive(.failure(.reset))
         let between = try #require(bench.terms.last)
-        #expect(!between.isConnected && between.preferences == ControlPreferences() && !between.isPaused)
+        #expect(!between.isConnected && between.preferences == ControlRequest.Preferences() && !between.isPaused)
         bench.pass(seconds: 1)
         let after = try #require(bench.terms.last)
-        #expect(after.isConnected && after.connection == 2 && after.wants == .pictures && after.refreshes == 0)
+        #expect(after.isConnected && after.connection == 2 && after.wants == .frames && after.refreshes == 0)
         #expect(bench.terms.map(\.revision) == Array(1...UInt64(bench.terms.count)))
         // The new receiver has not said hello.
         bench.receive(.pause)

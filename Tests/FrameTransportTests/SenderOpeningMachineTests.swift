@@ -125,7 +125,7 @@ import Testing
         bench.open(waiter: 2)
         #expect(bench.openings == [1: [code], 2: [code]])
         #expect(bench.ends.map(\.error?.code) == [code])
-        guard case .failed(let error)? = bench.states.last else {
+        guard case .ended(.failed(let error))? = bench.states.last else {
             Issue.record("the states are \(bench.states)")
             return
         }
@@ -150,7 +150,7 @@ import Testing
             // The server may have let this side in, and is to see an orderly end.
             #expect(bench.isShutDown && bench.ends.isEmpty)
             bench.receive(.bytes([1, 2, 3]), .end)
-            #expect(bench.states == [.started, .handshaking, .closed])
+            #expect(bench.states == [.started, .handshaking, .ended(.closedLocally(.callEnded))])
         }
         #expect(bench.ends == [.closedLocally(.callEnded)])
         #expect(!bench.hasSocket && bench.deadline == nil && !bench.watchesRoom)

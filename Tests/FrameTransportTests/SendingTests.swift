@@ -86,12 +86,12 @@ import Testing
 
     @Test func `S22: a server that accepts nothing is given up and reached again`() async throws {
         let (connection, server, peer) = try await pair { $0.sendTimeout = .milliseconds(20) }
-        var events = connection.events.makeAsyncIterator()
-        #expect(await events.next() == .didOpen)
+        var milestones = connection.milestones()
+        #expect(await milestones.next() == .connected)
         let error = await #expect(throws: TransportError.self) { try await connection.send(FrameMessage(Self.large)) }
         #expect(error?.code == .sendTimedOut)
-        #expect(await events.next() == .didClose(.failed(try #require(error))))
-        #expect(await events.next() == .didOpen)
+        #expect(await milestones.next() == .disconnected(.failed(try #require(error))))
+        #expect(await milestones.next() == .connected)
         let again = try await server.accepted()
         try await connection.send(FrameMessage(body(2, count: 20_000)))
         #expect(try await again.read(message(body(2, count: 20_000)).count) == message(body(2, count: 20_000)))
@@ -186,10 +186,10 @@ import Testing
             try await sent
         }
         try await talking
-        var events = connection.events.makeAsyncIterator()
-        #expect(await events.next() == .didOpen)
+        var milestones = connection.milestones()
+        #expect(await milestones.next() == .connected)
         peer.finishWriting()
-        #expect(await events.next() == .didClose(.closedByPeer(.stoppedByUser)))
+        #expect(await milestones.next() == .disconnected(.closedByPeer(.stoppedByUser)))
     }
 
     @Test func `S16: writing to a server that is gone is an error and not a signal`() async throws {
@@ -209,7 +209,7 @@ import Testing
                     try await connection.send(FrameMessage(body(1, count: 20_000)))
                 }
                 #expect(error?.code == .connectionLost)
-                #expect(error?.systemError?.rawValue == EPIPE)
+                #expect(error?.underlyingErrno == EPIPE)
             }
             #expect(try await connection.closed() == .closedByPeer(.stoppedByUser))
         }

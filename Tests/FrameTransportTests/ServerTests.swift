@@ -38,7 +38,7 @@ import Testing
                     var lengths: [Int] = []
                     for try await frame in connection.frames {
                         #expect(frame.sequence == UInt64(lengths.count) && frame.index == lengths.count)
-                        lengths.append(frame.head.contentLength)
+                        lengths.append(frame.header.contentLength)
                     }
                     #expect(lengths == expected.map { max($0, 10_240) })
                     #expect(connection.closeReason == .closedByPeer(.stoppedByUser))
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func `S22: a consumer that does not consume holds up the sender, and nothing is lost`() async throws {
-        let pool = BytePool(maximumIdleBytes: 16 << 20)
+        let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
         let server = try directory.server { $0.pool = pool }
         let connection = directory.connection()
         try await connection.open(within: nil)
@@ -126,7 +126,7 @@ import Testing
         #expect(index == 100)
         try await sending.value
         // A consumer that keeps up is read ahead for; it holds one frame itself.
-        #expect(pool.allocations <= steps + 2 + FrameServer.Delivery.longestReadAhead)
+        #expect(pool.allocations <= steps + 2 + FrameServer.Delivery.maximumReadAhead)
     }
 
     @Test func `L1: closing a connection delivers what was received, and tells the sender`() async throws {
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test func `L7: frames outlive their connection and their server`() async throws {
-        let pool = BytePool(maximumIdleBytes: 16 << 20)
+        let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
         var server: FrameServer? = try directory.server { $0.pool = pool }
         let client = try PeerSocket.connected(to: directory.socket)
         var connection = try await firstConnection(of: try #require(server))
@@ -244,7 +244,7 @@ extension FrameServer {
 }
 
 /// Writes down what a server says.
-private final class Log: FrameServerDelegate {
+private final class Log: FrameServer.Delegate {
     private struct State {
         var opened: [Int] = []
         var bodies: [Int: [[UInt8]]] = [:]

@@ -5,10 +5,10 @@ import Testing
 
 /// Which buffers are announced, held and released, without a connection.
 @Suite struct SharedBuffersTests {
-    private let memory = SharedBufferHead(index: 0, byteCount: 4096)
+    private let memory = SharedFrameHeader.Buffer(index: 0, byteCount: 4096)
 
-    private func frame(_ buffer: Int = 0) -> SharedFrameHead {
-        SharedFrameHead(
+    private func frame(_ buffer: Int = 0) -> SharedFrameHeader {
+        SharedFrameHeader(
             buffer: buffer,
             format: .bgra,
             bufferSize: BufferSize(width: 64, height: 16),
@@ -21,10 +21,10 @@ import Testing
         var buffers = SharedBuffers(isAccepting: true)
         for index in 0..<count {
             buffers.arrived(1, areLost: false)
-            let head = SharedBufferHead(index: index, byteCount: 4096)
-            let announcement = try buffers.announced(head)
+            let header = SharedFrameHeader.Buffer(index: index, byteCount: 4096)
+            let announcement = try buffers.announced(header)
             #expect(announcement == .map)
-            buffers.mapped(head)
+            buffers.mapped(header)
         }
         return buffers
     }

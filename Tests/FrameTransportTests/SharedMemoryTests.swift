@@ -47,7 +47,7 @@
         @Test func `M19: who shares all the memory for large bodies holds up nobody's`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
-                let budget = MemoryBudget(bytes: 4 << 20)
+                let budget = MemoryBudget(maximumBytes: 4 << 20)
                 let server = try directory.server {
                     $0.acceptsSharedMemory = true
                     $0.memory = budget
@@ -115,7 +115,7 @@
                 // Every configuration begins with it.
                 await IOThread.shared.settle()
                 let before = (descriptors: try await descriptorsAtStart(), mappings: sharedMappings())
-                let budget = MemoryBudget(bytes: 64 << 20)
+                let budget = MemoryBudget(maximumBytes: 64 << 20)
                 weak var thread: IOThread?
                 var kept: Frame?
                 do {
@@ -168,7 +168,7 @@
             let directory = try TemporaryDirectory()
             let server = try directory.server {
                 $0.acceptsSharedMemory = true
-                $0.hello = ControlHello(wants: [.pictures, .audio])
+                $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
             }
             let sender = try SharedSender(to: directory.socket)
             let connection = try #require(try await firstConnection(of: server))
@@ -226,7 +226,7 @@
         @Test func `M23: a server that did not ask takes no descriptor, and skips the messages`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
-                let server = try directory.server { $0.hello = ControlHello() }
+                let server = try directory.server { $0.hello = ControlRequest.Hello() }
                 let sender = try SharedSender(to: directory.socket)
                 let connection = try #require(try await firstConnection(of: server))
                 #expect(try await sender.hello() == nil)
@@ -278,7 +278,7 @@
             var configuration = FrameServer.Configuration()
             configuration.acceptsSharedMemory = true
             configuration.tokens = HandshakeTokens(own: [1], expected: [2])
-            configuration.hello = ControlHello()
+            configuration.hello = ControlRequest.Hello()
             let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
             guard case .loopback(let port) = server.endpoint else {
                 Issue.record("it has no port")

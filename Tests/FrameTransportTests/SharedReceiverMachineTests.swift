@@ -15,11 +15,11 @@ import Testing
     }
 
     private func announcement(_ index: Int = 0) -> [UInt8] {
-        SharedBufferHead(index: index, byteCount: 4096).encoded()
+        SharedFrameHeader.Buffer(index: index, byteCount: 4096).encoded()
     }
 
     private func frame(_ index: Int = 0) -> [UInt8] {
-        SharedFrameHead(
+        SharedFrameHeader(
             buffer: index,
             format: .bgra,
             bufferSize: BufferSize(width: 64, height: 16),
@@ -29,8 +29,8 @@ import Testing
 
     private var jpeg: [UInt8] { message(body(1, count: 10)) }
 
-    private func hello(_ wants: ControlWants = .pictures, sharedMemory: Int?) -> [UInt8] {
-        ControlRequest.hello(ControlHello(wants: wants, sharedMemory: sharedMemory)).encoded()
+    private func hello(_ wants: ControlRequest.Wants = .frames, sharedMemory: Int?) -> [UInt8] {
+        ControlRequest.hello(ControlRequest.Hello(wants: wants, sharedMemory: sharedMemory)).encoded()
     }
 
     private func release(_ index: Int = 0) -> [UInt8] { ControlRequest.release(buffer: index).encoded() }
@@ -45,19 +45,19 @@ import Testing
     }
 
     @Test func `the program's hello says what the receiver accepts, whatever the program says`() {
-        let accepting = rig { $0.hello = ControlHello(wants: .audio) }
+        let accepting = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
         #expect(accepting.written == hello(.audio, sharedMemory: 1))
-        let refusing = ReceiverRig { $0.hello = ControlHello(sharedMemory: 1) }
+        let refusing = ReceiverRig { $0.hello = ControlRequest.Hello(sharedMemory: 1) }
         #expect(refusing.written == hello(sharedMemory: nil))
     }
 
     @Test func `a hello after declining does not offer shared memory again`() {
         var rig = rig()
-        rig.machine.send(.hello(ControlHello()))
+        rig.machine.send(.hello(ControlRequest.Hello()))
         rig.run()
         rig.machine.send(.decline)
         rig.run()
-        rig.machine.send(.hello(ControlHello(sharedMemory: 1)))
+        rig.machine.send(.hello(ControlRequest.Hello(sharedMemory: 1)))
         rig.machine.send(.decline)
         rig.run()
         let said = hello(sharedMemory: 1) + hello(sharedMemory: 1) + ControlRequest.decline.encoded()
@@ -77,7 +77,7 @@ import Testing
     @Test func `an announced frame is delivered, and its release goes to the sender`() {
         var rig = rig()
         rig.arrive(announcement() + frame(), passing: 1)
-        #expect(rig.mapped == [SharedBufferHead(index: 0, byteCount: 4096)] && rig.sharedFrames.count == 1)
+        #expect(rig.mapped == [SharedFrameHeader.Buffer(index: 0, byteCount: 4096)] && rig.sharedFrames.count == 1)
         rig.machine.bufferReleased(0)
         rig.run()
         #expect(rig.written == hello(sharedMemory: 1) + release())
@@ -93,12 +93,12 @@ import Testing
         rig.arrive(announcement() + jpeg + frame(), passing: 1)
         rig.machine.bufferReleased(0)
         rig.run()
-        rig.machine.send(.hello(ControlHello(wants: .audio)))
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)))
         rig.run()
         // Released at once.
         rig.arrive(frame() + frame() + jpeg)
         #expect(rig.sharedFrames.count == 1)
-        rig.machine.send(.hello(ControlHello()))
+        rig.machine.send(.hello(ControlRequest.Hello()))
         rig.run()
         rig.arrive(frame())
         rig.machine.send(.decline)
@@ -109,14 +109,14 @@ import Testing
     }
 
     @Test func `a frame that is not wanted is released at once`() {
-        var rig = rig { $0.hello = ControlHello(wants: .audio) }
+        var rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
         rig.room = 0
         rig.arrive(announcement() + frame(), passing: 1)
         #expect(rig.sharedFrames.isEmpty && rig.written == hello(.audio, sharedMemory: 1) + release())
     }
 
     @Test func `nothing follows the close, not even what concerns requests queued before it`() {
-        var rig = rig { $0.hello = ControlHello(wants: .audio) }
+        var rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
         rig.isWritable = false
         rig.machine.send(.ping(1))
         rig.run()
@@ -160,7 +160,7 @@ import Testing
     @Test func `messages in shared memory use up a turn as others do`() {
         var rig = rig()
         rig.arrive(announcement(), passing: 1)
-        rig.machine.send(.hello(ControlHello(wants: .audio)))
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)))
         rig.run()
         rig.arrive((0..<100).flatMap { _ in frame() })
         let first = rig.machine.messages

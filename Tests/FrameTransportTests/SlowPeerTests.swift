@@ -29,10 +29,10 @@ import Testing
     @Test(arguments: Part.allCases)
     func `a sender of occasional bytes is ended by the limit`(part: Part) async throws {
         let server = try directory.server {
-            $0.limits.handshake = .milliseconds(100)
-            $0.limits.head = .milliseconds(100)
-            $0.limits.body = .milliseconds(100)
-            $0.limits.bodyBytesPerSecond = 1 << 40
+            $0.limits.handshakeTimeout = .milliseconds(100)
+            $0.limits.headerTimeout = .milliseconds(100)
+            $0.limits.bodyTimeout = .milliseconds(100)
+            $0.limits.minimumBodyBytesPerSecond = 1 << 40
             if part == .token { $0.tokens = HandshakeTokens(shared: Array(repeating: UInt8(ascii: "x"), count: 1000)) }
         }
         let long = [UInt8](repeating: UInt8(ascii: "x"), count: 5000)

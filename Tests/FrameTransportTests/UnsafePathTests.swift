@@ -154,7 +154,7 @@
                 #expect(unsafe chmod(isReadOnly ? inner : directory.path, isReadOnly ? 0o500 : 0) == 0)
                 let error = #expect(throws: TransportError.self) { try FrameServer(at: inner + "/socket") }
                 #expect(error?.code == .cannotCreate)
-                #expect(error?.systemError?.rawValue == EACCES)
+                #expect(error?.underlyingErrno == EACCES)
                 #expect(error?.description.contains("you may not create a socket here") == true)
                 #expect(unsafe chmod(directory.path, 0o700) == 0)
                 #expect(try FileManager.default.contentsOfDirectory(atPath: inner).isEmpty)

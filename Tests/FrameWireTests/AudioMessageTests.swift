@@ -6,7 +6,7 @@ import Testing
 struct AudioMessageTests {
     static let lines = ["Content-Length: 8", "Message-Type: audio", "Audio-Kind: app"]
     static let format = ["Audio-Sample-Rate: 44100", "Audio-Channels: 2"]
-    static let head = AudioHead(contentLength: 8, kind: .app, sampleRate: 44_100, channels: 2)
+    static let header = AudioHeader(contentLength: 8, kind: .app, sampleRate: 44_100, channels: 2)
 
     /// An audio message with its body, the line of the field `name` replaced or left out.
     private static func text(replacing name: String? = nil, with line: String? = nil) -> String {
@@ -16,7 +16,7 @@ struct AudioMessageTests {
         } else if let line {
             all.append(line)
         }
-        return Streams.head(all) + "PCMPCMPC"
+        return Streams.header(all) + "PCMPCMPC"
     }
 
     private static func wrong(_ code: WireError.Code, _ name: String, _ value: String) -> WireCase {
@@ -24,20 +24,20 @@ struct AudioMessageTests {
     }
 
     @Test func `A1: audio is written byte for byte as specified, and comes back`() {
-        let plain = Self.head.encoded()
-        #expect(String(decoding: plain, as: UTF8.self) == Streams.head(Self.lines + Self.format))
-        var timed = Self.head
+        let plain = Self.header.encoded()
+        #expect(String(decoding: plain, as: UTF8.self) == Streams.header(Self.lines + Self.format))
+        var timed = Self.header
         timed.kind = .microphone
-        timed.presentationTime = 1_700_000_000
+        timed.timestamp = 1_700_000_000
         timed.sequence = 0
         let lines = [Self.lines[0], Self.lines[1], "Audio-Kind: microphone"] + Self.format
         let ours = ["Buffer-Presentation-Time: 1700000000", "Buffer-Sequence: 0"]
-        #expect(String(decoding: timed.encoded(), as: UTF8.self) == Streams.head(lines + ours))
+        #expect(String(decoding: timed.encoded(), as: UTF8.self) == Streams.header(lines + ours))
 
         let body = Array("PCMPCMPC".utf8)
         let result = transcript(ofEverySplitOf: plain + body + timed.encoded() + body + Streams.good)
         #expect(result.error == nil && result.areAllComplete)
-        #expect(result.messages.map(\.event).prefix(2) == [.audio(Self.head), .audio(timed)])
+        #expect(result.messages.map(\.event).prefix(2) == [.audio(Self.header), .audio(timed)])
         #expect(result.messages.map(\.body) == [body, body, Array("BODY".utf8)])
     }
 
@@ -47,18 +47,18 @@ struct AudioMessageTests {
         var stream: [UInt8] = []
         var expected: [FrameMessageDecoder.Event] = []
         for _ in 0..<300 {
-            let channels = Int.random(in: AudioHead.channelCounts, using: &random)
-            let head = AudioHead(
+            let channels = Int.random(in: AudioHeader.channelCounts, using: &random)
+            let header = AudioHeader(
                 contentLength: 2 * channels * .random(in: 1...40, using: &random),
                 kind: AudioKind.allCases.randomElement(using: &random) ?? .app,
-                sampleRate: .random(in: AudioHead.sampleRates, using: &random),
+                sampleRate: .random(in: AudioHeader.sampleRates, using: &random),
                 channels: channels,
-                presentationTime: Bool.random(using: &random) ? random.next() : nil,
+                timestamp: Bool.random(using: &random) ? random.next() : nil,
                 sequence: Bool.random(using: &random) ? random.next() : nil
             )
-            expected.append(.audio(head))
-            #expect(head.encoded().count == head.encodedByteCount)
-            stream += head.encoded() + [UInt8](repeating: 9, count: head.contentLength)
+            expected.append(.audio(header))
+            #expect(header.encoded().count == header.encodedByteCount)
+            stream += header.encoded() + [UInt8](repeating: 9, count: header.contentLength)
         }
         let whole = Transcript(of: stream)
         #expect(whole.messages.map(\.event) == expected, "seed \(seed)")
@@ -70,9 +70,9 @@ struct AudioMessageTests {
         arguments: [(8_000, 1, 2), (192_000, 8, 256 << 10), (8_000, 8, 16), (192_000, 1, 256 << 10)]
     )
     func `A2: the ends of the ranges are accepted`(sampleRate: Int, channels: Int, length: Int) {
-        let head = AudioHead(contentLength: length, kind: .microphone, sampleRate: sampleRate, channels: channels)
-        let whole = transcript(ofEverySplitOf: head.encoded())
-        #expect(whole.messages.map(\.event) == [.audio(head)])
+        let header = AudioHeader(contentLength: length, kind: .microphone, sampleRate: sampleRate, channels: channels)
+        let whole = transcript(ofEverySplitOf: header.encoded())
+        #expect(whole.messages.map(\.event) == [.audio(header)])
         #expect(whole.error?.code == .bodyTruncated)
     }
 
@@ -110,10 +110,10 @@ struct AudioMessageTests {
         ] as [(WireError.Code, Int, Int)]
     )
     func `A4: an impossible length is refused at the header's end`(code: WireError.Code, length: Int, channels: Int) {
-        let head = AudioHead(contentLength: length, kind: .app, sampleRate: 8_000, channels: channels).encoded()
-        let whole = transcript(ofEverySplitOf: Streams.good + head)
+        let header = AudioHeader(contentLength: length, kind: .app, sampleRate: 8_000, channels: channels).encoded()
+        let whole = transcript(ofEverySplitOf: Streams.good + header)
         #expect(whole.messages.count == 1)
-        let offset = UInt64(Streams.good.count + head.count - 1)
+        let offset = UInt64(Streams.good.count + header.count - 1)
         #expect(whole.error == WireError(code: code, byteOffset: offset, detail: "\(length)"))
     }
 
@@ -125,14 +125,14 @@ struct AudioMessageTests {
         for length in [limit, limit + 2] {
             let lines = ["Audio-Channels: 1", "Content-Length: \(length)", "Audio-Sample-Rate: 192000"]
             for order in [lines + Array(Self.lines[1...]), Array(Self.lines[1...]) + lines] {
-                let result = transcript(ofEverySplitOf: Array(Streams.head(order).utf8), limits: limits)
+                let result = transcript(ofEverySplitOf: Array(Streams.header(order).utf8), limits: limits)
                 #expect(result.messages.count == (length == limit ? 1 : 0))
                 #expect(result.error?.code == (length == limit ? .bodyTruncated : .contentLengthTooLarge))
             }
         }
         for absurd in [Int.min, -1, 0] {
             limits.maximumAudioBytes = absurd
-            #expect(Transcript(of: Self.head.encoded(), limits: limits).error?.code == .contentLengthTooLarge)
+            #expect(Transcript(of: Self.header.encoded(), limits: limits).error?.code == .contentLengthTooLarge)
         }
     }
 
@@ -152,12 +152,12 @@ struct AudioMessageTests {
     func `A7: the fields of a frame may stand in an audio header, and say nothing`(type: String) {
         let frame = ["Buffer-Width: 16384", "Buffer-Height: 16384", "Buffer-Orientation: 8"]
         let lines = frame + Self.format + [Self.lines[0], Self.lines[2], type, "Pong-Number: 3"]
-        let stream = Array((Streams.head(lines) + "PCMPCMPC").utf8)
+        let stream = Array((Streams.header(lines) + "PCMPCMPC").utf8)
         let result = transcript(ofEverySplitOf: stream + Streams.good + stream)
         #expect(result.error == nil)
         #expect(
             result.messages.map(\.event) == [
-                .audio(Self.head), Transcript(of: Streams.good).messages[0].event, .audio(Self.head),
+                .audio(Self.header), Transcript(of: Streams.good).messages[0].event, .audio(Self.header),
             ]
         )
         WireCase(.dimensionZero, stream: Self.text(with: "Buffer-Width: 0¦")).check()
@@ -166,12 +166,12 @@ struct AudioMessageTests {
     @Test(arguments: [-1, 0, 1])
     func `an audio header is appended if there is room for all of it`(beyond: Int) {
         let status = SenderStatus(state: .live)
-        for count in [Self.head.encodedByteCount, status.encodedByteCount] {
+        for count in [Self.header.encodedByteCount, status.encodedByteCount] {
             var isWritten = false
             let bytes = [UInt8](capacity: count + beyond) { output in
                 while output.freeCapacity > count + beyond { output.append(0) }
                 isWritten =
-                    count == status.encodedByteCount ? status.encode(into: &output) : Self.head.encode(into: &output)
+                    count == status.encodedByteCount ? status.encode(into: &output) : Self.header.encode(into: &output)
             }
             #expect(isWritten == (beyond >= 0))
             #expect(bytes.contains(UInt8(ascii: "H")) == (beyond >= 0))

@@ -48,7 +48,7 @@ struct ControlDecoderTests {
         let text = Requests.text("hello", lines)
         let result = controlTranscript(ofEverySplitOf: text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
         #expect(result.error == nil && result.skipped.isEmpty)
-        #expect(result.requests == [.hello(ControlHello(version: 1, wants: .audio))])
+        #expect(result.requests == [.hello(ControlRequest.Hello(version: 1, wants: .audio))])
     }
 
     @Test func `C10: the end of the stream anywhere in a request is an error, between requests it is not`() {
@@ -59,9 +59,9 @@ struct ControlDecoderTests {
             let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "after \(got) bytes")
             #expect(ControlTranscript(of: Array(good.prefix(got))).error == error)
         }
-        let head = Array(Requests.text("pause", ["Content-Length: 3"]).utf8)
+        let header = Array(Requests.text("pause", ["Content-Length: 3"]).utf8)
         for got in 0..<3 {
-            let stream = head + [UInt8](repeating: 0, count: got)
+            let stream = header + [UInt8](repeating: 0, count: got)
             let error = WireError(
                 code: .bodyTruncated,
                 byteOffset: UInt64(stream.count),
@@ -94,17 +94,17 @@ struct ControlDecoderTests {
             errors.append(error)
         }
         #expect(errors.count == 4 && Set(errors).count == 1)
-        #expect(!decoder.isInHead && decoder.bodyRemaining == 0)
+        #expect(!decoder.isInHeader && decoder.bodyRemaining == 0)
         #expect(decoder.offset == errors.first?.byteOffset)
     }
 
     @Test func `being in a header begins with its first byte and ends with its last`() throws {
         var decoder = ControlDecoder()
-        #expect(!decoder.isInHead)
+        #expect(!decoder.isInHeader)
         let good = Requests.good
         for index in good.indices {
             _ = try decoder.decode(good.span.extracting(index...index))
-            #expect(decoder.isInHead == (index < good.count - 1))
+            #expect(decoder.isInHeader == (index < good.count - 1))
         }
     }
 

@@ -110,8 +110,8 @@ struct ControlErrorTests {
     @Test(arguments: [2_048, 100])
     func `C13: the bytes of a header are limited`(limit: Int) {
         var limits = ControlLimits()
-        if limit == 2_048 { #expect(limits.maximumHeadBytes == limit) }
-        limits.maximumHeadBytes = limit
+        if limit == 2_048 { #expect(limits.maximumHeaderBytes == limit) }
+        limits.maximumHeaderBytes = limit
         let filler = String(repeating: "v", count: limit - Requests.good.count - 4)
         for (more, isTaken) in [("", true), ("v", false)] {
             let lines = ["Content-Length: 0", "Ping-Number: 7", "X:" + filler + more]
@@ -151,8 +151,8 @@ struct ControlErrorTests {
         var limits = ControlLimits()
         if limit == 4_096 { #expect(limits.maximumContentLength == limit) }
         limits.maximumContentLength = limit
-        let head = Array(Requests.text("pause", ["Content-Length: \(limit)"]).utf8)
-        let taken = ControlTranscript(of: head + [UInt8](repeating: 0x50, count: limit), limits: limits)
+        let header = Array(Requests.text("pause", ["Content-Length: \(limit)"]).utf8)
+        let taken = ControlTranscript(of: header + [UInt8](repeating: 0x50, count: limit), limits: limits)
         #expect(taken.error == nil)
         #expect(taken.requests == [.pause])
         #expect(taken.entries.map(\.bodyCount) == [limit])
@@ -164,7 +164,7 @@ struct ControlErrorTests {
     @Test(arguments: [Int.min, -1, 0])
     func `absurd limits refuse everything and trap nothing`(limit: Int) {
         let paths: [WritableKeyPath<ControlLimits, Int>] = [
-            \.maximumHeadBytes, \.maximumFields, \.maximumContentLength,
+            \.maximumHeaderBytes, \.maximumFields, \.maximumContentLength,
         ]
         for path in paths {
             var limits = ControlLimits()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Requests: encoding and decoding")
 struct ControlRequestTests {
-    static let everything = ControlPreferences(
+    static let everything = ControlRequest.Preferences(
         frameRateInMillihertz: 29_970,
         size: BufferSize(width: 720, height: 1_280),
         quality: 80
@@ -12,12 +12,15 @@ struct ControlRequestTests {
 
     @Test(
         arguments: [
-            (.hello(ControlHello()), "hello", ["Control-Version: 1", "Wants-Pictures: 1", "Wants-Audio: 0"]),
+            (.hello(ControlRequest.Hello()), "hello", ["Control-Version: 1", "Wants-Pictures: 1", "Wants-Audio: 0"]),
             (
-                .hello(ControlHello(version: 9_999, wants: [.pictures, .audio])),
+                .hello(ControlRequest.Hello(version: 9_999, wants: [.frames, .audio])),
                 "hello", ["Control-Version: 9999", "Wants-Pictures: 1", "Wants-Audio: 1"]
             ),
-            (.hello(ControlHello(wants: [])), "hello", ["Control-Version: 1", "Wants-Pictures: 0", "Wants-Audio: 0"]),
+            (
+                .hello(ControlRequest.Hello(wants: [])), "hello",
+                ["Control-Version: 1", "Wants-Pictures: 0", "Wants-Audio: 0"]
+            ),
             (.pause, "pause", []),
             (.resume, "resume", []),
             (.stop(.callEnded), "stop", ["Finish-Reason: 10006"]),
@@ -27,7 +30,7 @@ struct ControlRequestTests {
             ),
             (
                 .prefer(
-                    ControlPreferences(
+                    ControlRequest.Preferences(
                         frameRateInMillihertz: 1_000_000,
                         size: BufferSize(width: 16_384, height: 1),
                         quality: 100
@@ -35,9 +38,9 @@ struct ControlRequestTests {
                 ), "prefer",
                 ["Prefer-Frame-Rate: 1000000", "Prefer-Width: 16384", "Prefer-Height: 1", "Prefer-Quality: 100"]
             ),
-            (.prefer(ControlPreferences(frameRateInMillihertz: 1)), "prefer", ["Prefer-Frame-Rate: 1"]),
-            (.prefer(ControlPreferences(quality: 1)), "prefer", ["Prefer-Quality: 1"]),
-            (.prefer(ControlPreferences()), "prefer", []),
+            (.prefer(ControlRequest.Preferences(frameRateInMillihertz: 1)), "prefer", ["Prefer-Frame-Rate: 1"]),
+            (.prefer(ControlRequest.Preferences(quality: 1)), "prefer", ["Prefer-Quality: 1"]),
+            (.prefer(ControlRequest.Preferences()), "prefer", []),
             (.refresh, "refresh", []),
             (.ping(0), "ping", ["Ping-Number: 0"]),
             (.ping(.max), "ping", ["Ping-Number: 18446744073709551615"]),
@@ -72,15 +75,15 @@ struct ControlRequestTests {
     static func request(_ random: inout SplitMix) -> ControlRequest {
         switch Int.random(in: 0...6, using: &random) {
         case 0:
-            let wants = ControlWants(rawValue: .random(in: 0...3, using: &random))
-            return .hello(ControlHello(version: .random(in: 1...9_999, using: &random), wants: wants))
+            let wants = ControlRequest.Wants(rawValue: .random(in: 0...3, using: &random))
+            return .hello(ControlRequest.Hello(version: .random(in: 1...9_999, using: &random), wants: wants))
         case 1: return .pause
         case 2: return .resume
         case 3: return .stop(FinishReason.allCases.randomElement(using: &random) ?? .error)
         case 4:
             let (width, height) = (Int.random(in: 1...16_384, using: &random), Int.random(in: 1...99, using: &random))
             return .prefer(
-                ControlPreferences(
+                ControlRequest.Preferences(
                     frameRateInMillihertz: Bool.random(using: &random)
                         ? .random(in: 1...1_000_000, using: &random) : nil,
                     size: Bool.random(using: &random) ? BufferSize(width: width, height: height) : nil,
@@ -109,7 +112,7 @@ struct ControlRequestTests {
 
     @Test func `negative numbers are written as 0, which no decoder accepts`() {
         let size = BufferSize(width: -1, height: .min)
-        let preferences = ControlPreferences(frameRateInMillihertz: -5, size: size, quality: -1)
+        let preferences = ControlRequest.Preferences(frameRateInMillihertz: -5, size: size, quality: -1)
         let text = String(decoding: ControlRequest.prefer(preferences).encoded(), as: UTF8.self)
         let lines = ["Prefer-Frame-Rate: 0", "Prefer-Width: 0", "Prefer-Height: 0", "Prefer-Quality: 0"]
         #expect(text == Requests.text("prefer", ["Content-Length: 0"] + lines))
@@ -123,7 +126,7 @@ struct ControlRequestTests {
         ] as [(Double?, Int?)]
     )
     func `a rate in frames a second is rounded to what the wire has`(rate: Double?, millihertz: Int?) {
-        var preferences = ControlPreferences(frameRateInMillihertz: 5)
+        var preferences = ControlRequest.Preferences(frameRateInMillihertz: 5)
         #expect(preferences.frameRate == 0.005)
         preferences.frameRate = rate
         #expect(preferences.frameRateInMillihertz == millihertz)

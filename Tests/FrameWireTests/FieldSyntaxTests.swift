@@ -99,7 +99,7 @@ struct FieldSyntaxTests {
         ]
     )
     func `W18: any case, order and optional white space, and unknown fields, are accepted`(lines: [String]) {
-        let text = Streams.head(lines) + "BODY"
+        let text = Streams.header(lines) + "BODY"
         let result = transcript(ofEverySplitOf: text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
         #expect(result.error == nil)
         #expect(result.messages == Transcript(of: Streams.good).messages)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Decoder state")
 struct FrameMessageDecoderTests {
-    private static let head = FrameHead(contentLength: 4, bufferSize: BufferSize(width: 562, height: 1_218))
+    private static let header = FrameHeader(contentLength: 4, bufferSize: BufferSize(width: 562, height: 1_218))
 
     @Test func `an empty span takes nothing, wherever the decoder stands`() throws {
         var decoder = FrameMessageDecoder()
@@ -22,17 +22,17 @@ struct FrameMessageDecoderTests {
     @Test func `a body is a range of the span, never more than is there nor more than is due`() throws {
         var decoder = FrameMessageDecoder()
         let stream = Streams.good + Streams.good
-        let headCount = Streams.good.count - 4
+        let headerCount = Streams.good.count - 4
         let first = try decoder.decode(stream.span)
-        #expect(first == .init(consumed: headCount, event: .head(Self.head)))
+        #expect(first == .init(consumed: headerCount, event: .header(Self.header)))
         #expect(decoder.bodyRemaining == 4)
-        let part = try decoder.decode(stream.span.extracting(headCount..<(headCount + 3)))
+        let part = try decoder.decode(stream.span.extracting(headerCount..<(headerCount + 3)))
         #expect(part == .init(consumed: 3, event: .body(isLast: false)))
         #expect(decoder.bodyRemaining == 1)
-        let rest = try decoder.decode(stream.span.extracting((headCount + 3)...))
+        let rest = try decoder.decode(stream.span.extracting((headerCount + 3)...))
         #expect(rest == .init(consumed: 1, event: .body(isLast: true)))
         #expect(decoder.bodyRemaining == 0)
-        let second = try decoder.decode(stream.span.extracting((headCount + 4)...))
+        let second = try decoder.decode(stream.span.extracting((headerCount + 4)...))
         #expect(second == first)
     }
 
@@ -54,16 +54,16 @@ struct FrameMessageDecoderTests {
         #expect(!isLastAgain && decoder.offset == UInt64(good.count))
         try decoder.finish()
         let next = try decoder.decode(good.span)
-        #expect(next.event == .head(Self.head))
+        #expect(next.event == .header(Self.header))
     }
 
     @Test func `being in a header begins with its first byte and ends with its last`() throws {
         var decoder = FrameMessageDecoder()
-        #expect(!decoder.isInHead)
+        #expect(!decoder.isInHeader)
         let good = Streams.good
         for index in good.indices {
             _ = try decoder.decode(good.span.extracting(index...index))
-            #expect(decoder.isInHead == (index < good.count - 5))
+            #expect(decoder.isInHeader == (index < good.count - 5))
         }
     }
 
@@ -86,7 +86,7 @@ struct FrameMessageDecoderTests {
         #expect(Set(errors).count == 1)
         let offset = decoder.offset
         let consumed = decoder.consumeBody(3)
-        #expect(!consumed && !decoder.isInHead && decoder.bodyRemaining == 0)
+        #expect(!consumed && !decoder.isInHeader && decoder.bodyRemaining == 0)
         let finished = Self.failureAtEnd(of: &decoder)
         #expect(finished == errors.first)
         #expect(decoder.offset == offset && offset == errors.first?.byteOffset)
@@ -110,7 +110,7 @@ struct FrameMessageDecoderTests {
         let failure = Self.failure(of: &other, in: [0])
         #expect(failure?.code == .fieldInvalidName)
         let step = try one.decode(good.span.extracting(30...))
-        #expect(step.event == .head(Self.head))
+        #expect(step.event == .header(Self.header))
     }
 
     private static func failure(of decoder: inout FrameMessageDecoder, in bytes: [UInt8]) -> WireError? {

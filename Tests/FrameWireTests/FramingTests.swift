@@ -6,7 +6,7 @@ import Testing
 struct FramingTests {
     private static func message(body: [UInt8], sequence: UInt64? = nil) -> [UInt8] {
         let size = BufferSize(width: 562, height: 1_218)
-        return FrameHead(contentLength: body.count, bufferSize: size, sequence: sequence).encoded() + body
+        return FrameHeader(contentLength: body.count, bufferSize: size, sequence: sequence).encoded() + body
     }
 
     @Test func `W6: a body of length 0 ends its message with the header`() {
@@ -41,7 +41,7 @@ struct FramingTests {
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.error == nil)
         #expect(result.messages.map(\.body) == bodies)
-        #expect(result.messages.map(\.head?.sequence) == [0, 1, 2, 3, 4])
+        #expect(result.messages.map(\.header?.sequence) == [0, 1, 2, 3, 4])
     }
 
     @Test(
@@ -51,11 +51,15 @@ struct FramingTests {
         ]
     )
     func `W20: both orders of fields that deployed peers write are read, split at every byte`(lines: [String]) {
-        let message = Array((Streams.head(lines) + "BODY").utf8)
+        let message = Array((Streams.header(lines) + "BODY").utf8)
         let result = transcript(ofEverySplitOf: message + message)
-        let head = FrameHead(contentLength: 4, bufferSize: BufferSize(width: 562, height: 1_218), orientation: .right)
+        let header = FrameHeader(
+            contentLength: 4,
+            bufferSize: BufferSize(width: 562, height: 1_218),
+            orientation: .right
+        )
         #expect(result.error == nil)
-        #expect(result.messages.map(\.head) == [head, head])
+        #expect(result.messages.map(\.header) == [header, header])
         #expect(result.messages.map(\.body) == [Array("BODY".utf8), Array("BODY".utf8)])
     }
 
@@ -99,7 +103,7 @@ struct FramingTests {
         let result = transcript(ofEverySplitOf: Self.message(body: body) + Streams.good)
         #expect(result.error == nil)
         #expect(result.messages.map(\.body) == [body, Array("BODY".utf8)])
-        #expect(result.messages.first?.head?.contentLength == 10_240)
+        #expect(result.messages.first?.header?.contentLength == 10_240)
     }
 
     @Test(arguments: [UInt64(7)])
@@ -109,7 +113,7 @@ struct FramingTests {
         var expected: [Transcript.Message] = []
         for index in 0..<1_000 {
             let count = Int.random(in: 200...9_000, using: &random)
-            let head = FrameHead(
+            let header = FrameHeader(
                 contentLength: count,
                 bufferSize: BufferSize(width: count, height: 1 + index),
                 orientation: FrameOrientation.allCases[index % 9],
@@ -117,8 +121,8 @@ struct FramingTests {
             )
             let first = UInt8(truncatingIfNeeded: index)
             let body = [first] + [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: count - 1)
-            expected.append(.init(event: .head(head), body: body, isComplete: true))
-            stream += head.encoded() + body
+            expected.append(.init(event: .header(header), body: body, isComplete: true))
+            stream += header.encoded() + body
         }
         let whole = Transcript(of: stream)
         #expect(whole.error == nil)

@@ -13,7 +13,7 @@ struct LimitTests {
         if limit == 32 << 20 { #expect(limits.maximumContentLength == limit) }
         limits.maximumContentLength = limit
         let taken = transcript(ofEverySplitOf: Self.stream("Content-Length", limit), limits: limits)
-        #expect(taken.messages.map(\.head?.contentLength) == [limit])
+        #expect(taken.messages.map(\.header?.contentLength) == [limit])
         #expect(taken.error?.code == .bodyTruncated)
         let over = "\(limit + 1)"
         let line = "Content-Length: \(over.dropLast())¦\(over.suffix(1))"
@@ -33,7 +33,7 @@ struct LimitTests {
     @Test func `W10: the pixels of an image are limited, once the header has ended`() {
         var limits = WireLimits()
         #expect(limits.maximumPixels == 1 << 25)
-        let at = Streams.head([
+        let at = Streams.header([
             "Content-Length: 4", "Buffer-Width: 8192", "Buffer-Height: 4096", "Buffer-Orientation: 1",
         ])
         let taken = transcript(ofEverySplitOf: Array((at + "BODY").utf8))
@@ -53,10 +53,10 @@ struct LimitTests {
     @Test(arguments: [8_192, 200, 112])
     func `W11: the bytes of a header are limited`(limit: Int) {
         var limits = WireLimits()
-        if limit == 8_192 { #expect(limits.maximumHeadBytes == limit) }
-        limits.maximumHeadBytes = limit
-        let headCount = Streams.good.count - 4
-        let filler = String(repeating: "v", count: limit - headCount - 4)
+        if limit == 8_192 { #expect(limits.maximumHeaderBytes == limit) }
+        limits.maximumHeaderBytes = limit
+        let headerCount = Streams.good.count - 4
+        let filler = String(repeating: "v", count: limit - headerCount - 4)
         let taken = transcript(
             ofEverySplitOf: Array(Streams.text(replacing: nil, with: "X:" + filler).utf8),
             limits: limits
@@ -75,7 +75,7 @@ struct LimitTests {
         let stream = Streams.good
         for limit in -1..<(stream.count - 4) {
             var limits = WireLimits()
-            limits.maximumHeadBytes = limit
+            limits.maximumHeaderBytes = limit
             let whole = Transcript(of: stream, limits: limits)
             #expect(whole.error?.code == .headTooLong)
             #expect(whole.error?.byteOffset == UInt64(max(limit, 0)))
@@ -101,12 +101,12 @@ struct LimitTests {
         limits.maximumFields = limit
         let unknown = (4..<limit).map { "X-\($0): y" }
         let lines = ["Content-Length: 4", "Buffer-Width: 562", "Buffer-Height: 1218", "Buffer-Orientation: 1"]
-        let taken = transcript(ofEverySplitOf: Array((Streams.head(lines + unknown) + "BODY").utf8), limits: limits)
+        let taken = transcript(ofEverySplitOf: Array((Streams.header(lines + unknown) + "BODY").utf8), limits: limits)
         #expect(taken.error == nil)
         #expect(taken.messages.count == 1)
         // The last field is one that the decoder takes in one go, the first one over the limit included.
         for last in ["X: y", "Buffer-Sequence: 1", " folded"] {
-            let over = WireCase(.headTooManyFields, stream: Streams.head(lines + unknown + [WireCase.mark + last]))
+            let over = WireCase(.headTooManyFields, stream: Streams.header(lines + unknown + [WireCase.mark + last]))
             #expect(transcript(ofEverySplitOf: over.bytes, limits: limits).error?.code == .headTooManyFields)
             #expect(Transcript(of: over.bytes, limits: limits).error?.byteOffset == UInt64(over.offset))
         }
@@ -115,7 +115,7 @@ struct LimitTests {
     @Test(arguments: [Int.min, -1, 0])
     func `absurd limits refuse everything and trap nothing`(limit: Int) {
         let paths: [WritableKeyPath<WireLimits, Int>] = [
-            \.maximumHeadBytes, \.maximumFields, \.maximumContentLength, \.maximumDimension, \.maximumPixels,
+            \.maximumHeaderBytes, \.maximumFields, \.maximumContentLength, \.maximumDimension, \.maximumPixels,
         ]
         for path in paths {
             var limits = WireLimits()

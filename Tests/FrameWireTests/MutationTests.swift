@@ -12,13 +12,14 @@ struct MutationTests {
         var random = SplitMix(seed: seed)
         var faults: Set<WireError.Code> = []
         for round in 0..<500 {
-            let head = FrameHead(
+            let header = FrameHeader(
                 contentLength: Int.random(in: 0...20, using: &random),
                 bufferSize: BufferSize(width: Int.random(in: 1...20_000, using: &random), height: 1_218),
-                presentationTime: random.next() >> UInt64.random(in: 0...63, using: &random),
+                timestamp: random.next() >> UInt64.random(in: 0...63, using: &random),
                 sequence: round % 2 == 0 ? nil : random.next()
             )
-            var stream = Streams.good + head.encoded() + [UInt8](repeating: 7, count: head.contentLength) + Streams.good
+            var stream =
+                Streams.good + header.encoded() + [UInt8](repeating: 7, count: header.contentLength) + Streams.good
             for _ in 0..<Int.random(in: 0...2, using: &random) {
                 let index = Int.random(in: stream.indices, using: &random)
                 let byte = Self.telling.randomElement(using: &random) ?? 0

@@ -71,7 +71,7 @@ struct NumberTests {
         WireCase(.dimensionTooLarge, "Buffer-Width: 1000000000¦0", insteadOf: "Buffer-Width").check(limits: limits)
         let text = Streams.text(replacing: "Content-Length", with: "Content-Length: 9999999999")
         let result = transcript(ofEverySplitOf: Array(text.utf8), limits: limits)
-        #expect(result.messages.first?.head?.contentLength == 9_999_999_999)
+        #expect(result.messages.first?.header?.contentLength == 9_999_999_999)
         #expect(result.error?.code == .bodyTruncated)
     }
 
@@ -92,7 +92,7 @@ struct NumberTests {
         let line = "Buffer-Orientation: \(orientation.rawValue)"
         let result = transcript(ofEverySplitOf: Array(Streams.text(replacing: "Buffer-Orientation", with: line).utf8))
         #expect(result.error == nil)
-        #expect(result.messages.map(\.head?.orientation) == [orientation])
+        #expect(result.messages.map(\.header?.orientation) == [orientation])
     }
 
     @Test(
@@ -112,7 +112,7 @@ struct NumberTests {
         let lines = "Buffer-Sequence: \(number)\r\nBuffer-Presentation-Time: \(number)"
         let result = transcript(ofEverySplitOf: Array(Streams.text(replacing: nil, with: lines).utf8))
         #expect(result.error == nil)
-        #expect(result.messages.map(\.head?.sequence) == [number])
-        #expect(result.messages.map(\.head?.presentationTime) == [number])
+        #expect(result.messages.map(\.header?.sequence) == [number])
+        #expect(result.messages.map(\.header?.timestamp) == [number])
     }
 }

@@ -5,12 +5,12 @@ import Testing
 /// Whether a frame is within its buffer.
 @Suite struct SharedFrameFitTests {
     private static func frame(
-        _ format: SharedPixelFormat,
+        _ format: SharedFrameHeader.Format,
         _ width: Int,
         _ height: Int,
         _ planes: (offset: Int, bytesPerRow: Int)...
-    ) -> SharedFrameHead {
-        SharedFrameHead(
+    ) -> SharedFrameHeader {
+        SharedFrameHeader(
             buffer: 0,
             format: format,
             bufferSize: BufferSize(width: width, height: height),
@@ -34,16 +34,16 @@ import Testing
             // The only row may have any stride.
             (frame(.gray, 7, 1, (0, .max)), 7), (frame(.gray, .max, 1, (0, .max)), .max),
             (frame(.gray, 1, 2, (0, .max - 1)), .max),
-        ] as [(SharedFrameHead, Int)]
+        ] as [(SharedFrameHeader, Int)]
     )
     func `N18: a frame fits into the bytes up to its last sample, and not into one byte less`(
-        head: SharedFrameHead,
+        header: SharedFrameHeader,
         byteCount: Int
     ) {
-        #expect(head.fits(inBufferOf: byteCount))
-        #expect(!head.fits(inBufferOf: byteCount - 1))
-        #expect(byteCount == .max || head.fits(inBufferOf: byteCount + 1))
-        #expect(!head.fits(inBufferOf: 0) && !head.fits(inBufferOf: -1) && !head.fits(inBufferOf: .min))
+        #expect(header.fits(inBufferOf: byteCount))
+        #expect(!header.fits(inBufferOf: byteCount - 1))
+        #expect(byteCount == .max || header.fits(inBufferOf: byteCount + 1))
+        #expect(!header.fits(inBufferOf: 0) && !header.fits(inBufferOf: -1) && !header.fits(inBufferOf: .min))
     }
 
     @Test(
@@ -66,26 +66,29 @@ import Testing
             frame(.rgb, .max / 3 + 1, 1, (0, .max)), frame(.gray, 1, 3, (0, .max)), frame(.gray, 2, 2, (0, .max)),
             frame(.gray, 1, .max, (0, .max)), frame(.gray, 1, 1, (.max, 1)), frame(.gray, 1, 2, (1, .max - 1)),
             frame(.nv12, .max, 1, (0, .max), (0, .max)), frame(.i420, .max, .max, (0, .max), (0, .max), (0, .max)),
-        ] as [SharedFrameHead]
+        ] as [SharedFrameHeader]
     )
-    func `N18: a frame that no buffer can hold is refused, whatever its numbers`(head: SharedFrameHead) {
-        for byteCount in [Int.max, 1 << 30, 1, 0, -1, .min] { #expect(!head.fits(inBufferOf: byteCount)) }
+    func `N18: a frame that no buffer can hold is refused, whatever its numbers`(header: SharedFrameHeader) {
+        for byteCount in [Int.max, 1 << 30, 1, 0, -1, .min] { #expect(!header.fits(inBufferOf: byteCount)) }
     }
 
     @Test(arguments: UInt64(60)...63) func `N19: every sample of a frame that fits is within the buffer`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var fitting = 0
         for round in 0..<5_000 {
-            var head = SharedStreams.frame(&random)
-            head.bufferSize.width = .random(in: 0...5, using: &random)
-            head.bufferSize.height = .random(in: 0...5, using: &random)
-            head.planes = head.planes.map { _ in
+            var header = SharedStreams.frame(&random)
+            header.bufferSize.width = .random(in: 0...5, using: &random)
+            header.bufferSize.height = .random(in: 0...5, using: &random)
+            header.planes = header.planes.map { _ in
                 .init(offset: .random(in: -1...30, using: &random), bytesPerRow: .random(in: -1...22, using: &random))
             }
-            if Int.random(in: 0..<20, using: &random) == 0 { _ = head.planes.popLast() }
+            if Int.random(in: 0..<20, using: &random) == 0 { _ = header.planes.popLast() }
             let byteCount = Int.random(in: -1...110, using: &random)
-            let expected = Reference.touchesOnly(byteCount, head)
-            #expect(head.fits(inBufferOf: byteCount) == expected, "seed \(seed), round \(round): \(head), \(byteCount)")
+            let expected = Reference.touchesOnly(byteCount, header)
+            #expect(
+                header.fits(inBufferOf: byteCount) == expected,
+                "seed \(seed), round \(round): \(header), \(byteCount)"
+            )
             if expected { fitting += 1 }
         }
         #expect(fitting > 500 && fitting < 4_500, "\(fitting) of 5,000 fit")
@@ -100,25 +103,28 @@ import Testing
             return edge &+ Int.random(in: -2...2, using: &random)
         }
         for round in 0..<20_000 {
-            var head = SharedStreams.frame(&random)
-            head.bufferSize = BufferSize(width: number(), height: number())
-            head.planes = head.planes.map { _ in .init(offset: number(), bytesPerRow: number()) }
+            var header = SharedStreams.frame(&random)
+            header.bufferSize = BufferSize(width: number(), height: number())
+            header.planes = header.planes.map { _ in .init(offset: number(), bytesPerRow: number()) }
             // Half of the buffers end close to the end of the last plane, if an integer can state that.
-            let end = head.planes.indices.map { Reference.end(ofPlane: $0, of: head) }.max() ?? 0
+            let end = header.planes.indices.map { Reference.end(ofPlane: $0, of: header) }.max() ?? 0
             let isClose = Bool.random(using: &random)
             let byteCount = isClose ? Int(exactly: end + .random(in: -1...1, using: &random)) ?? number() : number()
-            let expected = Reference.fits(byteCount, head)
-            #expect(head.fits(inBufferOf: byteCount) == expected, "seed \(seed), round \(round): \(head), \(byteCount)")
+            let expected = Reference.fits(byteCount, header)
+            #expect(
+                header.fits(inBufferOf: byteCount) == expected,
+                "seed \(seed), round \(round): \(header), \(byteCount)"
+            )
             if expected { fitting += 1 }
         }
         #expect(fitting > 100, "\(fitting) of 20,000 fit")
     }
 }
 
-/// What ``SharedFrameHead/fits(inBufferOf:)`` must answer, computed the slow way.
+/// What ``SharedFrameHeader/fits(inBufferOf:)`` must answer, computed the slow way.
 private enum Reference {
     /// The bytes of a column and the columns and rows of one sample, for each plane; from the definition of each format.
-    private static func planes(_ format: SharedPixelFormat) -> [(bytes: Int128, subsampling: Int128)] {
+    private static func planes(_ format: SharedFrameHeader.Format) -> [(bytes: Int128, subsampling: Int128)] {
         switch format {
         case .bgra, .rgba, .argb, .abgr, .bgrx: [(4, 1)]
         case .rgb, .bgr: [(3, 1)]
@@ -129,24 +135,27 @@ private enum Reference {
     }
 
     /// The number of samples in each direction, and the bytes of each.
-    private static func shape(_ plane: Int, _ head: SharedFrameHead) -> (bytes: Int128, columns: Int128, rows: Int128) {
-        let (bytes, subsampling) = planes(head.format)[plane]
-        let size = head.bufferSize
+    private static func shape(_ plane: Int, _ header: SharedFrameHeader) -> (
+        bytes: Int128, columns: Int128, rows: Int128
+    ) {
+        let (bytes, subsampling) = planes(header.format)[plane]
+        let size = header.bufferSize
         return (
             bytes, (Int128(size.width) + subsampling - 1) / subsampling,
             (Int128(size.height) + subsampling - 1) / subsampling
         )
     }
 
-    private static func isWellFormed(_ head: SharedFrameHead) -> Bool {
-        head.planes.count == planes(head.format).count && head.bufferSize.width > 0 && head.bufferSize.height > 0
+    private static func isWellFormed(_ header: SharedFrameHeader) -> Bool {
+        header.planes.count == planes(header.format).count && header.bufferSize.width > 0
+            && header.bufferSize.height > 0
     }
 
     /// Looks at every byte of every sample.
-    static func touchesOnly(_ byteCount: Int, _ head: SharedFrameHead) -> Bool {
-        guard isWellFormed(head) else { return false }
-        for (index, plane) in head.planes.enumerated() {
-            let (bytes, columns, rows) = shape(index, head)
+    static func touchesOnly(_ byteCount: Int, _ header: SharedFrameHeader) -> Bool {
+        guard isWellFormed(header) else { return false }
+        for (index, plane) in header.planes.enumerated() {
+            let (bytes, columns, rows) = shape(index, header)
             for row in 0..<rows {
                 for byte in 0..<(columns * bytes) {
                     // A row must not reach into the next one.
@@ -160,19 +169,20 @@ private enum Reference {
     }
 
     /// The offset after the last sample of a plane that the format has; 0 for another.
-    static func end(ofPlane plane: Int, of head: SharedFrameHead) -> Int128 {
-        guard plane < planes(head.format).count else { return 0 }
-        let (bytes, columns, rows) = shape(plane, head)
-        return Int128(head.planes[plane].offset) + (rows - 1) * Int128(head.planes[plane].bytesPerRow) + columns * bytes
+    static func end(ofPlane plane: Int, of header: SharedFrameHeader) -> Int128 {
+        guard plane < planes(header.format).count else { return 0 }
+        let (bytes, columns, rows) = shape(plane, header)
+        return Int128(header.planes[plane].offset) + (rows - 1) * Int128(header.planes[plane].bytesPerRow) + columns
+            * bytes
     }
 
     /// Looks at the ends of each plane, with integers that no product here exceeds.
-    static func fits(_ byteCount: Int, _ head: SharedFrameHead) -> Bool {
-        isWellFormed(head)
-            && head.planes.enumerated().allSatisfy { index, plane in
-                let (bytes, columns, _) = shape(index, head)
+    static func fits(_ byteCount: Int, _ header: SharedFrameHeader) -> Bool {
+        isWellFormed(header)
+            && header.planes.enumerated().allSatisfy { index, plane in
+                let (bytes, columns, _) = shape(index, header)
                 return plane.offset >= 0 && Int128(plane.bytesPerRow) >= columns * bytes
-                    && end(ofPlane: index, of: head) <= Int128(byteCount)
+                    && end(ofPlane: index, of: header) <= Int128(byteCount)
             }
     }
 }

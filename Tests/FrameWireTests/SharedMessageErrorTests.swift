@@ -7,18 +7,18 @@ import Testing
     /// An announcement with one value replaced.
     private static func buffer(_ code: WireError.Code, _ name: String, _ value: String) -> WireCase {
         let lines = SharedStreams.lines(SharedStreams.bufferLines, replacing: name, with: "\(name): \(value)")
-        return WireCase(code, stream: Streams.head(lines))
+        return WireCase(code, stream: Streams.header(lines))
     }
 
     /// A frame with one value replaced.
     private static func frame(_ code: WireError.Code, _ name: String, _ value: String) -> WireCase {
         let lines = SharedStreams.lines(SharedStreams.frameLines, replacing: name, with: "\(name): \(value)")
-        return WireCase(code, stream: Streams.head(lines))
+        return WireCase(code, stream: Streams.header(lines))
     }
 
     /// The text of a header with the mark before its last byte; by scalars, because CR LF is one character.
     private static func markedAtEnd(_ lines: [String]) -> String {
-        String(String.UnicodeScalarView(Streams.head(lines).unicodeScalars.dropLast())) + "¦\n"
+        String(String.UnicodeScalarView(Streams.header(lines).unicodeScalars.dropLast())) + "¦\n"
     }
 
     @Test(arguments: [
@@ -88,8 +88,8 @@ import Testing
         checkMissing(String(line.prefix { $0 != ":" }), in: SharedStreams.frameLines)
     }
 
-    @Test(arguments: SharedPixelFormat.allCases)
-    func `N8: a frame must state the position of every plane of its format`(format: SharedPixelFormat) {
+    @Test(arguments: SharedFrameHeader.Format.allCases)
+    func `N8: a frame must state the position of every plane of its format`(format: SharedFrameHeader.Format) {
         let names = ["", "-2", "-3"].flatMap { ["Shared-Offset" + $0, "Shared-Stride" + $0] }
         let planar = SharedStreams.lines(
             SharedStreams.frameLines,
@@ -97,7 +97,7 @@ import Testing
             with: "Shared-Format: \(format.rawValue)"
         )
         for (place, name) in names.enumerated() {
-            let result = Transcript(of: Array(Streams.head(SharedStreams.lines(planar, replacing: name)).utf8))
+            let result = Transcript(of: Array(Streams.header(SharedStreams.lines(planar, replacing: name)).utf8))
             let isRequired = place < 2 * format.planeCount
             #expect(result.error?.detail == (isRequired ? name : nil))
             #expect(result.messages.count == (isRequired ? 0 : 1))
@@ -120,13 +120,13 @@ import Testing
             with: "Shared-Format: \(word)"
         )
         var expected = SharedStreams.frame
-        expected.format = SharedPixelFormat(rawValue: word) ?? .i420
+        expected.format = SharedFrameHeader.Format(rawValue: word) ?? .i420
         expected.planes = Array(expected.planes.prefix(planeCount))
-        let result = transcript(ofEverySplitOf: Array(Streams.head(lines).utf8))
+        let result = transcript(ofEverySplitOf: Array(Streams.header(lines).utf8))
         #expect(result.messages.map(\.event) == [.sharedFrame(expected)])
         // Their values must still be valid ones.
         let wrong = SharedStreams.lines(lines, replacing: "Shared-Stride-3", with: "Shared-Stride-3: 0¦")
-        WireCase(.numberOutOfRange, stream: Streams.head(wrong)).check()
+        WireCase(.numberOutOfRange, stream: Streams.header(wrong)).check()
     }
 
     @Test(arguments: [SharedStreams.bufferLines, SharedStreams.frameLines])
@@ -146,17 +146,17 @@ import Testing
             )
             return SharedStreams.lines(lines, replacing: "Buffer-Height", with: "Buffer-Height: \(height)")
         }
-        #expect(Transcript(of: Array(Streams.head(stream(8_192, 4_096)).utf8)).messages.count == 1)
+        #expect(Transcript(of: Array(Streams.header(stream(8_192, 4_096)).utf8)).messages.count == 1)
         let wireCase = WireCase(.pixelsTooMany, stream: Self.markedAtEnd(stream(8_192, 4_097)))
         wireCase.check()
         #expect(Transcript(of: wireCase.bytes).error?.detail == "8192 x 4097")
         var limits = WireLimits()
         limits.maximumDimension = .max
-        let enormous = Array(Streams.head(stream(9_999_999_999, 9_999_999_999)).utf8)
+        let enormous = Array(Streams.header(stream(9_999_999_999, 9_999_999_999)).utf8)
         #expect(Transcript(of: enormous, limits: limits).error?.code == .pixelsTooMany)
         // Too many pixels in an announcement have no meaning.
         let lines = SharedStreams.bufferLines + ["Buffer-Width: 16384", "Buffer-Height: 16384"]
-        let events = Transcript(of: Array(Streams.head(lines).utf8)).messages.map(\.event)
+        let events = Transcript(of: Array(Streams.header(lines).utf8)).messages.map(\.event)
         #expect(events == [.sharedBuffer(SharedStreams.buffer)])
     }
 
@@ -168,16 +168,16 @@ import Testing
         ["X-Other: shared-buffer", "Shared-Offset-4: x"] + SharedStreams.frameLines + ["Shared-Bytes: 1", "Shared: y"],
     ])
     func `N12: any order, case and white space are accepted, and unknown fields skipped`(lines: [String]) {
-        let result = transcript(ofEverySplitOf: Array(Streams.head(lines).utf8) + Streams.good)
+        let result = transcript(ofEverySplitOf: Array(Streams.header(lines).utf8) + Streams.good)
         #expect(result.error == nil && result.messages.count == 2)
         #expect(result.messages.first?.event == .sharedFrame(SharedStreams.frame))
     }
 
     @Test func `N13: nothing that one message states is left for the next one`() {
         var plain = SharedStreams.frame
-        (plain.changedRows, plain.presentationTime, plain.sequence) = (nil, nil, nil)
+        (plain.changedRows, plain.timestamp, plain.sequence) = (nil, nil, nil)
         (plain.format, plain.planes) = (.bgra, [.init(offset: 0, bytesPerRow: 20)])
-        let incomplete = Streams.head(["Content-Length: 0", "Message-Type: shared-frame"])
+        let incomplete = Streams.header(["Content-Length: 0", "Message-Type: shared-frame"])
         let stream = SharedStreams.frame.encoded() + plain.encoded() + SharedStreams.buffer.encoded() + Streams.good
         let result = transcript(ofEverySplitOf: stream + Array(incomplete.utf8))
         #expect(

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SharedMessageTests {
     @Test func `N1: an announcement is written byte for byte and read back`() {
         let bytes = SharedStreams.buffer.encoded()
-        #expect(String(decoding: bytes, as: UTF8.self) == Streams.head(SharedStreams.bufferLines))
+        #expect(String(decoding: bytes, as: UTF8.self) == Streams.header(SharedStreams.bufferLines))
         #expect(bytes.count == SharedStreams.buffer.encodedByteCount)
         let result = transcript(ofEverySplitOf: bytes + Streams.good + bytes)
         #expect(result.error == nil && result.areAllComplete)
@@ -17,7 +17,7 @@ import Testing
 
     @Test func `N1: a frame with every field is written byte for byte and read back`() {
         let bytes = SharedStreams.frame.encoded()
-        #expect(String(decoding: bytes, as: UTF8.self) == Streams.head(SharedStreams.frameLines))
+        #expect(String(decoding: bytes, as: UTF8.self) == Streams.header(SharedStreams.frameLines))
         #expect(bytes.count == SharedStreams.frame.encodedByteCount)
         let result = transcript(ofEverySplitOf: Streams.good + bytes + bytes)
         #expect(result.error == nil && result.areAllComplete)
@@ -25,10 +25,10 @@ import Testing
         #expect(result.messages.map(\.event) == [Transcript(of: Streams.good).messages[0].event, frame, frame])
     }
 
-    @Test(arguments: SharedPixelFormat.allCases)
-    func `N2: every format has a word, and is read back with its planes alone`(format: SharedPixelFormat) {
-        let planes = (1...format.planeCount).map { SharedFrameHead.Plane(offset: 100 * $0, bytesPerRow: 20 + $0) }
-        let head = SharedFrameHead(
+    @Test(arguments: SharedFrameHeader.Format.allCases)
+    func `N2: every format has a word, and is read back with its planes alone`(format: SharedFrameHeader.Format) {
+        let planes = (1...format.planeCount).map { SharedFrameHeader.Plane(offset: 100 * $0, bytesPerRow: 20 + $0) }
+        let header = SharedFrameHeader(
             buffer: 0,
             format: format,
             bufferSize: BufferSize(width: 4, height: 2),
@@ -43,10 +43,10 @@ import Testing
                 "Shared-Offset: 100", "Shared-Stride: 21", "Shared-Offset-2: 200", "Shared-Stride-2: 22",
                 "Shared-Offset-3: 300", "Shared-Stride-3: 23",
             ].prefix(2 * format.planeCount)
-        #expect(String(decoding: head.encoded(), as: UTF8.self) == Streams.head(lines))
-        let result = transcript(ofEverySplitOf: head.encoded())
-        #expect(result.messages.map(\.event) == [.sharedFrame(head)] && result.error == nil)
-        #expect(head.head == FrameHead(contentLength: 0, bufferSize: head.bufferSize))
+        #expect(String(decoding: header.encoded(), as: UTF8.self) == Streams.header(lines))
+        let result = transcript(ofEverySplitOf: header.encoded())
+        #expect(result.messages.map(\.event) == [.sharedFrame(header)] && result.error == nil)
+        #expect(header.header == FrameHeader(contentLength: 0, bufferSize: header.bufferSize))
     }
 
     @Test(arguments: [UInt64(50), 51]) func `N3: what is written is read back`(seed: UInt64) {
@@ -70,12 +70,12 @@ import Testing
         var low = SharedStreams.frame
         (low.buffer, low.bufferSize, low.orientation) = (0, BufferSize(width: 1, height: 1), .unknown)
         low.planes = Array(repeating: .init(offset: 0, bytesPerRow: 1), count: 3)
-        (low.changedRows, low.presentationTime, low.sequence) = (0..<0, 0, 0)
+        (low.changedRows, low.timestamp, low.sequence) = (0..<0, 0, 0)
         var high = low
         (high.buffer, high.bufferSize, high.orientation) = (7, BufferSize(width: 16_384, height: 2_048), .left)
         high.planes = Array(repeating: .init(offset: 1 << 30, bytesPerRow: 1 << 30), count: 3)
-        (high.changedRows, high.presentationTime, high.sequence) = (65_535..<131_070, .max, .max)
-        let buffers = [(0, 1), (7, 1 << 30)].map { SharedBufferHead(index: $0.0, byteCount: $0.1) }
+        (high.changedRows, high.timestamp, high.sequence) = (65_535..<131_070, .max, .max)
+        let buffers = [(0, 1), (7, 1 << 30)].map { SharedFrameHeader.Buffer(index: $0.0, byteCount: $0.1) }
         let stream = low.encoded() + buffers[0].encoded() + high.encoded() + buffers[1].encoded()
         let events = transcript(ofEverySplitOf: stream).messages.map(\.event)
         #expect(
@@ -85,28 +85,28 @@ import Testing
 
     @Test(arguments: [0..<Int.max, (Int.max / 2)..<Int.max, (Int.max - 1)..<Int.max, Int.min..<Int.max])
     func `N5: an announcement and a frame header together never exceed 1,024 bytes`(rows: Range<Int>) {
-        let announcement = SharedBufferHead(index: .max, byteCount: .max)
-        #expect(announcement.encoded().count == SharedBufferHead.maximumEncodedByteCount)
-        for format in SharedPixelFormat.allCases {
+        let announcement = SharedFrameHeader.Buffer(index: .max, byteCount: .max)
+        #expect(announcement.encoded().count == SharedFrameHeader.Buffer.maximumEncodedByteCount)
+        for format in SharedFrameHeader.Format.allCases {
             // A fourth plane, which no format has, is not written.
-            let head = SharedFrameHead(
+            let header = SharedFrameHeader(
                 buffer: .max,
                 format: format,
                 bufferSize: BufferSize(width: .max, height: .max),
                 orientation: .left,
                 planes: Array(repeating: .init(offset: .max, bytesPerRow: .max), count: 4),
                 changedRows: rows,
-                presentationTime: .max,
+                timestamp: .max,
                 sequence: .max
             )
-            let count = head.encoded().count
-            #expect(count <= SharedFrameHead.maximumEncodedByteCount)
+            let count = header.encoded().count
+            #expect(count <= SharedFrameHeader.maximumEncodedByteCount)
             // The longest header has the longest word and two numbers of 19 digits for its rows.
             let isLongest = rows.lowerBound == .max / 2 && format.rawValue.utf8.count == 4
-            #expect((count == SharedFrameHead.maximumEncodedByteCount) == isLongest)
+            #expect((count == SharedFrameHeader.maximumEncodedByteCount) == isLongest)
         }
         // A field contributes its name once and at most the digits of the largest number: no other values are longer.
-        #expect(SharedBufferHead.maximumEncodedByteCount + SharedFrameHead.maximumEncodedByteCount <= 1_024)
+        #expect(SharedFrameHeader.Buffer.maximumEncodedByteCount + SharedFrameHeader.maximumEncodedByteCount <= 1_024)
     }
 
     @Test(arguments: UInt64(52)...55) func `N5: no header is longer than the type says`(seed: UInt64) {
@@ -114,19 +114,22 @@ import Testing
         let numbers = [Int.min, -1, 0, 9, 10, 99_999, 1 << 30, .max / 2, .max - 1, .max]
         func number() -> Int { numbers.randomElement(using: &random) ?? 0 }
         for _ in 0..<2_000 {
-            let buffer = SharedBufferHead(index: number(), byteCount: number())
+            let buffer = SharedFrameHeader.Buffer(index: number(), byteCount: number())
             var frame = SharedStreams.frame
-            frame.format = SharedPixelFormat.allCases.randomElement(using: &random) ?? .bgra
+            frame.format = SharedFrameHeader.Format.allCases.randomElement(using: &random) ?? .bgra
             (frame.buffer, frame.bufferSize) = (number(), BufferSize(width: number(), height: number()))
             frame.planes = (0..<Int.random(in: 0...5, using: &random)).map { _ in
                 .init(offset: number(), bytesPerRow: number())
             }
             let ends = [number(), number()].sorted()
             frame.changedRows = ends[0]..<ends[1]
-            (frame.presentationTime, frame.sequence) = (random.next(), random.next())
+            (frame.timestamp, frame.sequence) = (random.next(), random.next())
             let (bufferCount, frameCount) = (buffer.encoded().count, frame.encoded().count)
-            #expect(bufferCount <= SharedBufferHead.maximumEncodedByteCount && bufferCount == buffer.encodedByteCount)
-            #expect(frameCount <= SharedFrameHead.maximumEncodedByteCount && frameCount == frame.encodedByteCount)
+            #expect(
+                bufferCount <= SharedFrameHeader.Buffer.maximumEncodedByteCount
+                    && bufferCount == buffer.encodedByteCount
+            )
+            #expect(frameCount <= SharedFrameHeader.maximumEncodedByteCount && frameCount == frame.encodedByteCount)
         }
     }
 
@@ -134,12 +137,12 @@ import Testing
         (Int.min..<Int.max, 0, Int.max), (-5..<3, 0, 3), (-5 ..< -2, 0, 0), (7..<7, 7, 0), (2..<9, 2, 7),
     ])
     func `N5: of a range of rows, those from 0 are written`(rows: Range<Int>, first: Int, count: Int) {
-        var head = SharedStreams.frame
-        head.changedRows = rows
+        var header = SharedStreams.frame
+        header.changedRows = rows
         let all = SharedStreams.frameLines
         let lines = SharedStreams.lines(all, replacing: "Changed-Row", with: "Changed-Row: \(first)")
         let expected = SharedStreams.lines(lines, replacing: "Changed-Rows", with: "Changed-Rows: \(count)")
-        #expect(String(decoding: head.encoded(), as: UTF8.self) == Streams.head(expected))
+        #expect(String(decoding: header.encoded(), as: UTF8.self) == Streams.header(expected))
     }
 
     @Test(arguments: [-1, 0, 1]) func `a message is appended only if there is room for all of it`(beyond: Int) {

@@ -5,7 +5,7 @@ import Testing
 /// The requests about shared memory: `Shared-Memory` in a hello, `release` and `decline`.
 @Suite struct SharedRequestTests {
     private static func hello(_ sharedMemory: Int?) -> ControlRequest {
-        .hello(ControlHello(sharedMemory: sharedMemory))
+        .hello(ControlRequest.Hello(sharedMemory: sharedMemory))
     }
 
     private static let helloLines = ["Control-Version: 1", "Wants-Pictures: 1", "Wants-Audio: 0"]
@@ -14,7 +14,7 @@ import Testing
         arguments: [
             (hello(nil), "hello", helloLines),
             (hello(1), "hello", helloLines + ["Shared-Memory: 1"]),
-            (hello(ControlHello.sharedMemoryVersion), "hello", helloLines + ["Shared-Memory: 1"]),
+            (hello(ControlRequest.Hello.sharedMemoryVersion), "hello", helloLines + ["Shared-Memory: 1"]),
             (hello(9_999), "hello", helloLines + ["Shared-Memory: 9999"]),
             (.release(buffer: 0), "release", ["Shared-Buffer: 0"]),
             (.release(buffer: 7), "release", ["Shared-Buffer: 7"]),
@@ -39,7 +39,7 @@ import Testing
         let requests = (0..<500).map { _ -> ControlRequest in
             switch Int.random(in: 0...3, using: &random) {
             case 0: Self.hello(Bool.random(using: &random) ? .random(in: 1...9_999, using: &random) : nil)
-            case 1: .release(buffer: .random(in: SharedBufferHead.indices, using: &random))
+            case 1: .release(buffer: .random(in: SharedFrameHeader.Buffer.indices, using: &random))
             case 2: .decline
             default: ControlRequestTests.request(&random)
             }

@@ -13,7 +13,7 @@ struct StatusMessageTests {
     }
 
     private static func wrong(_ code: WireError.Code, _ lines: String...) -> WireCase {
-        WireCase(code, stream: Streams.head(["Content-Length: 0", "Message-Type: status"] + lines))
+        WireCase(code, stream: Streams.header(["Content-Length: 0", "Message-Type: status"] + lines))
     }
 
     @Test(
@@ -39,7 +39,7 @@ struct StatusMessageTests {
     func `A8: every status is written byte for byte as specified`(status: SenderStatus, more: [String]) {
         let bytes = status.encoded()
         let lines = ["Content-Length: 0", "Message-Type: status"] + more
-        #expect(String(decoding: bytes, as: UTF8.self) == Streams.head(lines))
+        #expect(String(decoding: bytes, as: UTF8.self) == Streams.header(lines))
         #expect(bytes.count == status.encodedByteCount)
         let result = transcript(ofEverySplitOf: bytes + Streams.good + bytes)
         #expect(result.error == nil && result.areAllComplete)
@@ -86,12 +86,13 @@ struct StatusMessageTests {
         let plain = SenderStatus(state: .paused)
         let stopped = Self.lines("Sender-State: stopped", "Control-Version: 1")
         let result = transcript(
-            ofEverySplitOf: full.encoded() + plain.encoded() + AudioMessageTests.head.encoded() + Array("PCMPCMPC".utf8)
-                + Streams.good + Array(Streams.head(stopped).utf8)
+            ofEverySplitOf: full.encoded() + plain.encoded() + AudioMessageTests.header.encoded()
+                + Array("PCMPCMPC".utf8)
+                + Streams.good + Array(Streams.header(stopped).utf8)
         )
         #expect(
             result.messages.map(\.event) == [
-                .status(full), .status(plain), .audio(AudioMessageTests.head),
+                .status(full), .status(plain), .audio(AudioMessageTests.header),
                 Transcript(of: Streams.good).messages[0].event,
             ]
         )
@@ -111,7 +112,7 @@ struct StatusMessageTests {
         ]
     )
     func `A11: a message of an unknown kind is skipped by its length, its body as ranges`(lines: [String]) {
-        let stream = Array((Streams.head(lines) + "HTTP").utf8)
+        let stream = Array((Streams.header(lines) + "HTTP").utf8)
         let result = transcript(ofEverySplitOf: Streams.good + stream + Streams.good)
         #expect(result.error == nil && result.areAllComplete)
         #expect(result.messages.map { $0.event == .skipped } == [false, true, false])
@@ -119,7 +120,7 @@ struct StatusMessageTests {
     }
 
     @Test func `A11: a message of an unknown kind needs a length within the limit, and may have no body`() {
-        let empty = Array(Streams.head(["Message-Type: x", "Content-Length: 0"]).utf8)
+        let empty = Array(Streams.header(["Message-Type: x", "Content-Length: 0"]).utf8)
         let result = transcript(ofEverySplitOf: empty + Streams.good)
         #expect(result.error == nil && result.areAllComplete)
         #expect(result.messages.count == 2)
@@ -140,7 +141,7 @@ struct StatusMessageTests {
                 state: Bool.random(using: &random) ? .paused : .stopped(.suspended),
                 pong: random.next()
             )
-            var stream = AudioMessageTests.head.encoded() + Array("PCMPCMPC".utf8) + status.encoded() + Streams.good
+            var stream = AudioMessageTests.header.encoded() + Array("PCMPCMPC".utf8) + status.encoded() + Streams.good
             for _ in 0..<Int.random(in: 0...2, using: &random) {
                 let index = Int.random(in: stream.indices, using: &random)
                 let byte = telling.randomElement(using: &random) ?? 0

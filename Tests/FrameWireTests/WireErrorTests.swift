@@ -29,9 +29,9 @@ struct WireErrorTests {
 
     @Test func `the sentence has the explanation, the byte, the detail and the code`() {
         let error = WireError(code: .bodyTruncated, byteOffset: 7, detail: "3 of 4 bytes")
-        #expect("\(error)" == "Stream ended within a body at byte 7: 3 of 4 bytes (body.truncated)")
+        #expect("\(error)" == "Stream ended within a body: 3 of 4 bytes (at byte 7)")
         let other = WireError(code: .init(rawValue: "control.unknown"), byteOffset: 0, detail: "x")
-        #expect("\(other)" == "Invalid stream at byte 0: x (control.unknown)")
+        #expect("\(other)" == "Invalid stream: x (at byte 0)")
     }
 
     @Test func `every code has its own text and explanation`() throws {
@@ -49,7 +49,7 @@ struct WireErrorTests {
         ]
         #expect(Set(codes.map(\.rawValue)).count == codes.count)
         let sentences = Set(
-            codes.map { "\(WireError(code: $0, byteOffset: 0, detail: ""))".split(separator: " at byte")[0] }
+            codes.map { "\(WireError(code: $0, byteOffset: 0, detail: ""))".split(separator: ": ")[0] }
         )
         #expect(sentences.count == codes.count)
         #expect(!sentences.contains("Invalid stream"))

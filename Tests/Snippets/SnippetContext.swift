@@ -12,8 +12,8 @@ public var bytes: [UInt8] { absent() }
 public var token: [UInt8] { absent() }
 public var pieces: [[UInt8]] { absent() }
 public var samples: [Int16] { absent() }
-public var picture: PixelBuffer { absent() }
-public var pictures: [PixelBuffer] { absent() }
+public var image: PixelBuffer { absent() }
+public var images: [PixelBuffer] { absent() }
 public var frame: Frame { absent() }
 public var connection: FrameConnection { absent() }
 public var decoder: FrameDecoder { absent() }
@@ -22,7 +22,7 @@ public var appSound: AudioRingBuffer { absent() }
 public var microphoneSound: AudioRingBuffer { absent() }
 
 public func openDirectory() -> Int32 { absent() }
-public func show(_ picture: PixelBuffer, _ orientation: FrameOrientation = .up, _ timestamp: UInt64? = nil) {}
+public func show(_ image: PixelBuffer, _ orientation: FrameOrientation = .up, _ timestamp: UInt64? = nil) {}
 public func record(_ frame: Frame) {}
 public func play(_ samples: [Int16]) {}
 public func send(_ bytes: [UInt8]) {}

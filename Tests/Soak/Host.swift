@@ -33,13 +33,13 @@ final class Host: Sendable {
     /// Listens at `path`, and with tokens at `path` and a `t`.
     init(at path: String, seed: UInt64) throws(TransportError) {
         var configuration = FrameServer.Configuration()
-        configuration.limits.firstFrame = .seconds(5)
-        configuration.limits.head = .seconds(1)
-        configuration.limits.body = .seconds(5)
-        configuration.limits.handshake = .seconds(2)
-        configuration.limits.connections = 16
+        configuration.limits.firstFrameTimeout = .seconds(5)
+        configuration.limits.headerTimeout = .seconds(1)
+        configuration.limits.bodyTimeout = .seconds(5)
+        configuration.limits.handshakeTimeout = .seconds(2)
+        configuration.limits.maximumConnections = 16
         // Small, so that what a pool keeps is not taken for growth.
-        configuration.pool = BytePool(maximumIdleBytes: 16 << 20)
+        configuration.pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
         let plain = try FrameServer(at: path, configuration: configuration)
         configuration.tokens = Peer.tokens
         configuration.delivery = .newest

@@ -42,7 +42,7 @@ extension Peer {
             try await wait(until: deadline)
         case .hugeClaims:
             try await socket.write(Content.message(body, claiming: .max))
-        case .slowHead:
+        case .slowHeader:
             try await trickle(Content.message(body), to: socket, until: deadline)
         case .slowBody:
             let message = Content.message(body)

@@ -9,7 +9,7 @@ struct Peer {
         // Honest ones, all of whose frames must arrive until the host ends the connection.
         case video, pictures, talker, flapper, doomed
         // Ones that stall or lie.
-        case silent, garbage, cut, lengths, claims, hugeClaims, slowHead, slowBody, poison, mutant, stranger
+        case silent, garbage, cut, lengths, claims, hugeClaims, slowHeader, slowBody, poison, mutant, stranger
     }
 
     let kind: Kind

@@ -40,7 +40,7 @@ struct Visit: Sendable {
 
     /// Says what the host wants, where it wants something.
     func begin() {
-        if manner == .asking { connection.send(.hello(ControlHello(wants: [.pictures, .audio]))) }
+        if manner == .asking { connection.send(.hello(ControlRequest.Hello(wants: [.frames, .audio]))) }
     }
 
     /// Compares a frame with the hash that its sender states, and its number with the one before.
@@ -87,7 +87,8 @@ struct Visit: Sendable {
     private mutating func ask() {
         switch random.next() % 12 {
         case 0: connection.send(.ping(random.next() >> 1))
-        case 1: connection.send(.prefer(ControlPreferences(size: BufferSize(width: 320, height: 200), quality: 50)))
+        case 1:
+            connection.send(.prefer(ControlRequest.Preferences(size: BufferSize(width: 320, height: 200), quality: 50)))
         case 2: connection.send(.refresh)
         case 3:
             connection.send(.pause)

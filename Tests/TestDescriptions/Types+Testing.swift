@@ -40,7 +40,7 @@
         }
     }
 
-    extension ControlPreferences: CustomTestStringConvertible {
+    extension ControlRequest.Preferences: CustomTestStringConvertible {
         /// A description for a test's log.
         public var testDescription: String {
             let size = size.map { "\($0.width)x\($0.height)" } ?? "any"
@@ -59,7 +59,7 @@
         }
     }
 
-    extension SharedFrameHead: CustomTestStringConvertible {
+    extension SharedFrameHeader: CustomTestStringConvertible {
         /// A description for a test's log.
         public var testDescription: String {
             let positions = planes.map { "\($0.offset)/\($0.bytesPerRow)" }.joined(separator: " ")

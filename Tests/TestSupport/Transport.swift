@@ -20,14 +20,14 @@ extension TemporaryDirectory {
 
     /// A server at that socket, as patient.
     package func server(
-        delegate: (any FrameServerDelegate)? = nil,
+        delegate: (any FrameServer.Delegate)? = nil,
         _ change: (inout FrameServer.Configuration) -> Void = { _ in }
     ) throws -> FrameServer {
         var configuration = FrameServer.Configuration()
-        configuration.limits.firstFrame = nil
-        configuration.limits.handshake = Self.generous
-        configuration.limits.head = Self.generous
-        configuration.limits.body = Self.generous
+        configuration.limits.firstFrameTimeout = nil
+        configuration.limits.handshakeTimeout = Self.generous
+        configuration.limits.headerTimeout = Self.generous
+        configuration.limits.bodyTimeout = Self.generous
         change(&configuration)
         return try FrameServer(at: socket, configuration: configuration, delegate: delegate)
     }

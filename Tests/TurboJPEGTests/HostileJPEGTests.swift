@@ -19,8 +19,8 @@ import TurboJPEG
         var decoder = JPEGDecoder()
         decoder.limits = .ownFiles
         var strict = decoder
-        strict.stopOnWarning = true
-        decoder.stopOnWarning = false
+        strict.stopsOnWarning = true
+        decoder.stopsOnWarning = false
         let jpeg = try ReferenceTool.cjpeg.run(["-progressive"], on: testPicture(75, 51).ppm())
         let scan = try #require(jpeg.firstIndex(ofMarker: 0xDA, from: 2))
         let place = try isInHeader ? scan : #require(jpeg.firstIndex(ofMarker: 0xDA, from: scan + 2))
@@ -43,7 +43,7 @@ import TurboJPEG
 
     @Test func `damage can be tolerated`() throws {
         var decoder = JPEGDecoder()
-        decoder.stopOnWarning = false
+        decoder.stopsOnWarning = false
         let cut = Array(HostileJPEG.good.prefix(HostileJPEG.good.count * 2 / 3))
         let expected = try JPEGDecoder().decode(bytes: HostileJPEG.good, as: .bgra)
         for format in PixelFormat.allCases {

@@ -14,7 +14,7 @@ import TurboJPEG
     @Test(arguments: PixelFormat.allCases, sizes)
     func `a size that no JPEG can have is refused everywhere`(format: PixelFormat, size: (Int, Int)) throws {
         let (width, height) = size
-        let pool = PixelBufferPool()
+        let pool = PixelBuffer.Pool()
         let bytes = [UInt8](repeating: 0, count: 64)
         let codes = [
             errorCode { () throws(TurboJPEGError) in

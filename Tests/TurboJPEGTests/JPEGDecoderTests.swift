@@ -5,25 +5,25 @@ import TurboJPEG
 /// What a decoder can be told that changes pixels, and how `djpeg` is told the same.
 struct DecodingOptions: Sendable, CustomTestStringConvertible {
     var dct = DCTMethod.accurate
-    var fastUpsampling = false
+    var usesFastUpsampling = false
     var scale = "1/1"
 
     static let all = [
-        DecodingOptions(), DecodingOptions(fastUpsampling: true), DecodingOptions(dct: .fast),
-        DecodingOptions(scale: "1/2"), DecodingOptions(fastUpsampling: true, scale: "3/8"),
+        DecodingOptions(), DecodingOptions(usesFastUpsampling: true), DecodingOptions(dct: .fast),
+        DecodingOptions(scale: "1/2"), DecodingOptions(usesFastUpsampling: true, scale: "3/8"),
         DecodingOptions(scale: "2/1"),
     ]
 
-    var testDescription: String { "\(dct), scale \(scale)\(fastUpsampling ? ", fast upsampling" : "")" }
+    var testDescription: String { "\(dct), scale \(scale)\(usesFastUpsampling ? ", fast upsampling" : "")" }
 
     var arguments: [String] {
-        ["-pnm", "-dct", dct == .fast ? "fast" : "int", "-scale", scale] + (fastUpsampling ? ["-nosmooth"] : [])
+        ["-pnm", "-dct", dct == .fast ? "fast" : "int", "-scale", scale] + (usesFastUpsampling ? ["-nosmooth"] : [])
     }
 
     var decoder: JPEGDecoder {
         var decoder = JPEGDecoder()
         decoder.dct = dct
-        decoder.fastUpsampling = fastUpsampling
+        decoder.usesFastUpsampling = usesFastUpsampling
         return decoder
     }
 }
@@ -120,7 +120,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: PixelFormat.allCases)
     func `memory is recycled`(format: PixelFormat) throws {
-        let pool = PixelBufferPool()
+        let pool = PixelBuffer.Pool()
         let decoder = JPEGDecoder(pool: pool)
         let jpeg = try JPEGEncoder().encode(testPicture(33, 17))
         for _ in 0..<10 { _ = try decoder.decode(bytes: jpeg, as: format) }

@@ -13,7 +13,7 @@ import TurboJPEG
     @Test(arguments: jpegs)
     func `a quarter turn moves the pixels`(jpeg: [UInt8]) throws {
         var decoder = JPEGDecoder()
-        decoder.fastUpsampling = true
+        decoder.usesFastUpsampling = true
         let turned = try decoder.decode(bytes: JPEGTransform.rotate90.apply(to: jpeg.span, edges: .keep), as: .rgb)
         let expected = try decoder.decode(bytes: jpeg, as: .rgb).rotatedClockwise()
         #expect((turned.width, turned.height) == (64, 96))

@@ -31,8 +31,8 @@ import TurboJPEG
             ("P3 1 1 65535 65535 0 32768\n", [], [255, 0, 128]),
         ] as [(String, [UInt8], [UInt8])]
     )
-    func `every valid form of a header is accepted`(head: String, samples: [UInt8], pixels: [UInt8]) throws {
-        let picture = try PixelBuffer(ppm: (Array(head.utf8) + samples).span)
+    func `every valid form of a header is accepted`(header: String, samples: [UInt8], pixels: [UInt8]) throws {
+        let picture = try PixelBuffer(ppm: (Array(header.utf8) + samples).span)
         #expect(picture.row(0) == pixels)
     }
 
@@ -73,7 +73,7 @@ import TurboJPEG
                 let picture = try PixelBuffer(ppm: bytes.span)
                 #expect(picture.packedByteCount <= 3 * bytes.count, "seed \(seed): more pixels than bytes")
             }
-            if let code { #expect(code.name.hasPrefix("ppm."), "seed \(seed), \(bytes)") }
+            if let code { #expect(code.rawValue.hasPrefix("ppm."), "seed \(seed), \(bytes)") }
         }
     }
 }

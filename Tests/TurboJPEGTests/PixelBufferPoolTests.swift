@@ -5,7 +5,7 @@ import TurboJPEG
 @Suite struct PixelBufferPoolTests {
     @Test(arguments: PixelFormat.allCases)
     func `memory comes back to the pool`(format: PixelFormat) throws {
-        let pool = PixelBufferPool()
+        let pool = PixelBuffer.Pool()
         for _ in 0..<20 {
             _ = try pool.buffer(width: 33, height: 21, format: format)
         }
@@ -15,7 +15,7 @@ import TurboJPEG
     }
 
     @Test func `memory in use is not handed out twice`() throws {
-        let pool = PixelBufferPool()
+        let pool = PixelBuffer.Pool()
         let first = try pool.buffer(width: 8, height: 8, format: .gray)
         var copy: PixelBuffer? = first.withPlane(0) { _ in first }
         let second = try pool.buffer(width: 8, height: 8, format: .gray)
@@ -29,7 +29,7 @@ import TurboJPEG
 
     @Test(arguments: [-1, 0, 1, 3])
     func `idle memory is bounded`(maximum: Int) throws {
-        let pool = PixelBufferPool(maximumIdle: maximum)
+        let pool = PixelBuffer.Pool(maximumIdleImages: maximum)
         do {
             let buffers = try (0..<5).map { _ in try pool.buffer(width: 8, height: 8, format: .gray) }
             withExtendedLifetime(buffers) {}
@@ -38,7 +38,7 @@ import TurboJPEG
     }
 
     @Test func `a new size drives out the old one`() throws {
-        let pool = PixelBufferPool(maximumIdle: 2)
+        let pool = PixelBuffer.Pool(maximumIdleImages: 2)
         for size in [8, 16, 24] { _ = try pool.buffer(width: 100 * size, height: size, format: .gray) }
         #expect(pool.idleCount == 2)
         for size in [24, 16, 8] { _ = try pool.buffer(width: 100 * size, height: size, format: .gray) }
@@ -47,7 +47,7 @@ import TurboJPEG
     }
 
     @Test func `buffers outlive their pool`() throws {
-        var pool: PixelBufferPool? = PixelBufferPool()
+        var pool: PixelBuffer.Pool? = PixelBuffer.Pool()
         weak let observed = pool
         var buffer = try #require(try pool?.buffer(width: 8, height: 8, format: .bgra))
         pool = nil
@@ -57,7 +57,7 @@ import TurboJPEG
     }
 
     @Test func `a copy for writing comes from the pool`() throws {
-        let pool = PixelBufferPool()
+        let pool = PixelBuffer.Pool()
         for _ in 0..<4 {
             let first = try pool.buffer(width: 8, height: 8, format: .bgra)
             var second = first
@@ -69,7 +69,7 @@ import TurboJPEG
     }
 
     @Test func `several threads can use a pool at once`() async throws {
-        let pool = PixelBufferPool()
+        let pool = PixelBuffer.Pool()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {

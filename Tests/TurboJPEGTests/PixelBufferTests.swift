@@ -33,7 +33,7 @@ import TurboJPEG
             }
             #expect(made == code)
             let pooled = errorCode { () throws(TurboJPEGError) in
-                _ = try PixelBufferPool().buffer(width: width, height: height, format: format)
+                _ = try PixelBuffer.Pool().buffer(width: width, height: height, format: format)
             }
             #expect(pooled == code)
             let copied = errorCode { () throws(TurboJPEGError) in

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ScratchMemoryTests {
     @Test(arguments: [(0, 0), (99, 0), (640, 1), (1_279, 1), (1_280, 2), (.max, 5)] as [(Int, Int)])
     func `idle memory is bounded in bytes`(limit: Int, expected: Int) throws {
-        let pool = PixelBufferPool(maximumIdle: .max, maximumIdleBytes: limit)
+        let pool = PixelBuffer.Pool(maximumIdleImages: .max, maximumIdleBytes: limit)
         do {
             // Ten rows of 64 bytes each.
             let buffers = try (0..<5).map { _ in try pool.buffer(width: 64, height: 10, format: .gray) }

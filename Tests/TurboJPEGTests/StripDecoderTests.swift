@@ -11,7 +11,7 @@ import TurboJPEG
         var size: (width: Int, height: Int)
         var height: StripHeight
         var threads: Int
-        var fastUpsampling: Bool
+        var usesFastUpsampling: Bool
         var testDescription: String {
             "\(subsampling.name) to \(format.name), \(size.width)x\(size.height), \(height), \(threads) threads"
         }
@@ -28,7 +28,7 @@ import TurboJPEG
                 size: stripSizes[(formatNumber + number) % stripSizes.count],
                 height: heights[(formatNumber + 2 * number) % heights.count],
                 threads: (formatNumber + number) % 3 + 1,
-                fastUpsampling: formatNumber % 7 == 6
+                usesFastUpsampling: formatNumber % 7 == 6
             )
         }
     }
@@ -51,7 +51,7 @@ import TurboJPEG
         let encoder = JPEGEncoder(quality: 85, subsampling: test.subsampling)
         let strips = StripEncoder(height: test.height)
         var decoder = JPEGDecoder()
-        decoder.fastUpsampling = test.fastUpsampling
+        decoder.usesFastUpsampling = test.usesFastUpsampling
         let incremental = StripDecoder(decoder: decoder, maximumThreads: test.threads)
         var random = SplitMix(seed: seed)
         var before: PixelBuffer?
@@ -95,13 +95,13 @@ import TurboJPEG
     @Test(arguments: [(0, 1), (1, 2)])
     func `memory of few images is kept`(holding: Int, allocated: Int) throws {
         var scene = try EditedPicture(160, 320, as: .bgra, seed: 3)
-        let pool = PixelBufferPool()
+        let pool = PixelBuffer.Pool()
         let decoder = StripDecoder(decoder: JPEGDecoder(pool: pool))
         let strips = StripEncoder(height: .mcuRows(1))
         var held: [PixelBuffer] = []
         for _ in 0..<30 {
             let jpeg = try strips.encode(scene.picture, with: JPEGEncoder()).jpeg
-            held.append(try decoder.decode(jpeg.span, as: .bgra).picture)
+            held.append(try decoder.decode(jpeg.span, as: .bgra).image)
             if held.count > holding { held.removeFirst() }
             try scene.edit()
         }
@@ -118,7 +118,7 @@ import TurboJPEG
         let restarted = try ReferenceTool.cjpeg.run(["-restart", "1", "-optimize"], on: picture.ppm())
         for jpeg in [plain, plain, cut, plain, cut, small, cut, oblique, oblique, restarted, restarted, cut] {
             for format in [PixelFormat.bgra, .i420] {
-                let decoded = try decoder.decode(jpeg.span, as: format).picture
+                let decoded = try decoder.decode(jpeg.span, as: format).image
                 let isSame = try decoded.hasSamePixels(as: JPEGDecoder().decode(bytes: jpeg, as: format))
                 #expect(isSame)
             }
@@ -147,7 +147,7 @@ import TurboJPEG
                 expected = try whole.decode(bytes: jpeg, as: format)
             }
             let foundCode = errorCode { () throws(TurboJPEGError) in
-                found = try decoder.decode(jpeg.span, as: format).picture
+                found = try decoder.decode(jpeg.span, as: format).image
             }
             #expect(foundCode == expectedCode, "frame \(frame), seed \(seed)")
             if let expected, let found {
@@ -246,7 +246,7 @@ import TurboJPEG
         let strips = StripEncoder(height: .mcuRows(1))
         for _ in 0..<30 {
             let jpeg = try strips.encode(scene.picture, with: JPEGEncoder()).jpeg
-            let picture = try decoder.decode(jpeg.span, as: .bgra).picture
+            let picture = try decoder.decode(jpeg.span, as: .bgra).image
             guard try picture.hasSamePixels(as: JPEGDecoder().decode(bytes: jpeg, as: .bgra)) else { return false }
             try scene.edit()
         }

@@ -38,8 +38,8 @@ actor Ingest {
         do {
             for try await frame in connection.frames {
                 // An invalid image affects only its frame; too many in a row end the connection.
-                let picture = try? decoder.decode(frame, as: .bgra)
-                await note(frame, picture, of: connection.id)
+                let image = try? decoder.decode(frame, as: .bgra)
+                await note(frame, image, of: connection.id)
             }
         } catch {
             // The close reason below says why it failed.
@@ -49,9 +49,9 @@ actor Ingest {
         await end(connection.id, reason)
     }
 
-    private func note(_ frame: Frame, _ picture: PixelBuffer?, of id: FrameConnection.ID) {
+    private func note(_ frame: Frame, _ image: PixelBuffer?, of id: FrameConnection.ID) {
         senders[id]?.statistics.add(frame)
-        if let picture { senders[id]?.latest = picture } else { senders[id]?.undecodable += 1 }
+        if let image { senders[id]?.latest = image } else { senders[id]?.undecodable += 1 }
     }
 
     private func end(_ id: FrameConnection.ID, _ reason: CloseReason) {

@@ -10,9 +10,9 @@ guard let path = arguments.first else {
 let count = arguments.dropFirst().first.flatMap { Int($0) } ?? .max
 
 var configuration = FrameServer.Configuration()
-configuration.limits.connections = 16
+configuration.limits.maximumConnections = 16
 // The memory that bodies being received may use, over all senders.
-configuration.memory = MemoryBudget(bytes: 256 << 20)
+configuration.memory = MemoryBudget(maximumBytes: 256 << 20)
 
 let server = try FrameServer(at: path, configuration: configuration)
 print("listening at \(server.path)")

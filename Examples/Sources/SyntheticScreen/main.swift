@@ -18,15 +18,16 @@ let uploader = SampleUploader(
 )
 
 var screen = try Screen(width: 640, height: 360)
-while uploader.statistics.sent < count, connection.isOpen {
+while uploader.statistics.sent < count, connection.state == .connected {
     try screen.draw()
     // Never waits. The result says whether the frame is sent or why it is not.
-    uploader.send(screen.picture, orientation: .up)
+    uploader.send(screen.image, orientation: .up)
     try await Task.sleep(for: .seconds(1) / 30)
 }
 try await uploader.finish()
 connection.close()
-let reason = try await connection.closed()
 
 let statistics = uploader.statistics
-print("\(statistics.sent) sent, \(statistics.dropped) of \(statistics.offered) dropped; \(reason)")
+for await case .ended(let reason) in connection.states {
+    print("\(statistics.sent) sent, \(statistics.dropped) of \(statistics.offered) dropped; \(reason)")
+}

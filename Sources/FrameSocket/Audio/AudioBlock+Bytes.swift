@@ -7,7 +7,7 @@ extension AudioBlock {
     /// - Throws: ``AudioError`` with `incompleteFrame` if the bytes are not a whole number of frames.
     public init(
         format: AudioFormat,
-        presentationTime: UInt64? = nil,
+        timestamp: UInt64? = nil,
         littleEndian bytes: Span<UInt8>
     ) throws(AudioError) {
         guard bytes.count.isMultiple(of: format.channels * 2) else {
@@ -25,7 +25,7 @@ extension AudioBlock {
                 }
             }
         }
-        self.init(format: format, presentationTime: presentationTime, wholeFrames: samples)
+        self.init(format: format, timestamp: timestamp, wholeFrames: samples)
     }
 
     /// Appends the samples to `output` as 16-bit little-endian values.

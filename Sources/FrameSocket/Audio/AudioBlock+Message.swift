@@ -9,7 +9,7 @@ extension AudioBlock {
     public init(_ message: AudioMessage) throws(AudioError) {
         let format = try AudioFormat(sampleRate: message.sampleRate, channels: message.channels)
         self = try message.samples.withBytes { bytes throws(AudioError) in
-            try AudioBlock(format: format, presentationTime: message.timestamp, littleEndian: bytes)
+            try AudioBlock(format: format, timestamp: message.timestamp, littleEndian: bytes)
         }
     }
 }
@@ -30,7 +30,7 @@ extension AudioMessage {
             kind: kind,
             sampleRate: block.format.sampleRate,
             channels: block.format.channels,
-            timestamp: block.presentationTime,
+            timestamp: block.timestamp,
             sequence: sequence,
             samples: samples
         )

@@ -5,7 +5,7 @@ public struct AudioBlock: Sendable, Hashable {
 
     /// The time at which the first frame was captured or is to be played, in nanoseconds of the sender's clock; nil if
     /// unknown.
-    public let presentationTime: UInt64?
+    public let timestamp: UInt64?
 
     /// The interleaved samples: always a whole number of frames.
     public let samples: [Int16]
@@ -14,26 +14,26 @@ public struct AudioBlock: Sendable, Hashable {
     ///
     /// - Throws: ``AudioError`` with `incompleteFrame` if the samples are not a whole number of frames. An empty array
     ///   is not an error: it makes a block of no frames.
-    public init(format: AudioFormat, presentationTime: UInt64? = nil, samples: [Int16]) throws(AudioError) {
+    public init(format: AudioFormat, timestamp: UInt64? = nil, samples: [Int16]) throws(AudioError) {
         guard samples.count.isMultiple(of: format.channels) else {
             throw AudioError(
                 .incompleteFrame,
                 "\(samples.count) samples are not a whole number of \(format.channels)-channel frames."
             )
         }
-        self.init(format: format, presentationTime: presentationTime, wholeFrames: samples)
+        self.init(format: format, timestamp: timestamp, wholeFrames: samples)
     }
 
     /// Creates a block of samples that are known to be whole frames.
-    package init(format: AudioFormat, presentationTime: UInt64?, wholeFrames samples: [Int16]) {
+    package init(format: AudioFormat, timestamp: UInt64?, wholeFrames samples: [Int16]) {
         self.format = format
-        self.presentationTime = presentationTime
+        self.timestamp = timestamp
         self.samples = samples
     }
 
     /// The number of frames.
     public var frameCount: Int { samples.count / format.channels }
 
-    /// The duration of the block in nanoseconds, rounded down.
-    public var duration: UInt64 { format.nanoseconds(inFrames: frameCount) }
+    /// The duration of the block, rounded down to whole nanoseconds.
+    public var duration: Duration { format.duration(ofFrames: frameCount) }
 }

@@ -1,3 +1,5 @@
+internal import ErrorShape
+
 /// An error that says why audio was refused.
 ///
 /// `code` is stable, for programs; `message` is a sentence for a person.
@@ -6,11 +8,11 @@ public struct AudioError: Error, Sendable, Hashable {
     ///
     /// A structure rather than an enumeration, so that later versions can add codes without breaking a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The stable spelling, such as `audio.unsupportedFormat`.
-        public let name: String
+        /// The stable text, such as `audio.unsupportedFormat`.
+        public let rawValue: String
 
-        /// The stable spelling, the same as `name`.
-        public var description: String { name }
+        /// The stable text.
+        public var description: String { rawValue }
     }
 
     /// The kind of failure.
@@ -19,28 +21,36 @@ public struct AudioError: Error, Sendable, Hashable {
     /// What happened, with the offending value.
     public let message: String
 
+    /// The `errno` of the failed system call; always nil, because none is made.
+    public var underlyingErrno: Int32? { nil }
+
+    /// The offset of the first wrong byte in the input; always nil.
+    public var byteOffset: UInt64? { nil }
+
     package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
 }
 
+extension AudioError: DescribedError {}
+
 extension AudioError: CustomStringConvertible {
-    /// The message and the code, in one line.
-    public var description: String { "\(message) [\(code)]" }
+    /// The message.
+    public var description: String { summary }
 }
 
 extension AudioError.Code {
     /// A sample rate or a number of channels outside what ``AudioFormat`` allows.
-    public static let unsupportedFormat = Self(name: "audio.unsupportedFormat")
+    public static let unsupportedFormat = Self(rawValue: "audio.unsupportedFormat")
     /// Samples or bytes that are not a whole number of frames.
-    public static let incompleteFrame = Self(name: "audio.incompleteFrame")
+    public static let incompleteFrame = Self(rawValue: "audio.incompleteFrame")
     /// A block whose format differs from the agreed one.
-    public static let formatMismatch = Self(name: "audio.formatMismatch")
+    public static let formatMismatch = Self(rawValue: "audio.formatMismatch")
     /// A number of frames less than 0, or greater than the buffer can hold.
-    public static let invalidFrameCount = Self(name: "audio.invalidFrameCount")
+    public static let invalidFrameCount = Self(rawValue: "audio.invalidFrameCount")
     /// Memory that is too small for the output.
-    public static let outputTooSmall = Self(name: "audio.outputTooSmall")
+    public static let outputTooSmall = Self(rawValue: "audio.outputTooSmall")
     /// The resampler could not be created; memory may be exhausted.
-    public static let resamplerUnavailable = Self(name: "audio.resamplerUnavailable")
+    public static let resamplerUnavailable = Self(rawValue: "audio.resamplerUnavailable")
 }

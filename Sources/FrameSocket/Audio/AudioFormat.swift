@@ -1,3 +1,5 @@
+internal import FrameTransport
+
 /// The sample rate and the number of channels of 16-bit linear PCM.
 ///
 /// A frame is one sample of every channel; the samples of a frame are adjacent (interleaved), left before right.
@@ -32,10 +34,16 @@ public struct AudioFormat: Sendable, Hashable {
         self.channels = channels
     }
 
+    /// Returns the duration of a number of frames, rounded down to whole nanoseconds; zero for a negative count.
+    public func duration(ofFrames frames: Int) -> Duration { Duration(nanoseconds: nanoseconds(inFrames: frames)) }
+
+    /// Returns the number of whole frames that fit in a duration; 0 for a negative one.
+    public func frameCount(in duration: Duration) -> Int { frames(inNanoseconds: duration.nanoseconds) }
+
     /// Returns the duration of a number of frames in nanoseconds, rounded down.
     ///
     /// The result is 0 for a negative count, and `UInt64.max` if it would be greater (after 584 years).
-    public func nanoseconds(inFrames frames: Int) -> UInt64 {
+    package func nanoseconds(inFrames frames: Int) -> UInt64 {
         guard frames > 0 else { return 0 }
         let (seconds, rest) = UInt64(frames).quotientAndRemainder(dividingBy: UInt64(sampleRate))
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -44,7 +52,7 @@ public struct AudioFormat: Sendable, Hashable {
     }
 
     /// Returns the number of whole frames that fit in a duration in nanoseconds.
-    public func frames(inNanoseconds nanoseconds: UInt64) -> Int {
+    package func frames(inNanoseconds nanoseconds: UInt64) -> Int {
         let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         // At most 1.8e10 seconds of 192,000 frames, which 64 bits hold.
         return Int(seconds * UInt64(sampleRate) + rest * UInt64(sampleRate) / 1_000_000_000)

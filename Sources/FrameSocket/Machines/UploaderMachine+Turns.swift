@@ -244,7 +244,7 @@ extension UploaderMachine {
     /// Returns which hash is needed of a frame that is about to be encoded.
     @inline(__always)
     private func comparison(of frame: borrowing UploadFrame, isForced: Bool) -> EncodingJob.Comparison {
-        guard pacer.pacing.comparesPictures, frame.digest == nil else { return .none }
+        guard pacer.pacing.comparesImages, frame.digest == nil else { return .none }
         guard !isForced, let digest = reference.digest else { return .compute }
         return .against(digest)
     }
@@ -265,7 +265,7 @@ extension UploaderMachine {
     /// Returns whether a frame is known to equal what the receiver has, or gets next.
     @inline(__always)
     func isKnownUnchanged(_ frame: borrowing UploadFrame) -> Bool {
-        guard pacer.pacing.comparesPictures, let digest = frame.digest else { return false }
+        guard pacer.pacing.comparesImages, let digest = frame.digest else { return false }
         return digest == reference.digest
     }
 }

@@ -147,7 +147,7 @@ package struct UploaderMachine: Sendable {
     var flushedTicket: UInt64 = 0
 
     /// The statistics so far.
-    package internal(set) var statistics = SendingStatistics()
+    package internal(set) var statistics = SampleUploader.Statistics()
 
     var effects = Effects()
 
@@ -235,7 +235,7 @@ package struct UploaderMachine: Sendable {
     var barrier: DropCause? {
         guard terms.isConnected else { return .notConnected }
         if terms.isPaused { return .paused }
-        return terms.wants.contains(.pictures) ? nil : .notWanted
+        return terms.wants.contains(.frames) ? nil : .notWanted
     }
 
     /// Requests a turn if one is possible, resumes finished waiters, and sets the timer.

@@ -1,5 +1,5 @@
-public import FrameWire
-public import TurboJPEG
+package import FrameWire
+package import TurboJPEG
 
 /// Detects whether a frame differs from the one that was sent before.
 ///
@@ -9,33 +9,33 @@ public import TurboJPEG
 /// The detector keeps an 8-byte hash of the frame sent before, with a key of its own, instead of the frame: keeping the
 /// frame would be as fast, but take 33 MB at 4K. One pass over a 1080p frame takes a twentieth of the time needed to
 /// encode it.
-public struct ChangeDetector: Sendable {
+package struct ChangeDetector: Sendable {
     private let digester = FrameDigester()
     private var examined: UInt64?
     private var kept: UInt64?
 
     /// Creates a detector that treats the next frame as changed.
-    public init() {}
+    package init() {}
 
     /// Returns whether an image differs, in its visible bytes, size, format or orientation, from the one that was kept.
-    public mutating func isChanged(_ picture: PixelBuffer, orientation: FrameOrientation = .up) -> Bool {
+    package mutating func isChanged(_ picture: PixelBuffer, orientation: FrameOrientation = .up) -> Bool {
         examined = digester.digest(picture, orientation: orientation)
         return examined != kept
     }
 
     /// Returns whether a JPEG differs, in its bytes or orientation, from the one that was kept.
-    public mutating func isChanged(_ jpeg: Span<UInt8>, orientation: FrameOrientation = .up) -> Bool {
+    package mutating func isChanged(_ jpeg: Span<UInt8>, orientation: FrameOrientation = .up) -> Bool {
         examined = digester.digest(jpeg, orientation: orientation)
         return examined != kept
     }
 
     /// Compares later frames with the one that was examined last.
-    public mutating func keep() {
+    package mutating func keep() {
         kept = examined
     }
 
     /// Treats the next frame as changed.
-    public mutating func forget() {
+    package mutating func forget() {
         kept = nil
     }
 }

@@ -5,9 +5,9 @@
 ///
 /// A pure state machine without a clock. Times are in nanoseconds and may jitter by half the interval of two frames; if
 /// they jump back, or ahead by a second or more, the pacer starts over with that frame.
-public struct FramePacer: Sendable {
+package struct FramePacer: Sendable {
     /// What happens to a frame.
-    public enum Decision: Sendable, Hashable {
+    package enum Decision: Sendable, Hashable {
         /// The frame is sent.
         case take
         /// The frame is not sent: ``DropCause/paced`` or ``DropCause/unchanged``.
@@ -15,7 +15,7 @@ public struct FramePacer: Sendable {
     }
 
     /// The pacing; a new rate counts from the last frame that was sent.
-    public var pacing: Pacing {
+    package var pacing: Pacing {
         didSet { if pacing.rate != oldValue.rate { makeSchedules() } }
     }
 
@@ -35,13 +35,13 @@ public struct FramePacer: Sendable {
     private static let jump = 1e9
 
     /// Creates a pacer that takes the next frame.
-    public init(_ pacing: Pacing) {
+    package init(_ pacing: Pacing) {
         self.pacing = pacing
         makeSchedules()
     }
 
     /// Forces the next frame through, regardless of the rate and of whether it changed.
-    public mutating func refresh() {
+    package mutating func refresh() {
         takesNext = true
     }
 
@@ -50,12 +50,12 @@ public struct FramePacer: Sendable {
     /// - Parameters:
     ///   - timestamp: The frame's presentation time in nanoseconds.
     ///   - isChanged: Whether the frame differs from the last one that was taken. Evaluated at most once: never if the
-    ///     rate alone drops the frame, always if the frame is taken and ``Pacing/comparesPictures`` is true.
+    ///     rate alone drops the frame, always if the frame is taken and ``Pacing/comparesImages`` is true.
     /// - Returns: Whether the frame is taken, and the cause if it is not.
-    public mutating func decide(at timestamp: UInt64, isChanged: @autoclosure () -> Bool = true) -> Decision {
+    package mutating func decide(at timestamp: UInt64, isChanged: @autoclosure () -> Bool = true) -> Decision {
         observe(timestamp)
         if takesNext {
-            if pacing.comparesPictures { _ = isChanged() }
+            if pacing.comparesImages { _ = isChanged() }
             takeAgain(at: timestamp)
             return .take
         }
@@ -63,7 +63,7 @@ public struct FramePacer: Sendable {
             passedOver += 1
             return .drop(.paced)
         }
-        if pacing.comparesPictures, !isChanged(), let cause = causeToDropUnchanged(at: timestamp) {
+        if pacing.comparesImages, !isChanged(), let cause = causeToDropUnchanged(at: timestamp) {
             return .drop(cause)
         }
         takeLate(at: timestamp)
@@ -103,7 +103,7 @@ public struct FramePacer: Sendable {
 
     /// Returns whether ``decide(at:isChanged:)`` would evaluate `isChanged`.
     func comparesFrame(at timestamp: UInt64) -> Bool {
-        guard pacing.comparesPictures else { return false }
+        guard pacing.comparesImages else { return false }
         var pacer = self
         pacer.observe(timestamp)
         return pacer.takesNext || pacer.isDue(at: timestamp)

@@ -8,7 +8,7 @@ extension PixelBuffer {
     /// of JPEG, with chroma averaged over four pixels.
     ///
     /// - Throws: `allocationFailed`.
-    func converted(to format: PixelFormat, pool: PixelBufferPool) throws(TurboJPEGError) -> PixelBuffer {
+    func converted(to format: PixelFormat, pool: Pool) throws(TurboJPEGError) -> PixelBuffer {
         guard format != self.format else { return self }
         var result = try pool.buffer(width: width, height: height, format: format)
         try unsafe result.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in

@@ -15,7 +15,7 @@ extension PixelBuffer {
     /// - Throws: `allocationFailed`.
     public func upright(
         from orientation: FrameOrientation,
-        pool: PixelBufferPool = PixelBufferPool()
+        pool: Pool = Pool()
     ) throws(TurboJPEGError) -> PixelBuffer {
         guard orientation.isMirrored || orientation.rotation != 0 else { return self }
         let size = orientation.swapsAxes ? (width: height, height: width) : (width: width, height: height)
@@ -73,7 +73,7 @@ private struct SourceWalk {
     /// The step from one sample of a target's row to the next.
     let perColumn: Int
 
-    init(_ source: PixelPlane, _ orientation: FrameOrientation) {
+    init(_ source: PixelBuffer.Plane, _ orientation: FrameOrientation) {
         // A step to the right in the image before rotation: backwards in memory if it is flipped first.
         let across = orientation.isMirrored ? -source.bytesPerSample : source.bytesPerSample
         let down = source.bytesPerRow

@@ -1,5 +1,5 @@
 internal import FrameWire
-public import TurboJPEG
+package import TurboJPEG
 
 extension PixelBuffer {
     /// Returns the image with a plan for its size applied.
@@ -12,9 +12,9 @@ extension PixelBuffer {
     ///   - pool: The pool that provides the memory of the result.
     /// - Returns: The image, with the size of the plan's canvas and in the same format.
     /// - Throws: `sizeMismatch` if the plan is for another size; `invalidSize` or `allocationFailed`.
-    public func applying(
+    package func applying(
         _ plan: OutputPlan,
-        pool: PixelBufferPool = PixelBufferPool()
+        pool: Pool = Pool()
     ) throws(TurboJPEGError) -> PixelBuffer {
         guard plan.picture.width == width, plan.picture.height == height else {
             throw TurboJPEGError(

@@ -18,7 +18,7 @@ extension PixelBuffer {
     /// Returns the image in I420, after a plan for which ``canBecomePlanes(by:)`` is true.
     ///
     /// The image is processed in bands of rows, which are converted and then scaled.
-    package func planes(by plan: OutputPlan, pool: PixelBufferPool) throws(TurboJPEGError) -> PixelBuffer {
+    package func planes(by plan: OutputPlan, pool: Pool) throws(TurboJPEGError) -> PixelBuffer {
         var canvas = try pool.buffer(width: plan.canvas.width, height: plan.canvas.height, format: .i420)
         try unsafe canvas.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
             if plan.canvas != plan.scaled {

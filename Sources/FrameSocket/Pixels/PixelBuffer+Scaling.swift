@@ -17,7 +17,7 @@ extension PixelBuffer {
     public func scaled(
         toWidth width: Int,
         height: Int,
-        pool: PixelBufferPool = PixelBufferPool()
+        pool: Pool = Pool()
     ) throws(TurboJPEGError) -> PixelBuffer {
         guard (width, height) != (self.width, self.height) else { return self }
         var result = try pool.buffer(width: width, height: height, format: format)

@@ -1,16 +1,16 @@
 /// A rectangular part of an image.
-public struct PixelRectangle: Sendable, Hashable {
+package struct PixelRectangle: Sendable, Hashable {
     /// The number of pixels to its left.
-    public var x: Int
+    package var x: Int
     /// The number of pixels above it.
-    public var y: Int
+    package var y: Int
     /// The width in pixels.
-    public var width: Int
+    package var width: Int
     /// The height in pixels.
-    public var height: Int
+    package var height: Int
 
     /// Creates a rectangle without validation.
-    public init(x: Int, y: Int, width: Int, height: Int) {
+    package init(x: Int, y: Int, width: Int, height: Int) {
         self.x = x
         self.y = y
         self.width = width

@@ -4,7 +4,7 @@ public import TurboJPEG
 /// The image of a frame, and its changed rows.
 public struct DecodedFrame: Sendable {
     /// The image.
-    public let picture: PixelBuffer
+    public let image: PixelBuffer
 
     /// The rows that may differ from the last image that the same decoder produced for the same consumer in the same
     /// format, in ascending order, with gaps between the ranges.
@@ -14,37 +14,37 @@ public struct DecodedFrame: Sendable {
     /// orientation is different, if the sender does not cut its JPEGs into strips, and if a changed image was rotated.
     public let changedRows: [Range<Int>]
 
-    private init(picture: PixelBuffer, changedRows: [Range<Int>]) {
-        self.picture = picture
+    private init(image: PixelBuffer, changedRows: [Range<Int>]) {
+        self.image = image
         self.changedRows = changedRows
     }
 
     /// Creates a frame from an image that was decoded as a whole.
-    init(_ picture: PixelBuffer) {
-        self.init(picture: picture, changedRows: [0..<picture.height])
+    init(_ image: PixelBuffer) {
+        self.init(image: image, changedRows: [0..<image.height])
     }
 
     /// Creates a frame from an image of which only some rows have changed.
-    init(_ picture: PixelBuffer, changedRows: Range<Int>) {
-        self.init(picture: picture, changedRows: changedRows.isEmpty ? [] : [changedRows])
+    init(_ image: PixelBuffer, changedRows: Range<Int>) {
+        self.init(image: image, changedRows: changedRows.isEmpty ? [] : [changedRows])
     }
 
     /// Creates a frame from the top left part of an image that was decoded in strips.
     init(
-        _ decoded: (picture: PixelBuffer, changes: StripChanges),
+        _ decoded: (image: PixelBuffer, changes: StripChanges),
         width: Int,
         height: Int
     ) throws(TurboJPEGError) {
         self.init(
-            picture: try decoded.picture.cropped(toWidth: width, height: height),
+            image: try decoded.image.cropped(toWidth: width, height: height),
             changedRows: decoded.changes.rows.map { $0.clamped(to: 0..<height) }.filter { !$0.isEmpty }
         )
     }
 
     /// Returns the frame with its image upright.
-    func upright(from orientation: FrameOrientation, pool: PixelBufferPool) throws(TurboJPEGError) -> DecodedFrame {
+    func upright(from orientation: FrameOrientation, pool: PixelBuffer.Pool) throws(TurboJPEGError) -> DecodedFrame {
         guard orientation.isTurning else { return self }
-        let picture = try picture.upright(from: orientation, pool: pool)
-        return DecodedFrame(picture: picture, changedRows: changedRows.isEmpty ? [] : [0..<picture.height])
+        let image = try image.upright(from: orientation, pool: pool)
+        return DecodedFrame(image: image, changedRows: changedRows.isEmpty ? [] : [0..<image.height])
     }
 }

@@ -6,11 +6,10 @@ public import TurboJPEG
 /// Decodes received frames to pixels.
 ///
 ///     let decoder = FrameDecoder()
-///     let picture = try decoder.decode(frame, as: .bgra)
+///     let image = try decoder.decode(frame, as: .bgra)
 ///
 /// A decoder may be used from several tasks at once, and for frames of several connections; its images share a memory
-/// pool. If the sender cuts its JPEGs into strips, only the strips that changed since the previous frame are decoded:
-/// see `StripDecoder` in TurboJPEG.
+/// pool. If the sender cuts its JPEGs into strips, only the strips that changed since the previous frame are decoded.
 public final class FrameDecoder: Sendable {
     /// The configuration of a decoder.
     public struct Configuration: Sendable {
@@ -30,7 +29,7 @@ public final class FrameDecoder: Sendable {
         /// The decoder keeps the JPEG and its image, twice if the consumer still holds the last image when the next
         /// frame arrives. What it keeps of a connection that has ended is released with the next frame of another
         /// connection.
-        public var standingPictures = 4
+        public var maximumStandingImages = 4
 
         /// Creates a configuration with the defaults.
         public init() {}
@@ -48,7 +47,7 @@ public final class FrameDecoder: Sendable {
     /// Creates a decoder.
     public init(configuration: Configuration = .init()) {
         self.configuration = configuration
-        strips = Locked(StandingDecoders(limit: configuration.standingPictures))
+        strips = Locked(StandingDecoders(limit: configuration.maximumStandingImages))
     }
 
     /// The time spent on decoding so far, including rotation.
@@ -70,13 +69,13 @@ public final class FrameDecoder: Sendable {
     /// - Returns: The image, in memory that returns to the decoder's pool.
     /// - Throws: `sizeMismatch` before any pixels are decoded, or the errors of `JPEGDecoder`. The connection stays
     ///   open, because the next frame may be valid, until too many frames in a row were not: see
-    ///   `TransportLimits.undecodableFrames`.
+    ///   `FrameServer.Limits.maximumUndecodableFrames`.
     public func decode(
         _ frame: Frame,
         as format: PixelFormat = .bgra,
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
-        try decodeChanges(frame, as: format, scale: scale).picture
+        try decodeChanges(frame, as: format, scale: scale).image
     }
 
     /// Decodes a frame, and returns which rows have changed since the previous frame.
@@ -110,7 +109,7 @@ public final class FrameDecoder: Sendable {
             throw error
         }
         let isComparable = strips.withLock { $0.noteDecoded(frame, as: format, isFullSize: scale == .full) }
-        if !isComparable { decoded = DecodedFrame(decoded.picture) }
+        if !isComparable { decoded = DecodedFrame(decoded.image) }
         if configuration.isUpright {
             decoded = try decoded.upright(from: frame.orientation, pool: configuration.jpeg.pool)
         }
@@ -143,7 +142,7 @@ public final class FrameDecoder: Sendable {
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> VideoFrame {
         VideoFrame(
-            picture: try decode(frame, as: format.pixelFormat, scale: scale),
+            image: try decode(frame, as: format.pixelFormat, scale: scale),
             orientation: configuration.isUpright ? .up : frame.orientation,
             timestamp: frame.timestamp ?? frame.receivedAt
         )
@@ -176,13 +175,13 @@ public final class FrameDecoder: Sendable {
         // The next frame in strips must not be compared with a frame that was decoded as a whole.
         strips?.forget()
         if coded == wanted { return DecodedFrame(try configuration.jpeg.decode(jpeg, as: format, scale: scale)) }
-        var picture = try configuration.jpeg.pool.buffer(
+        var image = try configuration.jpeg.pool.buffer(
             width: max(coded.width, wanted.width),
             height: max(coded.height, wanted.height),
             format: format
         )
-        try configuration.jpeg.decode(jpeg, into: &picture, scale: scale)
-        try picture.extendEdges(ofWidth: coded.width, height: coded.height)
-        return try DecodedFrame(picture.cropped(toWidth: wanted.width, height: wanted.height))
+        try configuration.jpeg.decode(jpeg, into: &image, scale: scale)
+        try image.extendEdges(ofWidth: coded.width, height: coded.height)
+        return try DecodedFrame(image.cropped(toWidth: wanted.width, height: wanted.height))
     }
 }

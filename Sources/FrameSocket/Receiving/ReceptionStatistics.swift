@@ -18,10 +18,10 @@ public struct ReceptionStatistics: Sendable, Hashable {
     public private(set) var latency = TimeSummary()
 
     /// The arrival jitter, if the sender states presentation times.
-    public private(set) var jitter = ArrivalJitter()
+    public private(set) var jitter = Jitter()
 
     /// The gaps in the sender's numbers.
-    public private(set) var loss = SequenceLoss()
+    public private(set) var loss = Loss()
 
     /// The number of frames that the sender meant to send and did not, from gaps in its numbers.
     public var missing: UInt64 { loss.missing }
@@ -55,17 +55,17 @@ public struct ReceptionStatistics: Sendable, Hashable {
     ///   - timestamp: Its presentation time in nanoseconds, if known.
     ///   - sequence: Its number, if known.
     ///   - receivedAt: The time at which its last byte arrived, in nanoseconds.
-    ///   - transferTime: The time from its first byte to its last, in nanoseconds.
+    ///   - transferTime: The time from its first byte to its last.
     public mutating func add(
         byteCount: Int,
         timestamp: UInt64?,
         sequence: UInt64?,
         receivedAt: UInt64,
-        transferTime: UInt64
+        transferTime: Duration
     ) {
         frames += 1
         bytes &+= UInt64(max(0, byteCount))
-        transfer.add(nanoseconds: transferTime)
+        transfer.add(transferTime)
         if let sequence { loss.add(sequence) }
         defer { (lastTimestamp, lastSequence) = (timestamp, sequence) }
         if let sequence, sequence == lastSequence, timestamp == lastTimestamp {

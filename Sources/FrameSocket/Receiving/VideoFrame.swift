@@ -22,7 +22,7 @@ public struct VideoFrame: Sendable {
     }
 
     /// The image that the planes belong to.
-    public let picture: PixelBuffer
+    public let image: PixelBuffer
 
     /// The image's orientation; `up` if the decoder has rotated it.
     public let orientation: FrameOrientation
@@ -31,10 +31,10 @@ public struct VideoFrame: Sendable {
     public let timestamp: UInt64
 
     /// The width in pixels.
-    public var width: Int { picture.width }
+    public var width: Int { image.width }
 
     /// The height in pixels.
-    public var height: Int { picture.height }
+    public var height: Int { image.height }
 
     /// The clockwise rotation that makes the image upright: 0, 90, 180 or 270 degrees.
     ///
@@ -45,13 +45,13 @@ public struct VideoFrame: Sendable {
     public var isMirrored: Bool { orientation.isMirrored }
 
     /// The number of planes: 3 for I420, 2 for NV12.
-    public var planeCount: Int { picture.planeCount }
+    public var planeCount: Int { image.planeCount }
 
     /// Returns the layout of a plane: samples per row, rows, and bytes from one row to the next.
     ///
     /// - Precondition: `index` is in `0..<planeCount`.
-    public func plane(_ index: Int) -> PixelPlane {
-        picture.plane(index)
+    public func plane(_ index: Int) -> PixelBuffer.Plane {
+        image.plane(index)
     }
 
     /// Calls the body with the bytes of every plane, in order; for NV12 the second and third are the same.
@@ -61,9 +61,9 @@ public struct VideoFrame: Sendable {
     public func withPlanes<Result: ~Copyable, Failure: Error>(
         _ body: (_ luma: Span<UInt8>, _ blue: Span<UInt8>, _ red: Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try picture.withPlane(0) { luma throws(Failure) in
-            try picture.withPlane(1) { blue throws(Failure) in
-                try picture.withPlane(planeCount - 1) { red throws(Failure) in
+        try image.withPlane(0) { luma throws(Failure) in
+            try image.withPlane(1) { blue throws(Failure) in
+                try image.withPlane(planeCount - 1) { red throws(Failure) in
                     try body(luma, blue, red)
                 }
             }

@@ -39,7 +39,7 @@ package struct CopyPlan: Sendable {
     package func copy(
         _ image: PixelBuffer,
         of color: VideoColor,
-        pool: PixelBufferPool
+        pool: PixelBuffer.Pool
     ) throws(TurboJPEGError) -> PixelBuffer {
         let scaled = isPlanar ? try image.planes(by: output, pool: pool) : try image.applying(output, pool: pool)
         // The smaller image is converted: the conversion is linear, and so is scaling.

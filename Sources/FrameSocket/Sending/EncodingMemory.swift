@@ -38,8 +38,8 @@ enum EncodingMemory {
     /// Returns the size with sides clamped to a JPEG's: larger images are never encoded, and must not overflow.
     private static func encodable(_ size: BufferSize) -> BufferSize {
         BufferSize(
-            width: min(size.width, OutputBox.maximumSide),
-            height: min(size.height, OutputBox.maximumSide)
+            width: min(size.width, OutputScale.Box.maximumSide),
+            height: min(size.height, OutputScale.Box.maximumSide)
         )
     }
 

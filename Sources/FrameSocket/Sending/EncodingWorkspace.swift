@@ -17,15 +17,15 @@ struct EncodingWorkspace: Sendable {
     private var shape: Shape?
     private var decodedSize: BufferSize?
 
-    private(set) var scaled = PixelBufferPool(maximumIdle: 1)
-    private(set) var turned = PixelBufferPool(maximumIdle: 1)
+    private(set) var scaled = PixelBuffer.Pool(maximumIdleImages: 1)
+    private(set) var turned = PixelBuffer.Pool(maximumIdleImages: 1)
     private(set) var encoder = JPEGEncoder()
     private(set) var strips = StripEncoder()
     private var decoder = Self.newDecoder()
 
     /// A JPEG's memory has the size of the worst case, most of which is never touched, so a high limit costs only
     /// address space.
-    private(set) var bytes = BytePool(maximumIdleBytes: 512 << 20)
+    private(set) var bytes = FrameBytes.Pool(maximumIdleBytes: 512 << 20)
 
     /// Returns the workspace for a shape; a new one if the shape differs from the last.
     mutating func prepared(for shape: Shape) -> EncodingWorkspace {
@@ -48,7 +48,7 @@ struct EncodingWorkspace: Sendable {
 
     /// The JPEGs decoded here are the application's own.
     private static func newDecoder() -> JPEGDecoder {
-        var decoder = JPEGDecoder(pool: PixelBufferPool(maximumIdle: 1))
+        var decoder = JPEGDecoder(pool: PixelBuffer.Pool(maximumIdleImages: 1))
         decoder.limits = .ownFiles
         return decoder
     }

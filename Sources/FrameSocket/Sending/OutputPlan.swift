@@ -1,23 +1,23 @@
-public import FrameWire
+package import FrameWire
 
 /// How an image is prepared for encoding: a part of it is scaled and placed on a canvas.
-public struct OutputPlan: Sendable, Hashable {
+package struct OutputPlan: Sendable, Hashable {
     /// The size of the submitted image.
-    public let picture: BufferSize
+    package let picture: BufferSize
 
     /// The part of the image that is sent.
-    public internal(set) var part: PixelRectangle
+    package internal(set) var part: PixelRectangle
 
     /// The size that the part is scaled to.
-    public internal(set) var scaled: BufferSize
+    package internal(set) var scaled: BufferSize
 
     /// The size of what is sent.
     ///
     /// If it is larger than ``scaled``, the rest is black.
-    public internal(set) var canvas: BufferSize
+    package internal(set) var canvas: BufferSize
 
     /// Creates a plan that leaves the image unchanged.
-    public init(_ picture: BufferSize) {
+    package init(_ picture: BufferSize) {
         self.picture = picture
         part = PixelRectangle(x: 0, y: 0, width: picture.width, height: picture.height)
         scaled = picture
@@ -25,7 +25,7 @@ public struct OutputPlan: Sendable, Hashable {
     }
 
     /// The position of the scaled part on the canvas: centered, at even coordinates.
-    public var place: PixelRectangle {
+    package var place: PixelRectangle {
         PixelRectangle(
             x: Self.evenHalf(canvas.width - scaled.width),
             y: Self.evenHalf(canvas.height - scaled.height),
@@ -35,7 +35,7 @@ public struct OutputPlan: Sendable, Hashable {
     }
 
     /// Whether the image is sent unchanged.
-    public var isIdentity: Bool { self == OutputPlan(picture) }
+    package var isIdentity: Bool { self == OutputPlan(picture) }
 
     /// Half of `space`, rounded down to an even number: chroma is shared by two pixels.
     static func evenHalf(_ space: Int) -> Int {

@@ -1,5 +1,5 @@
-public import FrameWire
-public import TurboJPEG
+package import FrameWire
+package import TurboJPEG
 
 /// The size of the sent image relative to the submitted one.
 ///
@@ -20,24 +20,24 @@ public enum OutputScale: Sendable, Hashable {
     case agora
 
     /// A custom size, and how the image fills it.
-    case box(OutputBox)
+    case box(Box)
 
     /// Half the width and half the height, as Jitsi sends.
     public static let half = OutputScale.fraction(numerator: 1, denominator: 2)
 
     /// At most this width and height, in proportion; what is sent is no larger than the scaled image.
-    public static func fit(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
-        .box(OutputBox(width: width, height: height, filling: .fit, turning: turning))
+    public static func fit(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
+        .box(Box(width: width, height: height, filling: .fit, turning: turning))
     }
 
     /// Exactly this size, with the whole image in the center and black bars around it.
-    public static func letterbox(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
-        .box(OutputBox(width: width, height: height, filling: .letterbox, turning: turning))
+    public static func letterbox(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
+        .box(Box(width: width, height: height, filling: .letterbox, turning: turning))
     }
 
     /// Exactly this size or, for a smaller image, this aspect ratio, filled with the center of the image.
-    public static func fill(width: Int, height: Int, turning: OutputBox.Turning = .withPicture) -> OutputScale {
-        .box(OutputBox(width: width, height: height, filling: .fill, turning: turning))
+    public static func fill(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
+        .box(Box(width: width, height: height, filling: .fill, turning: turning))
     }
 
     /// Parses "1/2", "3/4" or "1"; nil for anything else, and for fractions that are 0 or greater than 1.
@@ -63,7 +63,7 @@ public enum OutputScale: Sendable, Hashable {
     ///   - orientation: The image's orientation.
     ///   - subsampling: Sizes other than ``full`` and fractions are multiples of its chroma samples: even for 4:2:0.
     /// - Returns: The plan, for `PixelBuffer.applying(_:pool:)`.
-    public func plan(
+    package func plan(
         forWidth width: Int,
         height: Int,
         orientation: FrameOrientation = .up,
@@ -93,7 +93,7 @@ public enum OutputScale: Sendable, Hashable {
         case .agora:
             return planner.fit(Self.agoraBox(for: planner.picture))
         case .width(let width):
-            return planner.fit(BufferSize(width: min(max(width, 1), OutputBox.maximumSide), height: .max))
+            return planner.fit(BufferSize(width: min(max(width, 1), Box.maximumSide), height: .max))
         case .full, .fraction:
             return OutputPlan(planner.picture)
         }

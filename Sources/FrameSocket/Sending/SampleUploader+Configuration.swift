@@ -117,13 +117,13 @@ extension SampleUploader.Configuration {
         var bufferCount: Int {
             switch self {
             case .off: 0
-            case .allowed(let count): min(max(count, 1), SharedBufferHead.indices.count)
+            case .allowed(let count): min(max(count, 1), SharedFrameHeader.Buffer.indices.count)
             }
         }
     }
 
     /// Returns this configuration with a receiver's preferences applied; unstated properties stay.
-    func preferring(_ preferences: ControlPreferences) -> Self {
+    func preferring(_ preferences: ControlRequest.Preferences) -> Self {
         var result = self
         if let frameRate = preferences.frameRate { result.pacing.rate = .framesPerSecond(frameRate) }
         if let size = preferences.size { result.scale = .fit(width: size.width, height: size.height) }

@@ -49,10 +49,10 @@ public final class SampleUploader: Sendable {
     private let shared = SharedBufferStore()
 
     /// Memory for images that are copied when they are submitted.
-    private let copies = PixelBufferPool()
+    private let copies = PixelBuffer.Pool()
 
     /// Memory for images to draw in that are not sent in shared memory.
-    private let drawn = PixelBufferPool()
+    private let drawn = PixelBuffer.Pool()
     private let queue = DispatchQueue(label: "framesocket.encode", qos: .userInitiated)
 
     /// Makes every decision; locked for the duration of one event.
@@ -85,7 +85,7 @@ public final class SampleUploader: Sendable {
     }
 
     /// The statistics so far.
-    public var statistics: SendingStatistics { machine.withLock { $0.statistics } }
+    public var statistics: Statistics { machine.withLock { $0.statistics } }
 
     /// The configuration in effect: the program's own, with the receiver's preferences applied.
     public var configuration: Configuration { machine.withLock { $0.configuration } }
@@ -195,13 +195,13 @@ public final class SampleUploader: Sendable {
     /// Never blocks, and keeps only a reference to the pixels.
     ///
     /// - Parameters:
-    ///   - picture: The pixels. Later changes to the buffer affect a copy.
+    ///   - image: The pixels. Later changes to the buffer affect a copy.
     ///   - orientation: The image's orientation.
     ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
     /// - Returns: Whether the frame was accepted, or why it was deferred or dropped.
     @discardableResult
-    public func send(_ picture: PixelBuffer, orientation: FrameOrientation = .up, timestamp: UInt64? = nil) -> Outcome {
-        offer(.pixels(picture), orientation, timestamp)
+    public func send(_ image: PixelBuffer, orientation: FrameOrientation = .up, timestamp: UInt64? = nil) -> Outcome {
+        offer(.pixels(image), orientation, timestamp)
     }
 
     /// Submits a frame whose memory its source reuses, copying what is sent before returning.

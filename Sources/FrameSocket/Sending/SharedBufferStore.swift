@@ -24,7 +24,7 @@ package final class SharedBufferStore: Sendable {
     }
 
     fileprivate struct State: Sendable {
-        var buffers = [Buffer?](repeating: nil, count: SharedBufferHead.indices.count)
+        var buffers = [Buffer?](repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
         /// The shape of the last images that were copied.
         var shape: Shape?
         /// The claim to the buffer that was filled last, as long as anything refers to it.

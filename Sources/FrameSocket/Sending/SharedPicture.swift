@@ -51,28 +51,28 @@ extension SharedPicture {
 
     /// Returns the message that carries the image.
     func message(for frame: borrowing UploadFrame, withTiming sendsTiming: Bool, isNew: Bool) -> SharedFrameMessage? {
-        guard let format = SharedPixelFormat(rawValue: pixels.format.name),
+        guard let format = SharedFrameHeader.Format(rawValue: pixels.format.name),
             let start = unsafe claim.memory.bytes.baseAddress
         else { return nil }
         let planes = unsafe pixels.withUnsafePlanes { planes in
             (0..<pixels.planeCount).map { index in
                 let plane = unsafe planes[index]
-                return unsafe SharedFrameHead.Plane(
+                return unsafe SharedFrameHeader.Plane(
                     offset: UnsafeRawPointer(plane.base) - UnsafeRawPointer(start),
                     bytesPerRow: plane.shape.bytesPerRow
                 )
             }
         }
-        let head = SharedFrameHead(
+        let header = SharedFrameHeader(
             buffer: claim.lease.index,
             format: format,
             bufferSize: BufferSize(width: pixels.width, height: pixels.height),
             orientation: frame.orientation,
             planes: planes,
             changedRows: changedRows,
-            presentationTime: sendsTiming ? frame.timestamp : nil,
+            timestamp: sendsTiming ? frame.timestamp : nil,
             sequence: sendsTiming ? frame.sequence : nil
         )
-        return SharedFrameMessage(head: head, memory: claim.memory, isNew: isNew)
+        return SharedFrameMessage(header: header, memory: claim.memory, isNew: isNew)
     }
 }

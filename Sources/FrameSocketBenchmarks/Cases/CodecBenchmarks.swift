@@ -165,7 +165,7 @@ private struct SequenceEncoder {
     private let strips: StripEncoder?
     /// Whether each image is treated as the first one.
     private let isWhole: Bool
-    private let pool = BytePool(maximumIdleBytes: 1 << 30)
+    private let pool = FrameBytes.Pool(maximumIdleBytes: 1 << 30)
 
     init(_ means: CodecBenchmarks.Means, isWhole: Bool) {
         switch means {

@@ -64,7 +64,7 @@ enum Peer {
         // At 4K at half the size, as extensions with little memory do.
         let scale: OutputScale = size.width > 1920 ? .fraction(numerator: 1, denominator: 2) : .full
         let uploader = SampleUploader(connection: client, configuration: .init(scale: scale))
-        let pool = PixelBufferPool(maximumIdle: 1)
+        let pool = PixelBuffer.Pool(maximumIdleImages: 1)
         for _ in 0..<frames {
             uploader.send(try readPicture(size, pool))
             try await uploader.finish()
@@ -93,7 +93,7 @@ enum Peer {
         answer(ProcessMemory.peak ?? 0)
     }
 
-    private static func readPicture(_ size: BufferSize, _ pool: PixelBufferPool) throws -> PixelBuffer {
+    private static func readPicture(_ size: BufferSize, _ pool: PixelBuffer.Pool) throws -> PixelBuffer {
         var picture = try pool.buffer(width: size.width, height: size.height, format: .bgra)
         try picture.readFromInput()
         return picture

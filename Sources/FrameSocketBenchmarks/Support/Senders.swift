@@ -55,8 +55,8 @@ extension FrameServer {
         var configuration = Configuration()
         configuration.thread = IOThread()
         if threads > 1 { configuration.readers = (0..<threads).map { _ in IOThread() } }
-        configuration.limits.connections = 1024
-        configuration.limits.firstFrame = nil
+        configuration.limits.maximumConnections = 1024
+        configuration.limits.firstFrameTimeout = nil
         return try FrameServer(at: SocketPath.next(), configuration: configuration)
     }
 

@@ -38,7 +38,7 @@ enum SocketCalls {
     }
 
     private static func failure(_ name: String) -> PeerError {
-        PeerError(.system, systemError: Errno(errno), "'\(name)' failed")
+        PeerError(.system, underlyingErrno: errno, "'\(name)' failed")
     }
 
     /// Makes a stream socket that no program which the test starts inherits.

@@ -34,7 +34,11 @@ final class SocketWait: Sendable {
                         continuation.resume()
                     }
                 } catch {
-                    finish(.failure(PeerError(.system, systemError: error, "cannot create a thread to wait on")))
+                    finish(
+                        .failure(
+                            PeerError(.system, underlyingErrno: error.rawValue, "cannot create a thread to wait on")
+                        )
+                    )
                     continuation.resume()
                 }
             }

@@ -39,7 +39,7 @@ struct DemoSequence: Sendable {
 
     func pictures() throws(CommandFailure) -> [PixelBuffer] {
         var pictures: [PixelBuffer] = []
-        let pool = PixelBufferPool(maximumIdle: 1)
+        let pool = PixelBuffer.Pool(maximumIdleImages: 1)
         for path in paths {
             pictures.append(try Picture(name: path.text, content: PictureFile(path, pool: pool).content).pixels(pool))
         }

@@ -56,7 +56,7 @@ struct DoctorCommand: Command {
         }
     }
 
-    private static func json(_ diagnosis: PathDiagnosis, _ findings: [PathFinding]) -> JSONLine {
+    private static func json(_ diagnosis: PathDiagnosis, _ findings: [PathDiagnosis.Finding]) -> JSONLine {
         var line = JSONLine(event: "diagnosis")
         line.add("path", diagnosis.path)
         line.add("severity", diagnosis.severity.description)
@@ -65,7 +65,7 @@ struct DoctorCommand: Command {
     }
 }
 
-extension PathFinding {
+extension PathDiagnosis.Finding {
     /// The finding as a JSON object.
     fileprivate var json: JSONLine {
         var line = JSONLine()
@@ -87,7 +87,7 @@ extension PathFinding {
 
 extension ExitCode {
     /// The exit code for a diagnosis whose worst finding is this one.
-    fileprivate init(_ finding: PathFinding) {
+    fileprivate init(_ finding: PathDiagnosis.Finding) {
         self =
             switch finding.code {
             case .deadSocket, .refusedPeer, .turningServer, .heldLock, .fewDescriptors: .unavailable

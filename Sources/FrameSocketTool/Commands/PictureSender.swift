@@ -15,7 +15,7 @@ final class PictureSender: Sendable {
     private let link: ServerLink
     private let sound: SoundSender?
     /// Memory for decoding JPEGs, reused from one to the next.
-    private let pixels = PixelBufferPool(maximumIdle: 1)
+    private let pixels = PixelBuffer.Pool(maximumIdleImages: 1)
     private let check = PassthroughCheck()
     private let state = Locked(State())
 

@@ -106,12 +106,12 @@ struct PreviewCommand: Command {
         configuration.tokens = try tokens?.read()
         configuration.delivery = .newest
         // A page server that cannot accept a connection would retry again and again.
-        configuration.limits.connections = try ProcessLimits.places(
-            configuration.limits.connections,
+        configuration.limits.maximumConnections = try ProcessLimits.places(
+            configuration.limits.maximumConnections,
             beside: ProcessLimits.laterDescriptors + viewers + Self.furtherConnections
         )
         // Senders report that they are paused only if asked to.
-        configuration.hello = ControlHello()
+        configuration.hello = ControlRequest.Hello()
         let page: HTTPServer
         let server: FrameServer
         (page, server) = try service.withLock { service throws(CommandFailure) in

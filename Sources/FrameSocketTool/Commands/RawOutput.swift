@@ -23,8 +23,8 @@ struct RawOutput {
     private let box: OutputScale?
     private let decoder: FrameDecoder
     /// Memory for scaled and for converted images, reused from one to the next.
-    private let scaled = PixelBufferPool(maximumIdle: 1)
-    private let converted = PixelBufferPool(maximumIdle: 1)
+    private let scaled = PixelBuffer.Pool(maximumIdleImages: 1)
+    private let converted = PixelBuffer.Pool(maximumIdleImages: 1)
     private var size: BufferSize?
 
     /// Creates an output.

@@ -166,13 +166,13 @@ struct ReceiveCommand: Command {
         _ arguments: inout Arguments,
         wantsAudio: Bool
     ) throws(UsageError) -> [ControlRequest] {
-        var preferences = ControlPreferences()
+        var preferences = ControlRequest.Preferences()
         preferences.frameRate = try arguments.number("--prefer-rate")
         preferences.size = try arguments.size("--prefer-size")
         preferences.quality = try arguments.integer("--prefer-quality", in: 1...100)
         var requests: [ControlRequest] = []
-        if wantsAudio { requests.append(.hello(ControlHello(wants: [.pictures, .audio]))) }
-        if preferences != ControlPreferences() { requests.append(.prefer(preferences)) }
+        if wantsAudio { requests.append(.hello(ControlRequest.Hello(wants: [.frames, .audio]))) }
+        if preferences != ControlRequest.Preferences() { requests.append(.prefer(preferences)) }
         return requests
     }
 
@@ -202,7 +202,10 @@ struct ReceiveCommand: Command {
         _ holder: Locked<FrameServer?>
     ) async throws(CommandFailure) -> FrameServer {
         let tokens = try tokens?.read()
-        let places = try ProcessLimits.places(TransportLimits().connections, beside: ProcessLimits.laterDescriptors)
+        let places = try ProcessLimits.places(
+            FrameServer.Limits().maximumConnections,
+            beside: ProcessLimits.laterDescriptors
+        )
         let tap: WireLogWriter?
         do {
             tap = try wireLog.map { path throws(Files.Failure) in
@@ -224,7 +227,7 @@ struct ReceiveCommand: Command {
             configuration.tap = tap
             configuration.acceptsSharedMemory = acceptsSharedMemory
             configuration.delivery = takesNewest ? .newest : .everyFrame
-            configuration.limits.connections = places
+            configuration.limits.maximumConnections = places
             let server = try holder.withLock { holder throws(TransportError) in
                 holder = try place.server(configuration)
                 return holder

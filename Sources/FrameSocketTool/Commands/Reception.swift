@@ -132,7 +132,7 @@ actor Reception {
             if statistics.frames == command.count { finish(.success(())) }
         } catch let error as TurboJPEGError {
             statistics.undecodable += 1
-            report(.failed(connection: connection.id, code: error.code.name, message: "\(error)"))
+            report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
         } catch let error as Files.Failure {
             let message = error.isTaken ? Files.refusal(error.name) : error.message
             finish(error.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, message)))

@@ -82,8 +82,8 @@ extension ReceptionMeter.Reading {
             line.add("height", size.height)
         }
         if latency.count > 0 {
-            line.add("latency", latency.mean)
-            line.add("latencyMaximum", latency.maximum)
+            line.add("latency", latency.mean.nanoseconds)
+            line.add("latencyMaximum", latency.maximum.nanoseconds)
         }
         return line.text
     }

@@ -86,8 +86,8 @@ struct RecordCommand: Command {
     {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
-        configuration.limits.connections = try ProcessLimits.places(
-            configuration.limits.connections,
+        configuration.limits.maximumConnections = try ProcessLimits.places(
+            configuration.limits.maximumConnections,
             beside: ProcessLimits.laterDescriptors
         )
         let settings = configuration

@@ -23,7 +23,7 @@ final class SoundSender: Sendable {
             let begin = (clock.now, MonotonicClock.now())
             var sequence: UInt64 = 0
             while connection.closeReason == nil, let block = nextBlock() {
-                let offset = block.presentationTime ?? 0
+                let offset = block.timestamp ?? 0
                 try? await clock.sleep(until: begin.0 + .nanoseconds(Int64(clamping: offset)))
                 guard var message = try? AudioMessage(block, kind: .app, sequence: sequence) else { return }
                 message.timestamp = begin.1 &+ offset

@@ -9,7 +9,7 @@ final class PassthroughCheck: Sendable {
 
     init() {
         // A receiver's limits, and no more pixels than are needed to show that the JPEG can be decoded.
-        decoder = JPEGDecoder(pool: PixelBufferPool(maximumIdle: 1))
+        decoder = JPEGDecoder(pool: PixelBuffer.Pool(maximumIdleImages: 1))
     }
 
     /// Returns the JPEG up to its end: receivers reject what cameras append.

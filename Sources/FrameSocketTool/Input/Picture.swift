@@ -12,7 +12,7 @@ struct Picture: Sendable {
     let content: Content
 
     /// The pixels; those of a JPEG are decoded into memory of `pool`.
-    func pixels(_ pool: PixelBufferPool) throws(CommandFailure) -> PixelBuffer {
+    func pixels(_ pool: PixelBuffer.Pool) throws(CommandFailure) -> PixelBuffer {
         switch content {
         case .pixels(let pixels): return pixels
         case .jpeg(let jpeg):

@@ -9,7 +9,7 @@ struct PictureFile {
     let content: Picture.Content
 
     /// Reads a file; its pixels, if any, into memory of `pool`.
-    init(_ path: FilePath, pool: PixelBufferPool) throws(CommandFailure) {
+    init(_ path: FilePath, pool: PixelBuffer.Pool) throws(CommandFailure) {
         let bytes: [UInt8]
         do {
             bytes = try Files.contents(of: path)

@@ -23,7 +23,7 @@ struct FileSource: PictureSource {
     private var loopsLeft: Int
     private var index = 0
     /// Memory for images, reused from one to the next.
-    private let pool = PixelBufferPool(maximumIdle: 1)
+    private let pool = PixelBuffer.Pool(maximumIdleImages: 1)
     /// The image read last, kept for a single file that is sent many times.
     private var last: Picture?
     private var lastPath: FilePath?

@@ -12,8 +12,8 @@ struct RawReader: Sendable {
     private let planeCount: Int
     private let byteCount: Int
     /// The memory of the current image and of the previous one, which its sender may release a moment later.
-    private let pool = PixelBufferPool(maximumIdle: 2)
-    private let converted = PixelBufferPool(maximumIdle: 2)
+    private let pool = PixelBuffer.Pool(maximumIdleImages: 2)
+    private let converted = PixelBuffer.Pool(maximumIdleImages: 2)
 
     init(
         width: Int,

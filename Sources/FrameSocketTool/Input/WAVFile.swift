@@ -57,7 +57,7 @@ struct WAVFile: ~Copyable {
             framesRead += whole / frameByteCount
             return try AudioBlock(
                 format: format,
-                presentationTime: overflow ? nil : time,
+                timestamp: overflow ? nil : time,
                 littleEndian: bytes.span.extracting(first: whole)
             )
         } catch {

@@ -28,10 +28,10 @@ struct MultipartStream {
     /// Creates a stream with the given boundary.
     init(boundary: String) {
         self.boundary = boundary
-        pieces = [.text(Array("--\(boundary)\r\n\(Self.partHead)".utf8))]
+        pieces = [.text(Array("--\(boundary)\r\n\(Self.partHeader)".utf8))]
     }
 
-    private static let partHead = "Content-Type: image/jpeg\r\n\r\n"
+    private static let partHeader = "Content-Type: image/jpeg\r\n\r\n"
 
     /// The value of the field `Content-Type`.
     var contentType: String { "multipart/x-mixed-replace; boundary=\(boundary)" }
@@ -42,7 +42,7 @@ struct MultipartStream {
     /// Adds an image.
     mutating func add(_ jpeg: FrameBytes) {
         pieces.append(.jpeg(jpeg))
-        pieces.append(.text(Array("\r\n--\(boundary)\r\n\(Self.partHead)".utf8)))
+        pieces.append(.text(Array("\r\n--\(boundary)\r\n\(Self.partHeader)".utf8)))
     }
 
     /// Writes as much as there is and as fits, and returns how many bytes that was.

@@ -69,8 +69,8 @@ extension PreviewStage.Sender {
         line.add("framesPerSecond", reading.framesPerSecond, digits: 2)
         line.add("bytesPerSecond", reading.bytesPerSecond)
         if reading.latency.count > 0 {
-            line.add("latency", reading.latency.mean)
-            line.add("latencyMaximum", reading.latency.maximum)
+            line.add("latency", reading.latency.mean.nanoseconds)
+            line.add("latencyMaximum", reading.latency.maximum.nanoseconds)
         }
         guard let picture else { return }
         measure(picture, in: &line)

@@ -115,7 +115,7 @@ actor Recording {
             if !command.isQuiet { Terminal.showProgress("recorded \(Format.count(statistics.frames, "frame"))") }
             if statistics.frames == command.count { finish(.success(())) }
         } catch let error as TurboJPEGError {
-            report(.failed(connection: connection.id, code: error.code.name, message: "\(error)"))
+            report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
         } catch let error as Files.Failure {
             finish(error)
         } catch {

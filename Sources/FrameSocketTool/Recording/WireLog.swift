@@ -4,7 +4,7 @@ enum WireLog {
     static let magic = Array("framesocket-wire-log 1\n".utf8)
 
     /// The size of a record's header in bytes.
-    static let headCount = 20
+    static let headerCount = 20
 
     /// What a record reports.
     enum Kind: UInt32 {

@@ -19,15 +19,15 @@ struct WireLogReader {
 
     /// The next record; nil at the end.
     mutating func next() throws(CommandFailure) -> WireLog.Record? {
-        guard !isCut, let head = try bytes(WireLog.headCount) else { return nil }
-        let count = Int(WireLog.number(head[16..<20]))
-        guard let number = UInt32(exactly: WireLog.number(head[12..<16])), let kind = WireLog.Kind(rawValue: number),
+        guard !isCut, let header = try bytes(WireLog.headerCount) else { return nil }
+        let count = Int(WireLog.number(header[16..<20]))
+        guard let number = UInt32(exactly: WireLog.number(header[12..<16])), let kind = WireLog.Kind(rawValue: number),
             count <= Self.maximumByteCount
         else { throw CommandFailure(.badData, "\(input.name): not a valid record of a wire log") }
         guard let bytes = try bytes(count) else { return nil }
         return WireLog.Record(
-            time: WireLog.number(head[..<8]),
-            connection: UInt32(truncatingIfNeeded: WireLog.number(head[8..<12])),
+            time: WireLog.number(header[..<8]),
+            connection: UInt32(truncatingIfNeeded: WireLog.number(header[8..<12])),
             kind: kind,
             bytes: bytes
         )
@@ -36,7 +36,7 @@ struct WireLogReader {
     private mutating func bytes(_ count: Int) throws(CommandFailure) -> [UInt8]? {
         do {
             if let bytes = try input.bytes(count) { return bytes }
-            isCut = try !input.peek(1).isEmpty || count < WireLog.headCount
+            isCut = try !input.peek(1).isEmpty || count < WireLog.headerCount
             return nil
         } catch {
             throw CommandFailure(.noInput, error.message)

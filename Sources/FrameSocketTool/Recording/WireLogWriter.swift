@@ -4,7 +4,7 @@ import Locking
 /// Writes a wire log: each record at once, on the thread that reads the sockets.
 ///
 /// - Note: That thread waits for the disk, and a slow disk holds up the senders. Nothing is lost.
-final class WireLogWriter: WireTap {
+final class WireLogWriter: FrameServer.Tap {
     private let output: OutputFile
     private let startedAt = MonotonicClock.now()
     private let failure = Locked<(@Sendable (Files.Failure) -> Void)?>(nil)
@@ -33,13 +33,13 @@ final class WireLogWriter: WireTap {
     func connectionDidClose(_ id: Int) { write(.closed, id, []) }
 
     private func write(_ kind: WireLog.Kind, _ id: Int, _ bytes: [UInt8]) {
-        let head =
+        let header =
             WireLog.bytes(MonotonicClock.now() &- startedAt) + WireLog.bytes(UInt32(truncatingIfNeeded: id))
             + WireLog.bytes(kind.rawValue) + WireLog.bytes(UInt32(truncatingIfNeeded: bytes.count))
         let error = failure.withLock { failed -> ((@Sendable (Files.Failure) -> Void)?, Files.Failure)? in
             guard failed != nil else { return nil }
             do throws(Files.Failure) {
-                let record = head + bytes
+                let record = header + bytes
                 try output.write(record.span)
                 return nil
             } catch {

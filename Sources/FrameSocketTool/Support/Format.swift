@@ -1,3 +1,5 @@
+import FrameSocket
+
 /// Numbers for a person to read.
 enum Format {
     /// `value` with `digits` digits after the point, such as "12.3".
@@ -21,9 +23,9 @@ enum Format {
         return decimal(count / 1_000_000, digits: 1) + " MB"
     }
 
-    /// "1.23 ms" of nanoseconds.
-    static func milliseconds(_ nanoseconds: some BinaryInteger) -> String {
-        decimal(Double(nanoseconds) / 1_000_000, digits: 2) + " ms"
+    /// "1.23 ms".
+    static func milliseconds(_ duration: Duration) -> String {
+        decimal(Double(duration.nanoseconds) / 1_000_000, digits: 2) + " ms"
     }
 
     /// "1 second", "0.5 seconds".

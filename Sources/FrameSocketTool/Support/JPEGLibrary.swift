@@ -3,12 +3,12 @@ import FrameSocket
 /// The libturbojpeg that this program runs with.
 enum JPEGLibrary {
     /// Its version and its file, if the system reports them.
-    static var finding: PathFinding {
+    static var finding: PathDiagnosis.Finding {
         guard let path else {
-            return PathFinding(.jpegLibrary, .note, "the system does not report which libturbojpeg is loaded")
+            return PathDiagnosis.Finding(.jpegLibrary, .note, "the system does not report which libturbojpeg is loaded")
         }
         let version = version(in: path).map { "libturbojpeg \($0)" } ?? "libturbojpeg, unknown version"
-        return PathFinding(.jpegLibrary, .note, "\(version), from \(path)")
+        return PathDiagnosis.Finding(.jpegLibrary, .note, "\(version), from \(path)")
     }
 
     /// The file that the library was loaded from, as Linux lists what is mapped.
@@ -40,7 +40,7 @@ enum JPEGLibrary {
     }
 }
 
-extension PathFinding.Code {
+extension PathDiagnosis.Finding.Code {
     /// The libturbojpeg that the program runs with.
-    static let jpegLibrary = PathFinding.Code("jpeg.library")
+    static let jpegLibrary = PathDiagnosis.Finding.Code("jpeg.library")
 }

@@ -2,9 +2,9 @@ import FrameSocket
 
 /// Whether images can be sent in shared memory on this system.
 enum SharedMemoryCheck {
-    static var finding: PathFinding {
+    static var finding: PathDiagnosis.Finding {
         guard SharedMemory.isSupported else {
-            return PathFinding(
+            return PathDiagnosis.Finding(
                 .sharedMemory,
                 .note,
                 "this system has no sealed memory: images are always sent as JPEGs"
@@ -12,9 +12,9 @@ enum SharedMemoryCheck {
         }
         do {
             _ = try SharedMemory(byteCount: 4096)
-            return PathFinding(.sharedMemory, .note, "images can be sent in shared memory (--shared)")
+            return PathDiagnosis.Finding(.sharedMemory, .note, "images can be sent in shared memory (--shared)")
         } catch {
-            return PathFinding(
+            return PathDiagnosis.Finding(
                 .sharedMemory,
                 .warning,
                 "no memory can be shared (\(error)): images are sent as JPEGs",
@@ -24,7 +24,7 @@ enum SharedMemoryCheck {
     }
 }
 
-extension PathFinding.Code {
+extension PathDiagnosis.Finding.Code {
     /// Whether memory can be shared with a receiver.
-    static let sharedMemory = PathFinding.Code("memory.shared")
+    static let sharedMemory = PathDiagnosis.Finding.Code("memory.shared")
 }

@@ -35,14 +35,14 @@ final class WAVWriter {
         else { return }
         byteCount = total
         lseek(descriptor, 0, SEEK_SET)
-        try Files.write(head(format).span, to: descriptor, name: path)
+        try Files.write(header(format).span, to: descriptor, name: path)
         lseek(descriptor, 0, SEEK_END)
         try message.samples.withBytes { bytes throws(Files.Failure) in
             try Files.write(bytes, to: descriptor, name: path)
         }
     }
 
-    private func head(_ format: (rate: Int, channels: Int)) -> [UInt8] {
+    private func header(_ format: (rate: Int, channels: Int)) -> [UInt8] {
         let bytesPerFrame = format.channels * 2
         return Array("RIFF".utf8) + Self.bytes(byteCount &+ 36) + Array("WAVEfmt ".utf8) + Self.bytes(16 as UInt32)
             + Self.bytes(1 as UInt16) + Self.bytes(UInt16(truncatingIfNeeded: format.channels))

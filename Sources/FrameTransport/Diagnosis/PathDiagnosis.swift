@@ -13,10 +13,10 @@ public struct PathDiagnosis: Sendable, Hashable {
     public let path: String
 
     /// The findings: first about the path, then about its directory, the file at the path, and the system.
-    public let findings: [PathFinding]
+    public let findings: [Finding]
 
     /// The first of the most severe findings.
-    public var worst: PathFinding? {
+    public var worst: Finding? {
         findings.reduce(nil) { worst, finding in
             guard let worst, worst.severity >= finding.severity else { return finding }
             return worst
@@ -24,7 +24,7 @@ public struct PathDiagnosis: Sendable, Hashable {
     }
 
     /// The severity of the worst finding.
-    public var severity: PathFinding.Severity { worst?.severity ?? .note }
+    public var severity: Finding.Severity { worst?.severity ?? .note }
 
     /// Examines a path, on its own thread.
     ///
@@ -34,7 +34,7 @@ public struct PathDiagnosis: Sendable, Hashable {
     ///   - deadline: The time allowed for a server to accept a connection and see its end. Default: 2 s.
     public init(of path: String, peers: PeerPolicy = .sameUserOrRoot, within deadline: Duration = .seconds(2)) async {
         self.path = path
-        let findings = Latch<[PathFinding]>()
+        let findings = Latch<[Finding]>()
         let examine: @Sendable () -> Void = {
             var examiner = PathExaminer(peers: peers, patience: deadline)
             examiner.examine(path)

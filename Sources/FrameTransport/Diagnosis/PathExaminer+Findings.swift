@@ -2,8 +2,8 @@
 extension PathExaminer {
     // MARK: The path
 
-    static func invalid(_ error: TransportError) -> PathFinding {
-        PathFinding(
+    static func invalid(_ error: TransportError) -> PathDiagnosis.Finding {
+        PathDiagnosis.Finding(
             .invalidPath,
             .failure,
             error.message,
@@ -11,7 +11,7 @@ extension PathExaminer {
         )
     }
 
-    static func tooLong(_ text: String) -> PathFinding {
+    static func tooLong(_ text: String) -> PathDiagnosis.Finding {
         let limit = SocketPath.maximumBytes
         var values = ["bytes": text.utf8.count, "limit": limit]
         var remedy = "choose a path of at most \(limit) bytes"
@@ -23,7 +23,7 @@ extension PathExaminer {
                 ", or a last component of at most \(SocketPath.maximumNameBytes), with which Linux allows longer paths "
                 + "through the directory's descriptor"
         #endif
-        return PathFinding(
+        return PathDiagnosis.Finding(
             .pathTooLong,
             .failure,
             "the path has \(text.utf8.count) bytes; a socket's path may have at most \(limit)",
@@ -32,9 +32,9 @@ extension PathExaminer {
         )
     }
 
-    static func longPath(_ text: String) -> PathFinding {
+    static func longPath(_ text: String) -> PathDiagnosis.Finding {
         let limit = SocketPath.maximumBytes
-        return PathFinding(
+        return PathDiagnosis.Finding(
             .longPath,
             .note,
             "the path has \(text.utf8.count) bytes, more than the \(limit) of a socket's address; only programs "
@@ -43,11 +43,15 @@ extension PathExaminer {
         )
     }
 
-    static func free(_ path: SocketPath) -> PathFinding {
-        PathFinding(.freePath, .note, "nothing exists at the path: a server can listen here, and senders wait for one")
+    static func free(_ path: SocketPath) -> PathDiagnosis.Finding {
+        PathDiagnosis.Finding(
+            .freePath,
+            .note,
+            "nothing exists at the path: a server can listen here, and senders wait for one"
+        )
     }
 
-    static func notASocket(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathFinding {
+    static func notASocket(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathDiagnosis.Finding {
         let what =
             switch entry.kind {
             case .link: "a symbolic link"
@@ -55,7 +59,7 @@ extension PathExaminer {
             case .file: "a regular file"
             default: "a pipe or a device"
             }
-        return PathFinding(
+        return PathDiagnosis.Finding(
             entry.kind == .link ? .symbolicLink : .notASocket,
             .failure,
             "the path is \(what), which a server does not replace",
@@ -65,9 +69,9 @@ extension PathExaminer {
         )
     }
 
-    static func unusableLock(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathFinding {
+    static func unusableLock(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathDiagnosis.Finding {
         let lock = quoted(path.text + ".lock")
-        return PathFinding(
+        return PathDiagnosis.Finding(
             .unusableLock,
             .failure,
             "\(path.text).lock, which a server locks, is not a regular, singly linked file owned by you",
@@ -76,8 +80,8 @@ extension PathExaminer {
         )
     }
 
-    static func heldLock(_ path: SocketPath) -> PathFinding {
-        PathFinding(
+    static func heldLock(_ path: SocketPath) -> PathDiagnosis.Finding {
+        PathDiagnosis.Finding(
             .heldLock,
             .failure,
             "a server holds \(path.text).lock, but nobody can connect: its socket was removed, or it has just started",
@@ -87,25 +91,25 @@ extension PathExaminer {
 
     // MARK: The directory
 
-    static func unusableDirectory(_ path: SocketPath, _ error: Errno) -> PathFinding {
+    static func unusableDirectory(_ path: SocketPath, _ error: Errno) -> PathDiagnosis.Finding {
         let directory = path.directory
         switch error {
         case .noEntry:
-            return PathFinding(
+            return PathDiagnosis.Finding(
                 .missingDirectory,
                 .failure,
                 "the directory \(directory) does not exist",
                 remedy: "mkdir -p -m 700 -- \(quoted(directory))"
             )
         case .notDirectory:
-            return PathFinding(
+            return PathDiagnosis.Finding(
                 .notADirectory,
                 .failure,
                 "a component of \(directory) is not a directory",
                 remedy: "choose a path in an existing directory"
             )
         default:
-            return PathFinding(
+            return PathDiagnosis.Finding(
                 .closedDirectory,
                 .failure,
                 "the directory \(directory) cannot be opened (\(error))",
@@ -115,8 +119,8 @@ extension PathExaminer {
         }
     }
 
-    static func foreignDirectory(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathFinding {
-        PathFinding(
+    static func foreignDirectory(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathDiagnosis.Finding {
+        PathDiagnosis.Finding(
             .foreignDirectory,
             .failure,
             "the directory \(path.directory) belongs to user \(entry.owner), who could replace the socket",
@@ -125,8 +129,8 @@ extension PathExaminer {
         )
     }
 
-    static func openDirectory(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathFinding {
-        PathFinding(
+    static func openDirectory(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathDiagnosis.Finding {
+        PathDiagnosis.Finding(
             .openDirectory,
             .failure,
             "the directory \(path.directory) has mode \(octal(entry.mode)), which lets others replace the socket",
@@ -140,8 +144,8 @@ extension PathExaminer {
         _ entry: Syscalls.Entry,
         _ error: Errno,
         isServed: Bool
-    ) -> PathFinding {
-        PathFinding(
+    ) -> PathDiagnosis.Finding {
+        PathDiagnosis.Finding(
             .readOnlyDirectory,
             isServed ? .note : .failure,
             "you (user \(Syscalls.effectiveUserID)) cannot create files in \(path.directory), which belongs to user "
@@ -153,9 +157,9 @@ extension PathExaminer {
 
     // MARK: The socket and its server
 
-    static func deadSocket(_ path: SocketPath, _ entry: Syscalls.Entry?) -> PathFinding {
+    static func deadSocket(_ path: SocketPath, _ entry: Syscalls.Entry?) -> PathDiagnosis.Finding {
         if let entry, entry.owner != Syscalls.effectiveUserID {
-            return PathFinding(
+            return PathDiagnosis.Finding(
                 .foreignSocket,
                 .failure,
                 "nobody listens at the socket, and a server cannot replace it because it belongs to user "
@@ -164,7 +168,7 @@ extension PathExaminer {
                 values: ["uid": Int(entry.owner)]
             )
         }
-        return PathFinding(
+        return PathDiagnosis.Finding(
             .deadSocket,
             .warning,
             "nobody listens at the socket: a server left it behind, or has not started listening",
@@ -172,9 +176,9 @@ extension PathExaminer {
         )
     }
 
-    static func closedSocket(_ path: SocketPath, _ entry: Syscalls.Entry?, _ error: Errno) -> PathFinding {
+    static func closedSocket(_ path: SocketPath, _ entry: Syscalls.Entry?, _ error: Errno) -> PathDiagnosis.Finding {
         let facts = entry.map { ", which belongs to user \($0.owner) and has mode \(octal($0.mode))" } ?? ""
-        return PathFinding(
+        return PathDiagnosis.Finding(
             .closedSocket,
             .failure,
             "you (user \(Syscalls.effectiveUserID)) cannot connect to the socket\(facts) (\(error))",
@@ -183,8 +187,8 @@ extension PathExaminer {
         )
     }
 
-    static func wrongType(_ path: SocketPath) -> PathFinding {
-        PathFinding(
+    static func wrongType(_ path: SocketPath) -> PathDiagnosis.Finding {
+        PathDiagnosis.Finding(
             .wrongType,
             .failure,
             "the socket is of type datagram or packet; frames need a stream socket",
@@ -192,8 +196,8 @@ extension PathExaminer {
         )
     }
 
-    static func liveServer(_ path: SocketPath, _ peer: PeerCredentials) -> PathFinding {
-        PathFinding(
+    static func liveServer(_ path: SocketPath, _ peer: PeerCredentials) -> PathDiagnosis.Finding {
+        PathDiagnosis.Finding(
             .liveServer,
             .note,
             "process \(peer.processID) of user \(peer.userID) listens and accepts connections",
@@ -201,8 +205,8 @@ extension PathExaminer {
         )
     }
 
-    static func turningServer(_ path: SocketPath, _ peer: PeerCredentials) -> PathFinding {
-        PathFinding(
+    static func turningServer(_ path: SocketPath, _ peer: PeerCredentials) -> PathDiagnosis.Finding {
+        PathDiagnosis.Finding(
             .turningServer,
             .failure,
             "process \(peer.processID) of user \(peer.userID) listens, but closes a new connection before reading "
@@ -212,16 +216,18 @@ extension PathExaminer {
         )
     }
 
-    static func silentServer(_ path: SocketPath, _ peer: PeerCredentials?, _ patience: Duration) -> PathFinding {
+    static func silentServer(_ path: SocketPath, _ peer: PeerCredentials?, _ patience: Duration)
+        -> PathDiagnosis.Finding
+    {
         guard let peer else {
-            return PathFinding(
+            return PathDiagnosis.Finding(
                 .silentServer,
                 .failure,
                 "somebody listens, but the queue of connections has been full for \(patience)",
                 remedy: "find out who it is: ss -xlp src \(quoted(path.text))"
             )
         }
-        return PathFinding(
+        return PathDiagnosis.Finding(
             .silentServer,
             .failure,
             "process \(peer.processID) of user \(peer.userID) listens, but has not accepted a connection within "
@@ -231,16 +237,16 @@ extension PathExaminer {
         )
     }
 
-    static func refusedPeer(_ path: SocketPath, _ peer: PeerCredentials?) -> PathFinding {
+    static func refusedPeer(_ path: SocketPath, _ peer: PeerCredentials?) -> PathDiagnosis.Finding {
         guard let peer else {
-            return PathFinding(
+            return PathDiagnosis.Finding(
                 .refusedPeer,
                 .failure,
                 "somebody listens, but the system does not report who",
                 remedy: "choose another path"
             )
         }
-        return PathFinding(
+        return PathDiagnosis.Finding(
             .refusedPeer,
             .failure,
             "process \(peer.processID) of user \(peer.userID) listens; by default only "
@@ -256,13 +262,13 @@ extension PathExaminer {
 
     // MARK: The system
 
-    static func descriptors(_ use: Syscalls.DescriptorUse, of process: Int32?, wanted: Int?) -> PathFinding {
+    static func descriptors(_ use: Syscalls.DescriptorUse, of process: Int32?, wanted: Int?) -> PathDiagnosis.Finding {
         let whose = process.map { "process \($0)" } ?? "this process"
         var values = ["open": use.open, "limit": use.limit]
         if let process { values["pid"] = Int(process) }
         let message = "\(whose) has \(use.open) of at most \(use.limit) descriptors open"
-        guard let wanted else { return PathFinding(.descriptors, .note, message, values: values) }
-        return PathFinding(
+        guard let wanted else { return PathDiagnosis.Finding(.descriptors, .note, message, values: values) }
+        return PathDiagnosis.Finding(
             .fewDescriptors,
             .warning,
             message + "; a server admits \(wanted) senders",
@@ -271,8 +277,8 @@ extension PathExaminer {
         )
     }
 
-    static func system(_ error: Errno, _ message: String) -> PathFinding {
-        PathFinding(
+    static func system(_ error: Errno, _ message: String) -> PathDiagnosis.Finding {
+        PathDiagnosis.Finding(
             .system,
             .failure,
             "\(message) (\(error))",

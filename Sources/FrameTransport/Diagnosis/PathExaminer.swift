@@ -2,7 +2,7 @@
 ///
 /// It blocks, at most until its deadline.
 struct PathExaminer {
-    private(set) var findings: [PathFinding] = []
+    private(set) var findings: [PathDiagnosis.Finding] = []
 
     private let peers: PeerPolicy
     private let patience: Duration
@@ -52,8 +52,10 @@ struct PathExaminer {
         return probe.server
     }
 
-    private static func directoryFindings(_ path: SocketPath, _ directory: Int32, isServed: Bool) -> [PathFinding] {
-        var findings: [PathFinding] = []
+    private static func directoryFindings(_ path: SocketPath, _ directory: Int32, isServed: Bool) -> [PathDiagnosis
+        .Finding]
+    {
+        var findings: [PathDiagnosis.Finding] = []
         do throws(Errno) {
             let entry = try Syscalls.entry(of: directory)
             if entry.owner != Syscalls.effectiveUserID, entry.owner != 0 {
@@ -73,7 +75,7 @@ struct PathExaminer {
     }
 
     /// Returns the finding about the file at the path; nil for a socket, which must be probed.
-    private static func entryFinding(_ path: SocketPath, in directory: Int32) -> PathFinding? {
+    private static func entryFinding(_ path: SocketPath, in directory: Int32) -> PathDiagnosis.Finding? {
         do throws(Errno) {
             let entry = try Syscalls.entry(named: path.name, in: directory)
             return entry.kind == .socket ? nil : notASocket(path, entry)
@@ -84,7 +86,7 @@ struct PathExaminer {
         }
     }
 
-    private static func lockFinding(_ path: SocketPath, in directory: Int32) -> PathFinding? {
+    private static func lockFinding(_ path: SocketPath, in directory: Int32) -> PathDiagnosis.Finding? {
         let name = PathLock.name(for: path)
         guard let entry = try? Syscalls.entry(named: name, in: directory) else { return nil }
         guard PathLock.isUsable(entry) else { return unusableLock(path, entry) }
@@ -94,7 +96,7 @@ struct PathExaminer {
     // MARK: The system
 
     /// The number of descriptors that a server should have left: one for every sender that it accepts.
-    private static let wantedDescriptors = TransportLimits().connections
+    private static let wantedDescriptors = FrameServer.Limits().maximumConnections
 
     private mutating func examineDescriptors(of server: Int32?) {
         addDescriptors(of: nil)

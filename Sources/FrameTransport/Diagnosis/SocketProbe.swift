@@ -28,7 +28,7 @@ struct SocketProbe {
     }
 
     /// Returns the finding about the socket and its server.
-    mutating func finding() -> PathFinding {
+    mutating func finding() -> PathDiagnosis.Finding {
         let socket: OwnedDescriptor
         do {
             socket = try connect()
@@ -83,7 +83,7 @@ struct SocketProbe {
         }
     }
 
-    private func failure(_ error: Errno) -> PathFinding {
+    private func failure(_ error: Errno) -> PathDiagnosis.Finding {
         let entry = try? Syscalls.entry(named: path.name, in: directory)
         switch error {
         case .refused: return PathExaminer.deadSocket(path, entry)

@@ -12,9 +12,9 @@ package import FrameWire
         case audio(AudioMessage)
         case status(SenderStatus)
         /// The announcement of a shared buffer.
-        case sharedBuffer(SharedBufferHead)
+        case sharedBuffer(SharedFrameHeader.Buffer)
         /// A complete frame in a shared buffer; see ``takeFrame(_:at:)``.
-        case sharedFrame(SharedFrameHead)
+        case sharedFrame(SharedFrameHeader)
         /// A complete message that is not wanted, skipped by its length.
         case skipped(Skipped)
         /// The header of a body to keep, which is read after a call of ``admitBody(with:)``.
@@ -37,15 +37,15 @@ package import FrameWire
 
     /// A message whose body is being read.
     private enum Message {
-        case frame(FrameHead)
-        case audio(AudioHead)
+        case frame(FrameHeader)
+        case audio(AudioHeader)
         case skipped(Skipped)
 
         /// The bytes of the body; nil if they are discarded.
         var keptByteCount: Int? {
             switch self {
-            case .frame(let head): head.contentLength
-            case .audio(let head): head.contentLength
+            case .frame(let header): header.contentLength
+            case .audio(let header): header.contentLength
             case .skipped: nil
             }
         }
@@ -68,7 +68,7 @@ package import FrameWire
 
     private var frames = 0
     private var decoder: FrameMessageDecoder
-    private let pool: BytePool
+    private let pool: FrameBytes.Pool
     private let tally: DecodingTally?
     private let staging: MemoryRun
     private var staged = 0..<0
@@ -79,7 +79,7 @@ package import FrameWire
     private var largestBody = 0
     private var startedAt: UInt64 = 0
 
-    package init(limits: WireLimits, pool: BytePool, tally: DecodingTally? = nil) {
+    package init(limits: WireLimits, pool: FrameBytes.Pool, tally: DecodingTally? = nil) {
         decoder = FrameMessageDecoder(limits: limits)
         self.pool = pool
         self.tally = tally
@@ -144,22 +144,22 @@ package import FrameWire
             switch step.event {
             case .incomplete, .body:
                 break
-            case .head(let head):
-                if let event = begin(keepsFrames ? .frame(head) : .skipped(.frame)) { return event }
-            case .audio(let head):
-                let isKept = head.contentLength <= longestAudio
-                if let event = begin(isKept ? .audio(head) : .skipped(.audio)) { return event }
+            case .header(let header):
+                if let event = begin(keepsFrames ? .frame(header) : .skipped(.frame)) { return event }
+            case .audio(let header):
+                let isKept = header.contentLength <= longestAudio
+                if let event = begin(isKept ? .audio(header) : .skipped(.audio)) { return event }
             case .skipped:
                 if let event = begin(.skipped(.unknown)) { return event }
             case .status(let status):
                 endMessage()
                 return .status(status)
-            case .sharedBuffer(let head):
+            case .sharedBuffer(let header):
                 endMessage()
-                return .sharedBuffer(head)
-            case .sharedFrame(let head):
+                return .sharedBuffer(header)
+            case .sharedFrame(let header):
                 endMessage()
-                return .sharedFrame(head)
+                return .sharedFrame(header)
             }
             if let event = finishedBody(at: now) { return event }
         }
@@ -169,8 +169,8 @@ package import FrameWire
     /// Returns the frame of a ``Event/sharedFrame(_:)`` that is delivered, without its image.
     ///
     /// One that is not delivered has no index.
-    mutating func takeFrame(_ head: SharedFrameHead, at now: UInt64) -> Frame {
-        frame(head.head, .none, at: now)
+    mutating func takeFrame(_ header: SharedFrameHeader, at now: UInt64) -> Frame {
+        frame(header.header, .none, at: now)
     }
 
     /// Handles the end of the stream.
@@ -239,8 +239,8 @@ package import FrameWire
         self.message = nil
         endMessage()
         switch (message, body.take()) {
-        case (.frame(let head), let jpeg?): return .frame(frame(head, jpeg, at: now))
-        case (.audio(let head), let samples?): return .audio(AudioMessage(head, samples: samples))
+        case (.frame(let header), let jpeg?): return .frame(frame(header, jpeg, at: now))
+        case (.audio(let header), let samples?): return .audio(AudioMessage(header, samples: samples))
         case (.skipped(let what), _): return .skipped(what)
         default: return .skipped(.unknown)
         }
@@ -251,7 +251,7 @@ package import FrameWire
         messages += 1
     }
 
-    private mutating func frame(_ head: FrameHead, _ jpeg: FrameBytes, at now: UInt64) -> Frame {
+    private mutating func frame(_ header: FrameHeader, _ jpeg: FrameBytes, at now: UInt64) -> Frame {
         defer {
             frames += 1
             grant = nil
@@ -259,7 +259,7 @@ package import FrameWire
         largestBody = max(largestBody, jpeg.count)
         return Frame(
             jpeg: jpeg,
-            head: head,
+            header: header,
             index: frames,
             receivedAt: now,
             transferTime: now &- startedAt,

@@ -65,10 +65,10 @@ package struct ListenerMachine: Sendable {
     /// The number of departed senders that were dropped before the program took them, or whose frames were.
     package private(set) var dropped = 0
 
-    package init(limits: TransportLimits, usesTokens: Bool = false) {
-        places = limits.connections
-        handshakes = usesTokens ? max(1, min(limits.handshakes, places)) : nil
-        pauses = Backoff(first: limits.firstAcceptPause, longest: limits.longestAcceptPause)
+    package init(limits: FrameServer.Limits, usesTokens: Bool = false) {
+        places = limits.maximumConnections
+        handshakes = usesTokens ? max(1, min(limits.maximumHandshakes, places)) : nil
+        pauses = Backoff(first: limits.firstAcceptPause, longest: limits.maximumAcceptPause)
     }
 
     /// The number of open connections.
@@ -134,7 +134,7 @@ package struct ListenerMachine: Sendable {
     /// Handles a failure to accept.
     package mutating func acceptFailed(_ error: Errno, isMisuse: Bool, at now: UInt64) {
         if isMisuse {
-            return end(TransportError(.system, systemError: error, "cannot accept more connections"))
+            return end(TransportError(.system, underlyingErrno: error.rawValue, "cannot accept more connections"))
         }
         // Usually a shortage of descriptors or memory: the connection stays in the backlog, and retrying at once would
         // only spin.

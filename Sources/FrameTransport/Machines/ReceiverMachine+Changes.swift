@@ -5,15 +5,15 @@ extension ReceiverMachine {
     mutating func becomeReady() {
         if let command = newDeadline() { commands.append(command) }
         // Without a hello, a sender does not know that it may share memory.
-        let hello = configuration.hello ?? (configuration.acceptsSharedMemory ? ControlHello() : nil)
+        let hello = configuration.hello ?? (configuration.acceptsSharedMemory ? ControlRequest.Hello() : nil)
         if let hello { send(.hello(hello)) }
         commands.append(.present)
     }
 
     /// Keeps from now on what the hello requests.
-    mutating func heed(_ hello: ControlHello) {
+    mutating func heed(_ hello: ControlRequest.Hello) {
         wants = hello.wants
-        assembler.keepsFrames = wants.contains(.pictures)
+        assembler.keepsFrames = wants.contains(.frames)
         assembler.longestAudio = wants.contains(.audio) ? audioAllowance : 0
         // Unwanted frames must not hold up anything.
         guard !assembler.keepsFrames, let gate = state.gate else { return }
@@ -62,8 +62,8 @@ extension ReceiverMachine {
         let duration: Duration? =
             switch current.phase {
             case .betweenMessages where !mustSpeak: nil
-            case .betweenMessages: assembler.messages == 0 ? limits.firstFrame : limits.idle
-            case .header: limits.head
+            case .betweenMessages: assembler.messages == 0 ? limits.firstFrameTimeout : limits.idleTimeout
+            case .header: limits.headerTimeout
             case .body(let length): limits.bodyDuration(length: length)
             }
         return .setDeadline(duration.map { $0.after(now) })

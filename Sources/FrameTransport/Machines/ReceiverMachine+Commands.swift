@@ -53,12 +53,12 @@ extension ReceiverMachine {
             case .audio(let message):
                 turn.messagesLeft -= 1
                 return .deliverAudio(message)
-            case .sharedBuffer(let head):
+            case .sharedBuffer(let header):
                 turn.messagesLeft -= 1
-                if let command = announced(head) { return command }
-            case .sharedFrame(let head):
+                if let command = announced(header) { return command }
+            case .sharedFrame(let header):
                 turn.messagesLeft -= 1
-                if let command = delivery(of: head, room: room) { return command }
+                if let command = delivery(of: header, room: room) { return command }
             case .status(let status):
                 turn.messagesLeft -= 1
                 if case .stopped(let reason) = status.state { stopReason = reason }

@@ -6,7 +6,7 @@ extension ReceiverMachine {
     package mutating func start(at now: UInt64) {
         self.now = now
         if case .handshaking = state {
-            commands.append(.setDeadline(configuration.limits.handshake.after(now)))
+            commands.append(.setDeadline(configuration.limits.handshakeTimeout.after(now)))
         } else {
             becomeReady()
         }
@@ -29,15 +29,15 @@ extension ReceiverMachine {
         if case .hello(let hello) = request {
             greet(with: hello)
         } else {
-            if !hasSaidHello { greet(with: ControlHello()) }
+            if !hasSaidHello { greet(with: ControlRequest.Hello()) }
             outbox.add(request)
         }
         commands.append(.writeRequests)
     }
 
-    private mutating func greet(with hello: ControlHello) {
+    private mutating func greet(with hello: ControlRequest.Hello) {
         var hello = hello
-        hello.sharedMemory = shared.terms == .accepted ? ControlHello.sharedMemoryVersion : nil
+        hello.sharedMemory = shared.terms == .accepted ? ControlRequest.Hello.sharedMemoryVersion : nil
         hasSaidHello = true
         outbox.add(.hello(hello))
     }
@@ -93,7 +93,7 @@ extension ReceiverMachine {
     /// Ends the connection of a sender that sent too many consecutive undecodable frames.
     package mutating func undecodableLimitReached() {
         guard case .receiving = state else { return }
-        let count = configuration.limits.undecodableFrames
+        let count = configuration.limits.maximumUndecodableFrames
         finish(
             .failed(
                 TransportError(.undecodableFrames, "the sender sent \(count) frames in a row that cannot be decoded")

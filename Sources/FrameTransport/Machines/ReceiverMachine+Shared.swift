@@ -10,8 +10,8 @@ extension ReceiverMachine {
     }
 
     /// Handles the mapping of an announced buffer.
-    package mutating func bufferMapped(_ head: SharedBufferHead) {
-        shared.mapped(head)
+    package mutating func bufferMapped(_ header: SharedFrameHeader.Buffer) {
+        shared.mapped(header)
     }
 
     /// Handles an announced buffer that was not mapped: because it is not what it should be or, with nil, because this
@@ -59,10 +59,10 @@ extension ReceiverMachine {
     /// Handles an announcement.
     ///
     /// - Returns: What to do with its descriptor.
-    mutating func announced(_ head: SharedBufferHead) -> Command? {
+    mutating func announced(_ header: SharedFrameHeader.Buffer) -> Command? {
         do throws(TransportError) {
-            switch try shared.announced(head) {
-            case .map: return .mapBuffer(head)
+            switch try shared.announced(header) {
+            case .map: return .mapBuffer(header)
             case .drop: return .dropDescriptor
             case .skip: return nil
             case .decline: declineSharedMemory()
@@ -76,18 +76,18 @@ extension ReceiverMachine {
     /// Handles a frame in a shared buffer, for which the consumer has this much room.
     ///
     /// - Returns: The command that delivers it; nil if it is not delivered.
-    mutating func delivery(of head: SharedFrameHead, room: Int?) -> Command? {
+    mutating func delivery(of header: SharedFrameHeader, room: Int?) -> Command? {
         do throws(TransportError) {
-            guard try shared.frame(head) else { return nil }
+            guard try shared.frame(header) else { return nil }
         } catch {
             fail(error)
             return nil
         }
         guard assembler.keepsFrames else {
-            bufferReleased(head.buffer)
+            bufferReleased(header.buffer)
             return nil
         }
         useRoom(room)
-        return .deliverShared(assembler.takeFrame(head, at: now), head, more: mayRead || assembler.hasMore)
+        return .deliverShared(assembler.takeFrame(header, at: now), header, more: mayRead || assembler.hasMore)
     }
 }

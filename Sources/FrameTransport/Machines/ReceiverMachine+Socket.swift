@@ -23,7 +23,7 @@ extension ReceiverMachine {
             // A sender that uses no token would mistake what follows for an orderly end, after frames that were not
             // delivered.
             if reader.hasMessage {
-                outbox.add(.hello(ControlHello()))
+                outbox.add(.hello(ControlRequest.Hello()))
                 outbox.add(.stop(.tokenRejected))
                 commands.append(.writeRequests)
             }

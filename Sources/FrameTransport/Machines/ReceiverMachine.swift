@@ -22,9 +22,9 @@ package struct ReceiverMachine: ~Copyable {
         /// Deliver a frame; if `more` may follow in this run, its consumer can be woken at the end of the run.
         case deliver(Frame, more: Bool)
         /// Deliver a frame in a shared buffer, with its image; report ``bufferReleased(_:)`` when that is released.
-        case deliverShared(Frame, SharedFrameHead, more: Bool)
+        case deliverShared(Frame, SharedFrameHeader, more: Bool)
         /// Map the first descriptor that has arrived, and report with ``bufferMapped(_:)`` or ``bufferRefused(_:)``.
-        case mapBuffer(SharedBufferHead)
+        case mapBuffer(SharedFrameHeader.Buffer)
         /// Close the first descriptor that has arrived.
         case dropDescriptor
         /// Release every shared buffer that the program does not hold.
@@ -70,9 +70,9 @@ package struct ReceiverMachine: ~Copyable {
 
     /// The configuration of a connection, fixed before it begins.
     package struct Configuration: Sendable {
-        package var limits = TransportLimits()
+        package var limits = FrameServer.Limits()
         package var expectedToken: [UInt8]?
-        package var hello: ControlHello?
+        package var hello: ControlRequest.Hello?
         /// The part of the memory budget that the connection may take without a request.
         package var allowance = Int.max / 2
         /// The largest body that can be granted.
@@ -136,7 +136,7 @@ package struct ReceiverMachine: ~Copyable {
     package internal(set) var outbox = RequestOutbox()
     var watchesRoom = false
     var hasSaidHello = false
-    var wants = ControlWants.pictures
+    var wants = ControlRequest.Wants.frames
     var hasPaused = false
     var stopReason: FinishReason?
     var drainReason = CloseReason.closedLocally(.stoppedByUser)
@@ -145,7 +145,7 @@ package struct ReceiverMachine: ~Copyable {
     var deadlinePhase: (phase: FrameAssembler.Phase, messages: Int, mustSpeak: Bool)?
 
     /// Creates the machine of a connection that has just been accepted; call ``start(at:)`` first.
-    package init(_ configuration: Configuration, pool: BytePool, tally: DecodingTally? = nil) {
+    package init(_ configuration: Configuration, pool: FrameBytes.Pool, tally: DecodingTally? = nil) {
         self.configuration = configuration
         assembler = FrameAssembler(limits: configuration.limits.wire, pool: pool, tally: tally)
         shared = SharedBuffers(isAccepting: configuration.acceptsSharedMemory)

@@ -43,6 +43,6 @@ extension SendLaneMachine {
         }
 
         /// The number of bytes in all runs.
-        package var byteCount: Int { unsafe runs.head.count + runs.body.count + runs.padding.count }
+        package var byteCount: Int { unsafe runs.header.count + runs.body.count + runs.padding.count }
     }
 }

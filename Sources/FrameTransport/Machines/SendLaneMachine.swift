@@ -55,7 +55,7 @@ package struct SendLaneMachine: ~Copyable {
     private let padsShortBodies: Bool
 
     /// What the receiver wants; by default frames.
-    package private(set) var wants = ControlWants.pictures
+    package private(set) var wants = ControlRequest.Wants.frames
 
     /// Whether the receiver has requested a pause.
     package private(set) var isPaused = false
@@ -111,7 +111,7 @@ package struct SendLaneMachine: ~Copyable {
     package mutating func open(fittingByteCount: Int) {
         phase = .accepting
         self.fittingByteCount = fittingByteCount
-        wants = .pictures
+        wants = .frames
         isPaused = false
         hasDeclinedShared = false
         isBlocked = false
@@ -140,7 +140,7 @@ package struct SendLaneMachine: ~Copyable {
         phase = .closed
         isBlocked = false
         // The receiver's terms end with it.
-        wants = .pictures
+        wants = .frames
         isPaused = false
         answer = nil
         dropAudio()
@@ -162,7 +162,7 @@ package struct SendLaneMachine: ~Copyable {
     ///
     /// - Throws: `closed`, `paused`, `notWanted` or `busy`.
     package mutating func submit(_ message: FrameSubmission, ticket: Int) throws(TransportError) {
-        try accept(.pictures)
+        try accept(.frames)
         if case .shared = message, hasDeclinedShared { throw Self.declined }
         guard case .empty = frame else { throw TransportError(.busy, "an earlier message is still being sent") }
         unblockIfIdle()
@@ -199,7 +199,7 @@ package struct SendLaneMachine: ~Copyable {
     // MARK: Requests from the receiver
 
     /// Records what the receiver wants, withdraws what it does not want, and answers.
-    package mutating func setWants(_ wants: ControlWants, answering status: SenderStatus) -> Settlement? {
+    package mutating func setWants(_ wants: ControlRequest.Wants, answering status: SenderStatus) -> Settlement? {
         self.wants = wants
         send(status)
         return withhold()
@@ -288,19 +288,19 @@ package struct SendLaneMachine: ~Copyable {
 
 extension SendLaneMachine {
     /// - Throws: The reason that messages of a kind are not accepted now.
-    private func accept(_ kind: ControlWants) throws(TransportError) {
+    private func accept(_ kind: ControlRequest.Wants) throws(TransportError) {
         guard isAccepting else { throw TransportError(.closed, "no server is connected") }
         if let error = objection(to: kind) { throw error }
     }
 
-    private func objection(to kind: ControlWants) -> TransportError? {
+    private func objection(to kind: ControlRequest.Wants) -> TransportError? {
         if isPaused { return TransportError(.paused, "the receiver has paused the sender") }
         return wants.contains(kind) ? nil : TransportError(.notWanted, "the receiver did not ask for this")
     }
 
     private mutating func withhold() -> Settlement? {
         if objection(to: .audio) != nil { dropAudio() }
-        return objection(to: .pictures).flatMap { withdrawFrame($0) }
+        return objection(to: .frames).flatMap { withdrawFrame($0) }
     }
 
     private mutating func dropAudio() {

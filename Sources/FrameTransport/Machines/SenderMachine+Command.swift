@@ -39,7 +39,7 @@ extension SenderMachine {
         /// Hand over the socket.
         case open
         /// ``SendLaneMachine/setWants(_:answering:)``, then write; report `laneProgressed`.
-        case setWants(ControlWants, answer: SenderStatus)
+        case setWants(ControlRequest.Wants, answer: SenderStatus)
         /// ``SendLaneMachine/setPaused(_:answering:)``, then write; report `laneProgressed`.
         case setPaused(Bool, answer: SenderStatus)
         /// ``SendLaneMachine/send(_:)``, then write; report `laneProgressed`.
@@ -60,7 +60,7 @@ extension SenderMachine {
         case event(SocketConnection.Event)
         case terms(ReceiverTerms)
         /// The receiver's hello; nil for a new receiver, which has sent none.
-        case hello(ControlHello?)
+        case hello(ControlRequest.Hello?)
         case request(ControlRequest)
         /// A request was not understood.
         case skippedRequest

@@ -169,7 +169,7 @@ extension SenderMachine {
     }
 
     private func noServer(within limit: Duration) -> TransportError {
-        let systemError: Errno?
+        let underlyingErrno: Int32?
         switch lastFailure {
         case .turnedAway?:
             return TransportError(
@@ -178,13 +178,13 @@ extension SenderMachine {
                 "the server closed the connection instead of sending its token, for the last time within \(limit);"
                     + " it expects a different token, or is full"
             )
-        case .system(let error)?: systemError = error
-        case nil: systemError = nil
+        case .system(let error)?: underlyingErrno = error.rawValue
+        case nil: underlyingErrno = nil
         }
         return TransportError(
             .openTimedOut,
             path: settings.name,
-            systemError: systemError,
+            underlyingErrno: underlyingErrno,
             "no server was reached within \(limit); is one running, for the same user, at this path?"
         )
     }

@@ -76,7 +76,7 @@ extension SenderMachine {
         /// Decodes the server's requests; nil once it has sent something else, as a plain server may.
         var decoder: ControlDecoder?
         /// The receiver's hello; nil if it sent none.
-        var hello: ControlHello?
+        var hello: ControlRequest.Hello?
         /// Whether the receiver takes no frames in shared memory for the rest of the connection.
         var declinesSharedMemory = false
         /// The number of its refused preferences.
@@ -173,8 +173,7 @@ extension SenderMachine.State {
         case .handshaking: .handshaking
         case .open: .connected
         case .ending(let ending): ending.wasOpen ? .connected : .handshaking
-        case .closed(.failed(let error)): .failed(error)
-        case .closed: .closed
+        case .closed(let reason): .ended(reason)
         }
     }
 }

@@ -51,7 +51,7 @@ package struct SharedBuffers: Sendable {
 
     package init(isAccepting: Bool) {
         terms = isAccepting ? .accepted : .refused
-        buffers = Array(repeating: nil, count: isAccepting ? SharedBufferHead.indices.count : 0)
+        buffers = Array(repeating: nil, count: isAccepting ? SharedFrameHeader.Buffer.indices.count : 0)
     }
 
     /// The number of buffers that the receiver holds.
@@ -112,45 +112,45 @@ package struct SharedBuffers: Sendable {
     /// Handles an announcement.
     ///
     /// - Throws: `sharedMemory` if it does not have exactly one descriptor, or the receiver holds the buffer.
-    mutating func announced(_ head: SharedBufferHead) throws(TransportError) -> Announcement {
+    mutating func announced(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Announcement {
         let passed = due.take() ?? fresh.take()
         if case .several? = passed { throw Self.several }
         guard terms == .accepted else { return passed == .descriptor ? .drop : .skip }
         guard let passed else {
-            throw .sharedMemory("the sender announced shared buffer \(head.index) without passing its descriptor")
+            throw .sharedMemory("the sender announced shared buffer \(header.index) without passing its descriptor")
         }
         if passed == .lost { return .decline }
-        if let buffer = buffers[head.index], buffer.holder != .sender {
-            throw .sharedMemory("the sender announced shared buffer \(head.index) again while this side holds it")
+        if let buffer = buffers[header.index], buffer.holder != .sender {
+            throw .sharedMemory("the sender announced shared buffer \(header.index) again while this side holds it")
         }
-        buffers[head.index] = nil
+        buffers[header.index] = nil
         return .map
     }
 
     /// Records that an announced buffer is mapped.
-    mutating func mapped(_ head: SharedBufferHead) {
-        buffers[head.index] = Buffer(byteCount: head.byteCount)
+    mutating func mapped(_ header: SharedFrameHeader.Buffer) {
+        buffers[header.index] = Buffer(byteCount: header.byteCount)
     }
 
     /// Handles a frame, whose buffer the receiver holds from now on.
     ///
     /// - Returns: Whether to deliver it; false if it is to be skipped.
     /// - Throws: `sharedMemory` if its buffer is unknown, held, or too small.
-    mutating func frame(_ head: SharedFrameHead) throws(TransportError) -> Bool {
+    mutating func frame(_ header: SharedFrameHeader) throws(TransportError) -> Bool {
         guard terms == .accepted else { return false }
-        guard let buffer = buffers[head.buffer] else {
-            throw .sharedMemory("the sender sent a frame in shared buffer \(head.buffer), which it did not announce")
+        guard let buffer = buffers[header.buffer] else {
+            throw .sharedMemory("the sender sent a frame in shared buffer \(header.buffer), which it did not announce")
         }
         guard buffer.holder == .sender else {
-            throw .sharedMemory("the sender sent a frame in shared buffer \(head.buffer) while this side holds it")
+            throw .sharedMemory("the sender sent a frame in shared buffer \(header.buffer) while this side holds it")
         }
-        guard head.fits(inBufferOf: buffer.byteCount) else {
+        guard header.fits(inBufferOf: buffer.byteCount) else {
             throw .sharedMemory(
-                "a frame of \(head.bufferSize.width)x\(head.bufferSize.height) \(head.format.rawValue) is not within "
+                "a frame of \(header.bufferSize.width)x\(header.bufferSize.height) \(header.format.rawValue) is not within "
                     + "its shared buffer of \(buffer.byteCount) bytes"
             )
         }
-        buffers[head.buffer]?.holder = .program
+        buffers[header.buffer]?.holder = .program
         return true
     }
 

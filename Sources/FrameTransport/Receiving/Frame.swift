@@ -13,7 +13,7 @@ public struct Frame: Sendable {
     public internal(set) var shared: SharedImage?
 
     /// The message's header.
-    public let head: FrameHead
+    public let header: FrameHeader
 
     /// The frame's index among those of its connection, from 0.
     public let index: Int
@@ -21,8 +21,10 @@ public struct Frame: Sendable {
     /// The time at which the last byte was read, in nanoseconds of ``MonotonicClock``.
     public let receivedAt: UInt64
 
-    /// The time from the first byte of the header to the last byte of the body, in nanoseconds.
-    public let transferTime: UInt64
+    private let transferNanoseconds: UInt64
+
+    /// The time from the first byte of the header to the last byte of the body.
+    public var transferTime: Duration { Duration(nanoseconds: transferNanoseconds) }
 
     /// Counts the undecodable frames of the connection, whose frames all share it.
     package var tally: DecodingTally?
@@ -35,54 +37,54 @@ public struct Frame: Sendable {
     ///
     /// - Parameters:
     ///   - jpeg: The JPEG's bytes.
-    ///   - head: The header; its `contentLength` is not compared with `jpeg`.
+    ///   - header: The header; its `contentLength` is not compared with `jpeg`.
     ///   - index: The frame's index among those of its connection, from 0.
     ///   - receivedAt: The time of arrival, in nanoseconds of ``MonotonicClock``.
-    ///   - transferTime: The duration of the transfer in nanoseconds.
+    ///   - transferTime: The duration of the transfer.
     public init(
         jpeg: FrameBytes,
-        head: FrameHead,
+        header: FrameHeader,
         index: Int = 0,
         receivedAt: UInt64 = MonotonicClock.now(),
-        transferTime: UInt64 = 0
+        transferTime: Duration = .zero
     ) {
         self.init(
             jpeg: jpeg,
-            head: head,
+            header: header,
             index: index,
             receivedAt: receivedAt,
-            transferTime: transferTime,
+            transferTime: transferTime.nanoseconds,
             tally: nil
         )
     }
 
     init(
         jpeg: FrameBytes,
-        head: FrameHead,
+        header: FrameHeader,
         index: Int,
         receivedAt: UInt64,
         transferTime: UInt64,
         tally: DecodingTally?,
         grant: MemoryBudget.Grant? = nil
     ) {
-        (self.jpeg, self.head, self.index) = (jpeg, head, index)
-        (self.receivedAt, self.transferTime) = (receivedAt, transferTime)
+        (self.jpeg, self.header, self.index) = (jpeg, header, index)
+        (self.receivedAt, transferNanoseconds) = (receivedAt, transferTime)
         (self.tally, self.grant) = (tally, grant)
     }
 
     /// The image's size according to the header; the JPEG's own may differ by a pixel.
-    public var bufferSize: BufferSize { head.bufferSize }
+    public var bufferSize: BufferSize { header.bufferSize }
 
     /// The image's orientation.
-    public var orientation: FrameOrientation { head.orientation }
+    public var orientation: FrameOrientation { header.orientation }
 
     /// The presentation time in nanoseconds of the sender's clock, if the sender states one.
     ///
     /// Senders of this package use ``MonotonicClock`` unless given another time.
-    public var timestamp: UInt64? { head.presentationTime }
+    public var timestamp: UInt64? { header.timestamp }
 
     /// The sender's number of the frame, if it states one; a gap means a frame dropped before the socket.
-    public var sequence: UInt64? { head.sequence }
+    public var sequence: UInt64? { header.sequence }
 }
 
 extension Frame {
@@ -93,7 +95,7 @@ extension Frame {
         tally?.note(frame: index, isDecoded: true)
     }
 
-    /// Reports that the JPEG could not be decoded; after ``TransportLimits/undecodableFrames`` consecutive failures the
+    /// Reports that the JPEG could not be decoded; after ``FrameServer/Limits/maximumUndecodableFrames`` consecutive failures the
     /// connection is closed.
     ///
     /// `FrameDecoder` calls this method; call it yourself if you use another decoder.

@@ -29,18 +29,18 @@ public final class FrameConnection: Sendable, Identifiable {
     /// and then no more, so that back pressure reaches the sender; see ``FrameServer/Configuration/delivery``.
     public var frames: Frames { Frames(connection: self) }
 
-    /// The audio that the sender sends, once requested with a `ControlHello`; a sequence for one consumer.
+    /// The audio that the sender sends, once requested with a `ControlRequest.Hello`; a sequence for one consumer.
     ///
     /// The sequence ends with the connection. At most 64 messages are buffered, and at most an eighth of the
     /// connection's part of the memory budget (by default 512 KiB); the oldest are dropped, see ``supersededAudio``.
     /// Audio and frames share the socket: a host that receives both should not let frames wait, see
     /// ``FrameServer/Delivery/newest``. A host that requests only audio is not held up by frames.
-    public var audio: Updates<AudioMessage> { Updates(mailbox: driver.audio, connection: self) }
+    public var audio: ConnectionValues<AudioMessage> { ConnectionValues(mailbox: driver.audio, connection: self) }
 
-    /// The sender's statuses, in answer to a `ControlHello`; a sequence for one consumer.
+    /// The sender's statuses, in answer to a `ControlRequest.Hello`; a sequence for one consumer.
     ///
     /// The sequence ends with the connection. The latest 16 are kept for a consumer that starts late.
-    public var statuses: Updates<SenderStatus> { Updates(mailbox: driver.statuses, connection: self) }
+    public var statuses: ConnectionValues<SenderStatus> { ConnectionValues(mailbox: driver.statuses, connection: self) }
 
     /// The number of audio messages that were replaced by newer ones, or exceeded the memory for audio.
     public var supersededAudio: Int { driver.audio.replaced + driver.droppedAudio.value }

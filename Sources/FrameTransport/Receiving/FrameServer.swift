@@ -18,7 +18,7 @@ public final class FrameServer: Sendable {
     public enum Delivery: Sendable, Hashable {
         /// Delivers every frame; one is read ahead, then the sender has to wait.
         ///
-        /// While the consumer is faster than the sender, up to ``longestReadAhead`` frames that have already arrived
+        /// While the consumer is faster than the sender, up to ``maximumReadAhead`` frames that have already arrived
         /// are read ahead, so that one thread switch delivers several.
         case everyFrame
         /// Delivers the newest frame, which replaces one that has not been consumed; see
@@ -26,13 +26,13 @@ public final class FrameServer: Sendable {
         case newest
 
         /// The maximum number of frames read ahead for a consumer that is faster than the sender: 8.
-        public static let longestReadAhead = 8
+        public static let maximumReadAhead = 8
     }
 
     /// The configuration of a server.
     public struct Configuration: Sendable {
         /// The limits for senders.
-        public var limits = TransportLimits()
+        public var limits = Limits()
 
         /// How frames are delivered that arrive faster than they are consumed.
         ///
@@ -57,12 +57,12 @@ public final class FrameServer: Sendable {
         public var memory = MemoryBudget.shared
 
         /// The pool that provides the memory of frames.
-        public var pool = BytePool.shared
+        public var pool = FrameBytes.Pool.shared
 
         /// The hello that every sender is sent when it connects; a plain sender drops it unread.
         ///
         /// Default: nil, so that senders send only frames and no status.
-        public var hello: ControlHello?
+        public var hello: ControlRequest.Hello?
 
         /// Whether senders on the same machine may share their frames' memory instead of encoding them.
         ///
@@ -80,7 +80,7 @@ public final class FrameServer: Sendable {
         /// Observes every byte that is read for delivery, after the tokens.
         ///
         /// Default: nil.
-        public var tap: (any WireTap)?
+        public var tap: (any Tap)?
 
         /// Creates a configuration with the defaults.
         public init() {}
@@ -108,7 +108,7 @@ public final class FrameServer: Sendable {
     public convenience init(
         at path: String,
         configuration: Configuration = .init(),
-        delegate: (any FrameServerDelegate)? = nil
+        delegate: (any Delegate)? = nil
     ) throws(TransportError) {
         try self.init(at: .path(path), configuration: configuration, delegate: delegate)
     }
@@ -123,11 +123,11 @@ public final class FrameServer: Sendable {
     public convenience init(
         at endpoint: SocketEndpoint,
         configuration: Configuration = .init(),
-        delegate: (any FrameServerDelegate)? = nil
+        delegate: (any Delegate)? = nil
     ) throws(TransportError) {
         try configuration.thread.checkRunning()
         try endpoint.check(configuration.tokens)
-        let socket = try ListeningSocket(at: endpoint, backlog: configuration.limits.backlog)
+        let socket = try ListeningSocket(at: endpoint, backlog: configuration.limits.maximumBacklog)
         self.init(socket, configuration, delegate)
     }
 
@@ -144,7 +144,7 @@ public final class FrameServer: Sendable {
     public convenience init(
         inheriting socket: InheritedSocket,
         configuration: Configuration = .init(),
-        delegate: (any FrameServerDelegate)? = nil
+        delegate: (any Delegate)? = nil
     ) throws(TransportError) {
         let socket = try ListeningSocket(inheriting: socket)
         try configuration.thread.checkRunning()
@@ -155,7 +155,7 @@ public final class FrameServer: Sendable {
     private init(
         _ socket: consuming ListeningSocket,
         _ configuration: Configuration,
-        _ delegate: (any FrameServerDelegate)?
+        _ delegate: (any Delegate)?
     ) {
         endpoint = socket.endpoint
         self.configuration = configuration
@@ -180,7 +180,7 @@ public final class FrameServer: Sendable {
 
     /// The number of departed senders that were dropped with the frames that the program had not taken.
     ///
-    /// At most ``TransportLimits/connections`` departed senders wait in ``connections``; beyond that the oldest is
+    /// At most ``FrameServer/Limits/maximumConnections`` departed senders wait in ``connections``; beyond that the oldest is
     /// dropped. A departed sender's unread frames are dropped if their memory is needed; their consumer gets the error
     /// `visitorDropped`. A sender counts once.
     public var droppedVisitors: Int { driver.counts.withLock { $0.dropped } }
@@ -197,7 +197,7 @@ public final class FrameServer: Sendable {
     /// Stops listening, and ends every connection in order once everything that has arrived on it is delivered.
     ///
     /// When this method returns, the path or port can be listened on again. Senders are told at once that the
-    /// connection ends, and have ``TransportLimits/linger`` to finish what they are writing. Every frame that is
+    /// connection ends, and have ``FrameServer/Limits/linger`` to finish what they are writing. Every frame that is
     /// complete by then is delivered, as fast as it is consumed; an incomplete frame is dropped. If there is no
     /// consumer, ``close()`` ends the drain.
     public func drain() {
@@ -244,16 +244,18 @@ public final class FrameServer: Sendable {
     }
 }
 
-/// Receives connections and frames from a ``FrameServer`` as they arrive, on the server's thread.
-///
-/// Work in these methods delays every connection of that thread.
-public protocol FrameServerDelegate: AnyObject, Sendable {
-    /// Called when a sender has connected.
-    func connectionDidOpen(_ connection: FrameConnection)
+extension FrameServer {
+    /// Receives connections and frames from a ``FrameServer`` as they arrive, on the server's thread.
+    ///
+    /// Work in these methods delays every connection of that thread.
+    public protocol Delegate: AnyObject, Sendable {
+        /// Called when a sender has connected.
+        func connectionDidOpen(_ connection: FrameConnection)
 
-    /// Called when a frame has arrived.
-    func connection(_ connection: FrameConnection, didReceive frame: Frame)
+        /// Called when a frame has arrived.
+        func connection(_ connection: FrameConnection, didReceive frame: Frame)
 
-    /// Called when a connection has ended; nothing more arrives from it.
-    func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason)
+        /// Called when a connection has ended; nothing more arrives from it.
+        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason)
+    }
 }

@@ -48,7 +48,7 @@ public struct InheritedSocket: Sendable, Hashable {
             } catch {
                 throw TransportError(
                     .unfitSocket,
-                    systemError: error,
+                    underlyingErrno: error.rawValue,
                     "LISTEN_FDS announces \(count) descriptors, but descriptor \(descriptor) is not open"
                 )
             }
@@ -71,7 +71,11 @@ public struct InheritedSocket: Sendable, Hashable {
         do {
             found = try Syscalls.listener(descriptor)
         } catch {
-            throw TransportError(.unfitSocket, systemError: error, "descriptor \(descriptor) is not a socket")
+            throw TransportError(
+                .unfitSocket,
+                underlyingErrno: error.rawValue,
+                "descriptor \(descriptor) is not a socket"
+            )
         }
         guard found.isStream else {
             throw unfit("is of type datagram or packet; frames need a stream socket (ListenStream= of systemd)")

@@ -23,7 +23,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
 
     private var machine: ListenerMachine
     private var isRunning = false
-    private var delegate: (any FrameServerDelegate)?
+    private var delegate: (any FrameServer.Delegate)?
     private var registration: IORegistration?
     private var connections: [Int: ReceivingDriver] = [:]
     /// The connection that was accepted last, with its peer, until the machine has decided on it.
@@ -33,7 +33,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     init(
         _ socket: consuming ListeningSocket,
         configuration: FrameServer.Configuration,
-        delegate: (any FrameServerDelegate)?
+        delegate: (any FrameServer.Delegate)?
     ) {
         isOwn = socket.isOwn
         if case .path(let path) = socket.endpoint { self.path = path } else { path = nil }
@@ -62,7 +62,11 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
                 return try thread.register(descriptor, self)
             }
         } catch {
-            change { $0.failed(TransportError(.system, systemError: error, "the listening socket cannot be watched")) }
+            change {
+                $0.failed(
+                    TransportError(.system, underlyingErrno: error.rawValue, "the listening socket cannot be watched")
+                )
+            }
         }
     }
 
@@ -81,7 +85,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     func acceptLastAndRelease() {
         if isOwn {
             // At most the backlog: new senders may connect for as long as this continues.
-            for _ in 0..<min(max(1, configuration.limits.backlog), 1 << 16) {
+            for _ in 0..<min(max(1, configuration.limits.maximumBacklog), 1 << 16) {
                 do throws(Errno) {
                     guard try acceptLast() else { break }
                 } catch .aborted {

@@ -34,7 +34,7 @@ struct ListeningSocket: ~Copyable {
         do {
             try Syscalls.adoptListener(socket.rawValue)
         } catch {
-            throw TransportError(.system, systemError: error, "the inherited socket cannot be used")
+            throw TransportError(.system, underlyingErrno: error.rawValue, "the inherited socket cannot be used")
         }
         self.endpoint = endpoint
         claim = nil

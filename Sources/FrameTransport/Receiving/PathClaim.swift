@@ -138,6 +138,6 @@ struct PathClaim: ~Copyable {
         case .accessDenied, .notPermitted: message = "you may not create a socket here; choose another directory"
         default: message = "cannot create the socket"
         }
-        return TransportError(.cannotCreate, path: path, systemError: error, message)
+        return TransportError(.cannotCreate, path: path, underlyingErrno: error.rawValue, message)
     }
 }

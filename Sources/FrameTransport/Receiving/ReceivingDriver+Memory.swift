@@ -6,13 +6,13 @@ extension ReceivingDriver {
     // MARK: Shared memory
 
     /// Maps the memory whose descriptor has arrived.
-    func map(_ head: SharedBufferHead) {
+    func map(_ header: SharedFrameHeader.Buffer) {
         do throws(SharedMapping.Refusal) {
-            try mappings.map(head) { [weak self] in
+            try mappings.map(header) { [weak self] in
                 guard let self else { return }
                 thread.execute { [weak self] in self?.change { $0.sharedMemoryRevoked() } }
             }
-            machine.bufferMapped(head)
+            machine.bufferMapped(header)
         } catch {
             switch error {
             case .invalid(let error): machine.bufferRefused(error)
@@ -22,12 +22,12 @@ extension ReceivingDriver {
     }
 
     /// Returns a frame with its image, whose last reference releases the buffer.
-    func shared(_ frame: Frame, _ head: SharedFrameHead) -> Frame {
+    func shared(_ frame: Frame, _ header: SharedFrameHeader) -> Frame {
         var frame = frame
         // A frame that is kept does not keep the thread.
-        frame.shared = mappings.image(head) { [weak self] in
+        frame.shared = mappings.image(header) { [weak self] in
             guard let self else { return }
-            thread.execute { [weak self] in self?.change { $0.bufferReleased(head.buffer) } }
+            thread.execute { [weak self] in self?.change { $0.bufferReleased(header.buffer) } }
         }
         return frame
     }

@@ -21,7 +21,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let memory: MemoryBudget
     private let allowance: Int
     private let tokens: HandshakeTokens?
-    private let tap: (any WireTap)?
+    private let tap: (any FrameServer.Tap)?
     let unread: UnreadMessages
     var machine: ReceiverMachine
     private var descriptor: OwnedDescriptor?
@@ -54,7 +54,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         memory = configuration.memory
         tokens = configuration.tokens
         tap = configuration.tap
-        allowance = memory.join(ofConnections: configuration.limits.connections)
+        allowance = memory.join(ofConnections: configuration.limits.maximumConnections)
         var settings = ReceiverMachine.Configuration()
         settings.limits = configuration.limits
         settings.expectedToken = configuration.tokens?.expected
@@ -68,7 +68,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         if settings.acceptsSharedMemory { Syscalls.expectDescriptorsAlone(from: descriptor.rawValue) }
         self.descriptor = consume descriptor
         let owner = WeakReference<ReceivingDriver>()
-        let tally = DecodingTally(limit: configuration.limits.undecodableFrames) {
+        let tally = DecodingTally(limit: configuration.limits.maximumUndecodableFrames) {
             guard let driver = owner.object else { return }
             driver.thread.execute { driver.change { $0.undecodableLimitReached() } }
         }
@@ -76,7 +76,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         let unread = UnreadMessages(memory)
         self.unread = unread
         mailbox = Mailbox(
-            capacity: .init(count: 1, longest: FrameServer.Delivery.longestReadAhead),
+            capacity: .init(count: 1, longest: FrameServer.Delivery.maximumReadAhead),
             overflow: configuration.delivery == .newest ? .replacesOldest : .refused,
             onTake: { _, isLast in if isLast { unread.consumed() } },
             onRoom: {
@@ -203,8 +203,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         switch command {
         case .read: read()
         case .deliver(let frame, let more): deliver(frame, more: more)
-        case .deliverShared(let frame, let head, let more): deliver(shared(frame, head), more: more)
-        case .mapBuffer(let head): map(head)
+        case .deliverShared(let frame, let header, let more): deliver(shared(frame, header), more: more)
+        case .mapBuffer(let header): map(header)
         case .dropDescriptor: mappings.dropDescriptor()
         case .unmapBuffers: mappings.removeAll()
         case .deliverAudio(let message): audio.put(message, weight: message.samples.capacity)
@@ -259,7 +259,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     }
 
     /// Shows the tap the bytes read: of the body, and after it.
-    private func show(_ tap: any WireTap, _ count: Int, _ runs: (MemoryRun, MemoryRun)) {
+    private func show(_ tap: any FrameServer.Tap, _ count: Int, _ runs: (MemoryRun, MemoryRun)) {
         let direct = unsafe min(count, runs.0.count)
         if direct > 0 {
             unsafe tap.connection(id, didRead: Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: runs.0[..<direct])))

@@ -7,7 +7,7 @@ public import FrameWire
 /// be parsed from it. Copy the image to keep it for longer than the next frames: a sender has few buffers.
 public struct SharedImage: Sendable {
     /// The arrangement of the bytes.
-    public let format: SharedPixelFormat
+    public let format: SharedFrameHeader.Format
 
     /// The size in pixels.
     public let bufferSize: BufferSize
@@ -16,14 +16,14 @@ public struct SharedImage: Sendable {
     public let changedRows: Range<Int>
 
     /// The position of each plane.
-    let planes: [SharedFrameHead.Plane]
+    let planes: [SharedFrameHeader.Plane]
 
     /// The memory, which every copy keeps.
     package let loan: SharedLoan
 
-    init(_ head: SharedFrameHead, _ loan: SharedLoan) {
-        (format, bufferSize, planes) = (head.format, head.bufferSize, head.planes)
-        changedRows = (head.changedRows ?? 0..<bufferSize.height).clamped(to: 0..<bufferSize.height)
+    init(_ header: SharedFrameHeader, _ loan: SharedLoan) {
+        (format, bufferSize, planes) = (header.format, header.bufferSize, header.planes)
+        changedRows = (header.changedRows ?? 0..<bufferSize.height).clamped(to: 0..<bufferSize.height)
         self.loan = loan
     }
 

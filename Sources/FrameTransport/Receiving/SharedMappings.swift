@@ -11,7 +11,7 @@ struct SharedMappings: ~Copyable {
 
     init(_ memory: MemoryBudget, isOpen: Bool) {
         (self.memory, self.isOpen) = (memory, isOpen)
-        mappings = Array(repeating: nil, count: isOpen ? SharedBufferHead.indices.count : 0)
+        mappings = Array(repeating: nil, count: isOpen ? SharedFrameHeader.Buffer.indices.count : 0)
     }
 
     /// Reads from the socket, as `Syscalls.receive` does.
@@ -34,26 +34,26 @@ struct SharedMappings: ~Copyable {
     /// Maps the first descriptor that has arrived, in place of earlier memory with the same index.
     ///
     /// - Parameters:
-    ///   - head: The announcement.
+    ///   - header: The announcement.
     ///   - onRevocation: Called once, from any thread, if the memory budget is needed for something else.
     /// - Throws: A ``SharedMapping/Refusal``.
     mutating func map(
-        _ head: SharedBufferHead,
+        _ header: SharedFrameHeader.Buffer,
         onRevocation: @escaping @Sendable () -> Void
     ) throws(SharedMapping.Refusal) {
         // Another thread may still be about to release the earlier memory, whose last loan it has given back.
-        mappings[head.index]?.giveBackGrant()
-        mappings[head.index] = nil
+        mappings[header.index]?.giveBackGrant()
+        mappings[header.index] = nil
         guard let descriptor = passed.take() else { throw .scarce }
-        mappings[head.index] = try SharedMapping(descriptor, byteCount: head.byteCount) {
-            memory.map(head.byteCount, onRevocation: onRevocation)
+        mappings[header.index] = try SharedMapping(descriptor, byteCount: header.byteCount) {
+            memory.map(header.byteCount, onRevocation: onRevocation)
         }
     }
 
     /// Returns the image of a frame; `release` is called with its last reference.
-    func image(_ head: SharedFrameHead, release: @escaping @Sendable () -> Void) -> SharedImage? {
-        guard let mapping = mappings[head.buffer] else { return nil }
-        return SharedImage(head, SharedLoan(mapping, release: release))
+    func image(_ header: SharedFrameHeader, release: @escaping @Sendable () -> Void) -> SharedImage? {
+        guard let mapping = mappings[header.buffer] else { return nil }
+        return SharedImage(header, SharedLoan(mapping, release: release))
     }
 
     /// Closes the first descriptor that has arrived.

@@ -28,7 +28,11 @@ extension ConnectingDriver {
     private func tell(_ news: SenderMachine.News) {
         switch news {
         case .state(let state): states.change(to: state)
-        case .event(let event): events.put(event)
+        case .event(.didOpen): break
+        case .event(.didClose(let reason)):
+            // The end for good is told as a state.
+            if case .ended = states.value { break }
+            states.change(to: .disconnected(reason))
         case .terms(let terms):
             self.terms.publish(terms)
             publishDemand(terms)
@@ -38,7 +42,6 @@ extension ConnectingDriver {
         case .ended(let reason):
             timer?.cancel()
             timer = nil
-            events.end()
             states.end()
             demand.end()
             control.requests.end()

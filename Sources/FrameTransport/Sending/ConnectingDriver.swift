@@ -8,7 +8,6 @@ internal import FrameWire
 final class ConnectingDriver: IOHandler, @unchecked Sendable {
     let thread: IOThread
     let lane: SendLane
-    let events = Mailbox<SocketConnection.Event>(capacity: 16, overflow: .replacesOldest)
     let closed = Latch<CloseReason>()
 
     /// The receiver's requests.
@@ -21,8 +20,8 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     let states = StateSequence()
 
     /// The current demand: only the latest counts.
-    let demand = Mailbox<ControlWants>(capacity: 1, overflow: .replacesOldest)
-    var latestDemand: ControlWants?
+    let demand = Mailbox<ControlRequest.Wants>(capacity: 1, overflow: .replacesOldest)
+    var latestDemand: ControlRequest.Wants?
 
     let endpoint: SocketEndpoint
     let configuration: SocketConnection.Configuration

@@ -4,7 +4,7 @@ internal import Locking
 /// The receiver's requests, over successive connections, readable from any thread.
 final class ControlState: Sendable {
     private struct State {
-        var hello: ControlHello?
+        var hello: ControlRequest.Hello?
         var skippedRequests = 0
         var wasAskedToStop = false
     }
@@ -13,7 +13,7 @@ final class ControlState: Sendable {
     private let state = Locked(State())
 
     /// The receiver's hello; nil if it sent none, as plain receivers do not.
-    var hello: ControlHello? { state.withLock { $0.hello } }
+    var hello: ControlRequest.Hello? { state.withLock { $0.hello } }
 
     /// The number of requests that were not understood.
     var skippedRequests: Int { state.withLock { $0.skippedRequests } }
@@ -27,7 +27,7 @@ final class ControlState: Sendable {
         requests.put(request)
     }
 
-    func note(_ hello: ControlHello?) {
+    func note(_ hello: ControlRequest.Hello?) {
         state.withLock { $0.hello = hello }
     }
 

@@ -9,7 +9,7 @@ package enum FrameSubmission: Sendable {
 /// A frame to send whose pixels are in shared memory.
 package struct SharedFrameMessage: Sendable {
     /// The header.
-    package var head: SharedFrameHead
+    package var header: SharedFrameHeader
 
     /// The memory, to which nothing is written until the receiver has released it.
     package var memory: SharedMemory
@@ -17,7 +17,7 @@ package struct SharedFrameMessage: Sendable {
     /// Whether the receiver does not have the memory yet, and is passed its descriptor.
     package var isNew: Bool
 
-    package init(head: SharedFrameHead, memory: SharedMemory, isNew: Bool) {
-        (self.head, self.memory, self.isNew) = (head, memory, isNew)
+    package init(header: SharedFrameHeader, memory: SharedMemory, isNew: Bool) {
+        (self.header, self.memory, self.isNew) = (header, memory, isNew)
     }
 }

@@ -6,10 +6,10 @@ internal import FrameWire
 /// accepted.
 @safe package struct MessageWriter: ~Copyable {
     /// The rest of a message: three runs of memory, to be written one after the other.
-    package typealias Runs = (head: MemoryRun, body: MemoryRun, padding: MemoryRun)
+    package typealias Runs = (header: MemoryRun, body: MemoryRun, padding: MemoryRun)
 
-    private let head: MemoryRun
-    private var headCount = 0
+    private let header: MemoryRun
+    private var headerCount = 0
     private var body: FrameBytes?
     private var padding = 0
     private var written = 0
@@ -29,21 +29,21 @@ internal import FrameWire
     }()
 
     /// The longest header of any kind, with room to spare.
-    private static let headCapacity = 1024
+    private static let headerCapacity = 1024
 
     init() {
-        unsafe head = .allocate(byteCount: Self.headCapacity, alignment: 16)
+        unsafe header = .allocate(byteCount: Self.headerCapacity, alignment: 16)
     }
 
     deinit {
-        unsafe head.deallocate()
+        unsafe header.deallocate()
     }
 
     /// The number of bytes of the message that have been written.
     var progress: Int { isWriting ? written : 0 }
 
     /// The length of the message in bytes.
-    var messageByteCount: Int { headCount + (body?.count ?? 0) + padding }
+    var messageByteCount: Int { headerCount + (body?.count ?? 0) + padding }
 
     /// The memory whose descriptor is to be passed with the next byte; nil for none.
     var passed: SharedMemory? { isWriting && written == 0 ? memory : nil }
@@ -60,10 +60,10 @@ internal import FrameWire
     private mutating func begin(_ message: SharedFrameMessage) {
         begin(body: nil) { output in
             if message.isNew {
-                _ = SharedBufferHead(index: message.head.buffer, byteCount: message.memory.byteCount)
+                _ = SharedFrameHeader.Buffer(index: message.header.buffer, byteCount: message.memory.byteCount)
                     .encode(into: &output)
             }
-            return message.head.encode(into: &output)
+            return message.header.encode(into: &output)
         }
         if message.isNew { memory = message.memory }
     }
@@ -71,20 +71,20 @@ internal import FrameWire
     /// Begins a frame; no other message may be in progress.
     private mutating func begin(_ frame: FrameMessage, padsShortBodies: Bool) {
         let padding = padsShortBodies ? FramePadding.byteCount(forBodyOf: frame.jpeg.count) : 0
-        let head = FrameHead(
+        let header = FrameHeader(
             contentLength: frame.jpeg.count + padding,
             bufferSize: frame.bufferSize,
             orientation: frame.orientation,
-            presentationTime: frame.timestamp,
+            timestamp: frame.timestamp,
             sequence: frame.sequence
         )
-        begin(body: frame.jpeg, padding: padding) { head.encode(into: &$0) }
+        begin(body: frame.jpeg, padding: padding) { header.encode(into: &$0) }
     }
 
     /// Begins an audio message; no other message may be in progress.
     mutating func begin(_ audio: AudioMessage) {
-        let head = audio.head
-        begin(body: audio.samples) { head.encode(into: &$0) }
+        let header = audio.header
+        begin(body: audio.samples) { header.encode(into: &$0) }
     }
 
     /// Begins a status; no other message may be in progress.
@@ -92,19 +92,19 @@ internal import FrameWire
         begin(body: nil) { status.encode(into: &$0) }
     }
 
-    private mutating func begin(body: FrameBytes?, padding: Int = 0, head: (inout OutputSpan<UInt8>) -> Bool) {
+    private mutating func begin(body: FrameBytes?, padding: Int = 0, header: (inout OutputSpan<UInt8>) -> Bool) {
         self.body = body
         self.padding = padding
         written = 0
         isWriting = true
-        writeHead(head)
+        writeHeader(header)
     }
 
-    private mutating func writeHead(_ encode: (inout OutputSpan<UInt8>) -> Bool) {
-        let memory = unsafe head.bindMemory(to: UInt8.self)
+    private mutating func writeHeader(_ encode: (inout OutputSpan<UInt8>) -> Bool) {
+        let memory = unsafe header.bindMemory(to: UInt8.self)
         var output = unsafe OutputSpan(buffer: memory, initializedCount: 0)
         _ = encode(&output)
-        headCount = unsafe output.finalize(for: memory)
+        headerCount = unsafe output.finalize(for: memory)
     }
 
     /// Discards the message in progress.
@@ -117,10 +117,10 @@ internal import FrameWire
     /// The rest of the message; valid until the message ends.
     var runs: Runs {
         let bodyCount = body?.count ?? 0
-        let bodyStart = max(0, written - headCount)
+        let bodyStart = max(0, written - headerCount)
         let paddingStart = max(0, bodyStart - bodyCount)
         return unsafe (
-            MemoryRun(rebasing: head[min(written, headCount)..<headCount]),
+            MemoryRun(rebasing: header[min(written, headerCount)..<headerCount]),
             body?.run(from: bodyStart) ?? MemoryRun(start: nil, count: 0),
             MemoryRun(rebasing: Self.zeroes[min(paddingStart, padding)..<padding])
         )

@@ -15,13 +15,13 @@ package struct ReceiverTerms: Sendable, Hashable {
     package var isConnected = false
 
     /// What the receiver wants; a receiver that sent no hello wants frames.
-    package var wants = ControlWants.pictures
+    package var wants = ControlRequest.Wants.frames
 
     /// Whether the receiver has requested a pause.
     package var isPaused = false
 
     /// The receiver's preferences.
-    package var preferences = ControlPreferences()
+    package var preferences = ControlRequest.Preferences()
 
     /// The number of immediate frames that this receiver has requested.
     package var refreshes = 0
@@ -36,7 +36,7 @@ package struct ReceiverTerms: Sendable, Hashable {
     package var releases = SIMD8<UInt32>()
 
     /// The current demand: nothing without a receiver, or during a pause.
-    package var demand: ControlWants { isConnected && !isPaused ? wants : [] }
+    package var demand: ControlRequest.Wants { isConnected && !isPaused ? wants : [] }
 
     package init() {}
 }

@@ -38,7 +38,7 @@ final class SendLane: Sendable {
     var isOpen: Bool { state.withLock { $0.machine.isAccepting } }
 
     /// What the receiver wants.
-    var wants: ControlWants { state.withLock { $0.machine.wants } }
+    var wants: ControlRequest.Wants { state.withLock { $0.machine.wants } }
 
     /// Whether the receiver has requested a pause.
     var isPaused: Bool { state.withLock { $0.machine.isPaused } }
@@ -214,7 +214,7 @@ extension SendLaneMachine.Write {
     /// Writes what the socket accepts.
     fileprivate func send(to socket: Int32) throws(Errno) -> Transfer {
         // A message that passes a descriptor has no body.
-        if let passed { return try unsafe Syscalls.send(to: socket, runs.head, passing: passed.rawDescriptor) }
-        return try unsafe Syscalls.send(to: socket, runs.head, runs.body, runs.padding)
+        if let passed { return try unsafe Syscalls.send(to: socket, runs.header, passing: passed.rawDescriptor) }
+        return try unsafe Syscalls.send(to: socket, runs.header, runs.body, runs.padding)
     }
 }

@@ -6,13 +6,15 @@ extension SocketConnection {
     ///
     /// The connection itself answers pings and obeys a stop; a `SampleUploader` handles the rest. The latest 16
     /// requests are kept for a consumer that starts late.
-    public var requests: Updates<ControlRequest> { Updates(mailbox: driver.control.requests, connection: self) }
+    public var requests: ConnectionValues<ControlRequest> {
+        ConnectionValues(mailbox: driver.control.requests, connection: self)
+    }
 
     /// The receiver's hello; nil if it sent none, as plain receivers do not.
-    public var hello: ControlHello? { driver.control.hello }
+    public var hello: ControlRequest.Hello? { driver.control.hello }
 
     /// What the receiver wants: only frames, unless it stated otherwise.
-    public var wants: ControlWants { driver.lane.wants }
+    public var wants: ControlRequest.Wants { driver.lane.wants }
 
     /// The current demand, and every change of it; a sequence for one consumer, which ends with the connection.
     ///
@@ -20,11 +22,13 @@ extension SocketConnection {
     /// receiver wants frames. Use it to start and stop a camera:
     ///
     ///     for await wanted in connection.demand {
-    ///         if wanted.contains(.pictures) { camera.start() } else { camera.stop() }
+    ///         if wanted.contains(.frames) { camera.start() } else { camera.stop() }
     ///     }
     ///
     /// A busy consumer gets only the latest value.
-    public var demand: Updates<ControlWants> { Updates(mailbox: driver.demand, connection: self) }
+    public var demand: ConnectionValues<ControlRequest.Wants> {
+        ConnectionValues(mailbox: driver.demand, connection: self)
+    }
 
     /// Whether the receiver has requested a pause.
     public var isPaused: Bool { driver.lane.isPaused }

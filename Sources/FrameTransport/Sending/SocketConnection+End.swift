@@ -1,10 +1,7 @@
 extension SocketConnection {
     /// Whether the connection has ended for good.
     package var hasEnded: Bool {
-        switch state {
-        case .closed, .failed: true
-        case .idle, .started, .handshaking, .connected: closeReason != nil
-        }
+        if case .ended = state { true } else { closeReason != nil }
     }
 
     /// Calls `handler` once the connection has ended for good, without keeping the connection alive.

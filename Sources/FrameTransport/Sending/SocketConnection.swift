@@ -78,14 +78,22 @@ public final class SocketConnection: Sendable {
         case handshaking
         /// Connected: frames may be sent.
         case connected
-        /// Ended for good, with an error.
-        case failed(TransportError)
-        /// Ended for good, in order.
-        case closed
+        /// The server or a failure has ended the connection, which is opened again unless it is closed meanwhile.
+        case disconnected(CloseReason)
+        /// Ended for good.
+        case ended(CloseReason)
+
+        /// The reason for the latest end; nil if the state is not an end.
+        public var closeReason: CloseReason? {
+            switch self {
+            case .disconnected(let reason), .ended(let reason): reason
+            case .idle, .started, .handshaking, .connected: nil
+            }
+        }
     }
 
-    /// An event in the life of a connection.
-    public enum Event: Sendable, Hashable {
+    /// An event in the life of a connection, as the machine reports it.
+    package enum Event: Sendable, Hashable {
         /// A server has been reached.
         case didOpen
         /// The connection has ended; ``CloseReason/error`` is nil if it ended in order.
@@ -119,19 +127,27 @@ public final class SocketConnection: Sendable {
         close()
     }
 
-    /// Whether a server is connected now.
-    public var isOpen: Bool { driver.lane.isOpen }
-
     /// The current state.
     public var state: State { driver.states.value }
 
-    /// The changes of ``state`` since creation; a sequence for one consumer.
+    /// The current state, and every later one; a sequence for one consumer, which ends with ``State/ended(_:)``.
     ///
-    /// The sequence ends with the connection. The latest 16 changes are kept for a consumer that starts late.
-    public var states: Updates<State> { Updates(mailbox: driver.states.changes, connection: self) }
+    /// Every call returns an independent sequence. To wait for the end:
+    ///
+    ///     for await case .ended(let reason) in connection.states { print(reason) }
+    ///
+    /// A busy consumer gets the latest 16 states. The sequence keeps the connection open.
+    public var states: ConnectionValues<State> {
+        ConnectionValues(mailbox: driver.states.makeMailbox(), connection: self)
+    }
+
+    /// Whether a frame can be sent now.
+    ///
+    /// Unlike ``state``, this changes with the socket, before the connection's thread has been told.
+    package var isOpen: Bool { driver.lane.isOpen }
 
     /// The reason for the connection's permanent end; nil before.
-    public var closeReason: CloseReason? { driver.closed.value }
+    package var closeReason: CloseReason? { driver.closed.value }
 
     /// The thread that connects, and sends when the socket was full.
     public var thread: IOThread { driver.thread }
@@ -139,8 +155,7 @@ public final class SocketConnection: Sendable {
     /// Starts connecting, and retries until a server listens at the path or this side closes.
     ///
     /// Calling this method on a connection that is open or being opened has no effect. If the path, the port or a token
-    /// is unusable, the connection ends for good with that failure, as reported by ``state``, ``events`` and
-    /// ``closed()``.
+    /// is unusable, the connection ends for good with that failure, as reported by ``state``.
     public func open() {
         driver.thread.execute { [driver] in driver.open() }
     }
@@ -223,13 +238,6 @@ public final class SocketConnection: Sendable {
         followUp(try driver.lane.send(message, completion: completion))
     }
 
-    /// The events of the connection since creation; a sequence for one consumer.
-    ///
-    /// It ends with the connection.
-    ///
-    /// The latest 16 events are kept for a consumer that starts late.
-    public var events: Updates<Event> { Updates(mailbox: driver.events, connection: self) }
-
     /// Ends the connection in order and for good: sends what was accepted before, within ``Configuration/linger``, and
     /// then signals the end.
     ///
@@ -242,7 +250,7 @@ public final class SocketConnection: Sendable {
     /// which it does not reconnect.
     ///
     /// - Throws: `cancelled` if the calling task is cancelled first; the connection continues.
-    public func closed() async throws(TransportError) -> CloseReason {
+    package func closed() async throws(TransportError) -> CloseReason {
         try await driver.closed.value()
     }
 }

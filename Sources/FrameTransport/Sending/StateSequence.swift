@@ -1,21 +1,50 @@
 internal import Locking
 
-/// The state of a connection, and its changes.
+/// The state of a connection, and the sequences that report its changes.
 final class StateSequence: Sendable {
-    let changes = Mailbox<SocketConnection.State>(capacity: 16, overflow: .replacesOldest)
-    private let current = Locked(SocketConnection.State.idle)
+    typealias Changes = Mailbox<SocketConnection.State>
 
-    var value: SocketConnection.State { current.withLock { $0 } }
+    private struct Observer {
+        weak var changes: Changes?
+    }
 
-    func change(to state: SocketConnection.State) {
-        let isChange = current.withLock { current in
-            defer { current = state }
-            return current != state
+    private struct Content {
+        var state = SocketConnection.State.idle
+        var hasEnded = false
+        var observers: [Observer] = []
+    }
+
+    private let content = Locked(Content())
+
+    var value: SocketConnection.State { content.withLock { $0.state } }
+
+    /// Returns the current state and every later one, for one consumer.
+    func makeMailbox() -> Changes {
+        let changes = Changes(capacity: 16, overflow: .replacesOldest)
+        content.withLock { content in
+            changes.put(content.state)
+            if content.hasEnded { return changes.end() }
+            content.observers.removeAll { $0.changes == nil }
+            content.observers.append(Observer(changes: changes))
         }
-        if isChange { changes.put(state) }
+        return changes
+    }
+
+    /// Changes the state; called on the connection's thread, so that every observer gets the changes in order.
+    func change(to state: SocketConnection.State) {
+        let observers = content.withLock { content -> [Observer] in
+            defer { content.state = state }
+            return content.state == state ? [] : content.observers
+        }
+        for observer in observers { observer.changes?.put(state) }
     }
 
     func end() {
-        changes.end()
+        let observers = content.withLock { content in
+            content.hasEnded = true
+            defer { content.observers = [] }
+            return content.observers
+        }
+        for observer in observers { observer.changes?.end() }
     }
 }

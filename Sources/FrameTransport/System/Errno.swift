@@ -7,9 +7,9 @@
 #endif
 
 /// The error of a failed system call.
-public struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
+package struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
     /// The value of `errno`.
-    public let rawValue: Int32
+    package let rawValue: Int32
 
     package init(_ rawValue: Int32) {
         self.rawValue = rawValue
@@ -36,7 +36,7 @@ public struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
     var isMisuse: Bool { [EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP].contains(rawValue) }
 
     /// The system's description, for example "Connection refused".
-    public var description: String {
+    package var description: String {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
             guard let base = text.baseAddress, unsafe strerror_r(rawValue, base, text.count) == 0 else {
                 return "system error \(rawValue)"

@@ -67,7 +67,7 @@ public final class IOThread: TaskExecutor, Sendable {
     /// - Throws: `system` if the thread could not be started.
     func checkRunning() throws(TransportError) {
         if case .failure(let error) = thread {
-            throw TransportError(.system, systemError: error, "the I/O thread could not be started")
+            throw TransportError(.system, underlyingErrno: error.rawValue, "the I/O thread could not be started")
         }
     }
 

@@ -1,5 +1,5 @@
 /// The fields that have a meaning in requests; every other one is skipped.
-enum ControlField: Int, HeadField {
+enum ControlField: Int, HeaderField {
     case contentLength, transferEncoding, version, wantsPictures, wantsAudio, finishReason
     case frameRate, width, height, quality, ping, sharedMemory, sharedBuffer
 
@@ -19,7 +19,7 @@ enum ControlField: Int, HeadField {
         case .quality: .init("Prefer-Quality", .number(.init(1...100)))
         case .ping: .init("Ping-Number", .number(.any))
         case .sharedMemory: .init("Shared-Memory", .number(.version))
-        case .sharedBuffer: .init("Shared-Buffer", .number(.init(SharedBufferHead.indices)))
+        case .sharedBuffer: .init("Shared-Buffer", .number(.init(SharedFrameHeader.Buffer.indices)))
         }
     }
 }

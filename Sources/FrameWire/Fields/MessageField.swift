@@ -1,6 +1,6 @@
 /// The fields that have a meaning in messages; every other one is skipped.
-enum MessageField: Int, HeadField {
-    case contentLength, width, height, orientation, presentationTime, sequence, transferEncoding
+enum MessageField: Int, HeaderField {
+    case contentLength, width, height, orientation, timestamp, sequence, transferEncoding
     case messageType, audioKind, sampleRate, channels, state, finishReason, version, pong, refusedPreferences
     case sharedBuffer, sharedBytes, sharedFormat, changedRow, changedRows
     case offset, stride, secondOffset, secondStride, thirdOffset, thirdStride
@@ -13,29 +13,29 @@ enum MessageField: Int, HeadField {
         case .width: .init("Buffer-Width", .dimension)
         case .height: .init("Buffer-Height", .dimension)
         case .orientation: .init("Buffer-Orientation", .number(.init(.orientation, 0, 8)))
-        case .presentationTime: .init("Buffer-Presentation-Time", .number(.any))
+        case .timestamp: .init("Buffer-Presentation-Time", .number(.any))
         case .sequence: .init("Buffer-Sequence", .number(.any))
         case .transferEncoding: .init("Transfer-Encoding", .refused)
         case .messageType: .init("Message-Type", .openWord(MessageKind.allCases.map(\.rawValue)))
         case .audioKind: .init("Audio-Kind", .word(AudioKind.allCases.map(\.rawValue)))
-        case .sampleRate: .init("Audio-Sample-Rate", .number(.init(AudioHead.sampleRates)))
-        case .channels: .init("Audio-Channels", .number(.init(AudioHead.channelCounts)))
+        case .sampleRate: .init("Audio-Sample-Rate", .number(.init(AudioHeader.sampleRates)))
+        case .channels: .init("Audio-Channels", .number(.init(AudioHeader.channelCounts)))
         case .state: .init("Sender-State", .word(StateWord.allCases.map(\.rawValue)))
         case .finishReason: .init("Finish-Reason", .number(.finishReason))
         case .version: .init("Control-Version", .number(.version))
         case .pong: .init("Pong-Number", .number(.any))
         case .refusedPreferences: .init("Refused-Preferences", .number(.any))
-        case .sharedBuffer: .init("Shared-Buffer", .number(.init(SharedBufferHead.indices)))
-        case .sharedBytes: .init("Shared-Bytes", .number(.init(SharedBufferHead.byteCounts)))
-        case .sharedFormat: .init("Shared-Format", .word(SharedPixelFormat.allCases.map(\.rawValue)))
+        case .sharedBuffer: .init("Shared-Buffer", .number(.init(SharedFrameHeader.Buffer.indices)))
+        case .sharedBytes: .init("Shared-Bytes", .number(.init(SharedFrameHeader.Buffer.byteCounts)))
+        case .sharedFormat: .init("Shared-Format", .word(SharedFrameHeader.Format.allCases.map(\.rawValue)))
         case .changedRow: .init("Changed-Row", .number(.init(0...65_535)))
         case .changedRows: .init("Changed-Rows", .number(.init(0...65_535)))
-        case .offset: .init("Shared-Offset", .number(.init(SharedBufferHead.offsets)))
-        case .stride: .init("Shared-Stride", .number(.init(SharedBufferHead.byteCounts)))
-        case .secondOffset: .init("Shared-Offset-2", .number(.init(SharedBufferHead.offsets)))
-        case .secondStride: .init("Shared-Stride-2", .number(.init(SharedBufferHead.byteCounts)))
-        case .thirdOffset: .init("Shared-Offset-3", .number(.init(SharedBufferHead.offsets)))
-        case .thirdStride: .init("Shared-Stride-3", .number(.init(SharedBufferHead.byteCounts)))
+        case .offset: .init("Shared-Offset", .number(.init(SharedFrameHeader.Buffer.offsets)))
+        case .stride: .init("Shared-Stride", .number(.init(SharedFrameHeader.Buffer.byteCounts)))
+        case .secondOffset: .init("Shared-Offset-2", .number(.init(SharedFrameHeader.Buffer.offsets)))
+        case .secondStride: .init("Shared-Stride-2", .number(.init(SharedFrameHeader.Buffer.byteCounts)))
+        case .thirdOffset: .init("Shared-Offset-3", .number(.init(SharedFrameHeader.Buffer.offsets)))
+        case .thirdStride: .init("Shared-Stride-3", .number(.init(SharedFrameHeader.Buffer.byteCounts)))
         }
     }
 }

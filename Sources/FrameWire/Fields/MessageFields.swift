@@ -2,25 +2,25 @@
 struct MessageFields: Sendable {
     private let maximumAudioBytes: UInt64
     private let maximumPixels: UInt64
-    private var fields: HeadFields<MessageField>
+    private var fields: HeaderFields<MessageField>
 
     init(limits: WireLimits) {
         maximumAudioBytes = UInt64(clamping: limits.maximumAudioBytes)
         maximumPixels = UInt64(clamping: limits.maximumPixels)
-        fields = HeadFields(
+        fields = HeaderFields(
             maximumContentLength: limits.maximumContentLength,
             maximumDimension: limits.maximumDimension
         )
     }
 
     /// Begins the field with this name, at its colon.
-    mutating func begin(name: [UInt8]) throws(HeadFault) { try fields.begin(fields.field(named: name)) }
+    mutating func begin(name: [UInt8]) throws(HeaderFault) { try fields.begin(fields.field(named: name)) }
 
     /// Consumes a byte of the value, starting with the first one that is not white space.
-    mutating func take(_ byte: UInt8) throws(HeadFault) { try fields.take(byte) }
+    mutating func take(_ byte: UInt8) throws(HeaderFault) { try fields.take(byte) }
 
     /// Ends the value, at the carriage return.
-    mutating func endValue() throws(HeadFault) { try fields.endValue() }
+    mutating func endValue() throws(HeaderFault) { try fields.endValue() }
 
     /// Stores a field of a frame whose value is known to be a number; returns false, without a change, if it is not
     /// allowed here.
@@ -43,9 +43,9 @@ struct MessageFields: Sendable {
     }
 
     /// What the complete header lacks or exceeds; nil if it is valid.
-    var fault: HeadFault? {
+    var fault: HeaderFault? {
         if let missing = required.first(where: { !fields.has($0) }) {
-            return HeadFault(.fieldMissing, detail: fields.name(of: missing))
+            return HeaderFault(.fieldMissing, detail: fields.name(of: missing))
         }
         switch kind {
         case .frame: return pixelFault
@@ -59,8 +59,8 @@ struct MessageFields: Sendable {
     /// The event for the complete header; meaningful only without a ``fault``.
     var event: FrameMessageDecoder.Event {
         switch kind {
-        case .frame: .head(head)
-        case .other(.audio): .audio(audioHead)
+        case .frame: .header(header)
+        case .other(.audio): .audio(audioHeader)
         case .other(.status): .status(status)
         case .other(.sharedBuffer): .sharedBuffer(sharedBuffer)
         case .other(.sharedFrame): .sharedFrame(sharedFrame)
@@ -74,12 +74,12 @@ struct MessageFields: Sendable {
 
     /// The frame header that the fields describe; meaningful only if ``isCompleteFrame`` is true.
     @inline(__always)
-    var head: FrameHead {
-        FrameHead(
+    var header: FrameHeader {
+        FrameHeader(
             contentLength: bodyLength,
             bufferSize: size,
             orientation: orientation,
-            presentationTime: fields[.presentationTime],
+            timestamp: fields[.timestamp],
             sequence: fields[.sequence]
         )
     }
@@ -128,42 +128,42 @@ struct MessageFields: Sendable {
         return !overflows && pixels <= maximumPixels
     }
 
-    private var pixelFault: HeadFault? {
-        hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(size.width) x \(size.height)")
+    private var pixelFault: HeaderFault? {
+        hasFewEnoughPixels ? nil : HeaderFault(.pixelsTooMany, detail: "\(size.width) x \(size.height)")
     }
 }
 
 // Messages other than frames.
 extension MessageFields {
     /// The fault of a body where none is allowed.
-    private var lengthFaultOfEmpty: HeadFault? {
-        bodyLength == 0 ? nil : HeadFault(.contentLengthInvalid, detail: "\(bodyLength)")
+    private var lengthFaultOfEmpty: HeaderFault? {
+        bodyLength == 0 ? nil : HeaderFault(.contentLengthInvalid, detail: "\(bodyLength)")
     }
 
-    private var lengthFaultOfAudio: HeadFault? {
+    private var lengthFaultOfAudio: HeaderFault? {
         let length = fields[.contentLength] ?? 0
         let detail = "\(length)"
-        guard length <= maximumAudioBytes else { return HeadFault(.contentLengthTooLarge, detail: detail) }
+        guard length <= maximumAudioBytes else { return HeaderFault(.contentLengthTooLarge, detail: detail) }
         let isWhole = length > 0 && length.isMultiple(of: 2 * (fields[.channels] ?? 1))
-        return isWhole ? nil : HeadFault(.contentLengthInvalid, detail: detail)
+        return isWhole ? nil : HeaderFault(.contentLengthInvalid, detail: detail)
     }
 
-    private var audioHead: AudioHead {
-        AudioHead(
+    private var audioHeader: AudioHeader {
+        AudioHeader(
             contentLength: bodyLength,
             kind: word(.audioKind) ?? .app,
             sampleRate: number(.sampleRate),
             channels: number(.channels),
-            presentationTime: fields[.presentationTime],
+            timestamp: fields[.timestamp],
             sequence: fields[.sequence]
         )
     }
 
-    private var sharedBuffer: SharedBufferHead {
-        SharedBufferHead(index: number(.sharedBuffer), byteCount: number(.sharedBytes))
+    private var sharedBuffer: SharedFrameHeader.Buffer {
+        SharedFrameHeader.Buffer(index: number(.sharedBuffer), byteCount: number(.sharedBytes))
     }
 
-    private var sharedFormat: SharedPixelFormat { word(.sharedFormat) ?? .bgra }
+    private var sharedFormat: SharedFrameHeader.Format { word(.sharedFormat) ?? .bgra }
 
     /// The fields that state the planes' positions, for as many planes as the format has.
     private var planeFields: ArraySlice<(offset: MessageField, stride: MessageField)> {
@@ -171,19 +171,19 @@ extension MessageFields {
             .prefix(sharedFormat.planeCount)
     }
 
-    private var sharedFrame: SharedFrameHead {
+    private var sharedFrame: SharedFrameHeader {
         var changedRows: Range<Int>?
         if let first = fields[count: .changedRow], let count = fields[count: .changedRows] {
             changedRows = first..<(first + count)
         }
-        return SharedFrameHead(
+        return SharedFrameHeader(
             buffer: number(.sharedBuffer),
             format: sharedFormat,
             bufferSize: size,
             orientation: orientation,
             planes: planeFields.map { .init(offset: number($0.offset), bytesPerRow: number($0.stride)) },
             changedRows: changedRows,
-            presentationTime: fields[.presentationTime],
+            timestamp: fields[.timestamp],
             sequence: fields[.sequence]
         )
     }

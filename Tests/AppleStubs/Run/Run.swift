@@ -91,7 +91,7 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         expect(AppGroup(identifier: "group.b").socketPath() == nil, "a group of others has a path")
 
         var configuration = FrameServer.Configuration()
-        configuration.hello = ControlHello(wants: [.pictures, .audio])
+        configuration.hello = ControlRequest.Hello(wants: [.frames, .audio])
         let server = try FrameServer(at: directory + "/rtc_SSFD", configuration: configuration)
         try await samples(server)
         for format in CoreVideoDecoder.Format.allCases { try await received(server, as: format) }
@@ -133,11 +133,11 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
             ],
         ]
         expect(codes.isEmpty, "with everything: \(codes)")
-        let long = BroadcastSetup.check(socketName: String(repeating: "n", count: 103)).map(\.code.name)
+        let long = BroadcastSetup.check(socketName: String(repeating: "n", count: 103)).map(\.code.rawValue)
         expect(long == ["path.tooLong"], "with a long name: \(long)")
     }
 
-    private static var codes: [String] { BroadcastSetup.check().map(\.code.name) }
+    private static var codes: [String] { BroadcastSetup.check().map(\.code.rawValue) }
 
     /// A broadcast that has begun, and the app's end of it.
     static func broadcast(to server: FrameServer) async throws -> (Handler, FrameConnection) {

@@ -31,8 +31,8 @@ struct DeployedReceiver {
     /// How many bytes of the body are missing, below 0 if there are too many; nil if the header is not complete.
     private var missing: Int? {
         guard let bodyStart else { return nil }
-        let head = String(decoding: message[..<bodyStart], as: UTF8.self)
-        let line = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }
+        let header = String(decoding: message[..<bodyStart], as: UTF8.self)
+        let line = header.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }
         return line.flatMap { Int($0.dropFirst(16)) }.map { $0 - (message.count - bodyStart) }
     }
 }

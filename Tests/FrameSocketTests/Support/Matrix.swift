@@ -32,7 +32,7 @@ struct Matrix: Equatable, CustomStringConvertible {
 
 extension PixelBuffer {
     /// The shapes of its planes.
-    var planeShapes: [PixelPlane] { (0..<planeCount).map { plane($0) } }
+    var planeShapes: [PixelBuffer.Plane] { (0..<planeCount).map { plane($0) } }
 
     /// The samples of each plane.
     var matrices: [Matrix] {

@@ -55,7 +55,7 @@ struct RawReceiver {
 
 extension ControlRequest {
     /// A hello that asks for pictures.
-    static let helloForPictures = ControlRequest.hello(ControlHello(wants: .pictures))
+    static let helloForPictures = ControlRequest.hello(ControlRequest.Hello(wants: .frames))
 }
 
 extension SampleUploader {

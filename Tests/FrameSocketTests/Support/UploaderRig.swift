@@ -17,7 +17,7 @@ struct UploaderRig {
         case resume
         case hello(wantsFrames: Bool)
         case refresh
-        case prefer(ControlPreferences)
+        case prefer(ControlRequest.Preferences)
         case request
         case update(SampleUploader.Configuration)
         /// Milliseconds pass, and with them the timer.
@@ -90,7 +90,7 @@ struct UploaderRig {
             }
         case .pause: change { $0.isPaused = true }
         case .resume: change { $0.isPaused = false }
-        case .hello(let wantsFrames): change { $0.wants = wantsFrames ? .pictures : .audio }
+        case .hello(let wantsFrames): change { $0.wants = wantsFrames ? .frames : .audio }
         case .refresh: change { $0.refreshes += 1 }
         case .prefer(let preferences): change { $0.preferences = preferences }
         case .request: machine.requestFrame(at: now)
@@ -195,7 +195,7 @@ struct UploaderRig {
         #expect(statistics.drops.values.allSatisfy { $0 > 0 }, sourceLocation: location)
         #expect(machine.heldBytes <= machine.memoryLimit, sourceLocation: location)
         let ages = [statistics.queueAge, statistics.encoding, statistics.transfer]
-        #expect(ages.allSatisfy { $0.maximum < 1 << 62 }, sourceLocation: location)
+        #expect(ages.allSatisfy { $0.maximum.nanoseconds < 1 << 62 }, sourceLocation: location)
     }
 }
 

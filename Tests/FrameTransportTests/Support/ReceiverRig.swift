@@ -35,8 +35,8 @@ struct ReceiverRig: ~Copyable {
     private(set) var requested: [Int] = []
     private(set) var withdrawals = 0
     private(set) var written: [UInt8] = []
-    private(set) var sharedFrames: [(frame: Frame, head: SharedFrameHead)] = []
-    private(set) var mapped: [SharedBufferHead] = []
+    private(set) var sharedFrames: [(frame: Frame, header: SharedFrameHeader)] = []
+    private(set) var mapped: [SharedFrameHeader.Buffer] = []
     private(set) var dropped = 0
     private(set) var unmapped = 0
     private(set) var isPresented = false
@@ -48,7 +48,7 @@ struct ReceiverRig: ~Copyable {
     init(_ change: (inout ReceiverMachine.Configuration) -> Void = { _ in }) {
         var configuration = ReceiverMachine.Configuration()
         change(&configuration)
-        machine = ReceiverMachine(configuration, pool: BytePool(maximumIdleBytes: 1 << 20))
+        machine = ReceiverMachine(configuration, pool: FrameBytes.Pool(maximumIdleBytes: 1 << 20))
         machine.start(at: now)
         run()
     }
@@ -96,8 +96,8 @@ struct ReceiverRig: ~Copyable {
             waits += onceEmpty && waiting > 0 ? 1 : 0
             machine.reserved(onceEmpty && waiting > 0 ? 0 : room, behind: waiting)
         case .deliver(let frame, _): frames.append(frame)
-        case .deliverShared(let frame, let head, _): sharedFrames.append((frame, head))
-        case .mapBuffer(let head): map(head)
+        case .deliverShared(let frame, let header, _): sharedFrames.append((frame, header))
+        case .mapBuffer(let header): map(header)
         case .dropDescriptor: dropped += 1
         case .unmapBuffers: unmapped += 1
         case .deliverAudio(let message): audio.append(message)
@@ -139,10 +139,10 @@ struct ReceiverRig: ~Copyable {
         }
     }
 
-    private mutating func map(_ head: SharedBufferHead) {
+    private mutating func map(_ header: SharedFrameHeader.Buffer) {
         if let refusal { return machine.bufferRefused(refusal) }
-        mapped.append(head)
-        machine.bufferMapped(head)
+        mapped.append(header)
+        machine.bufferMapped(header)
     }
 
     private mutating func readToken(_ count: Int) {

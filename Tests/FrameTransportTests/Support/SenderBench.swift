@@ -199,7 +199,6 @@ final class SenderBench {
         case .setWants(let wants, let status): settle(lane.setWants(wants, answering: status))
         case .setPaused(let isPaused, let status): settle(lane.setPaused(isPaused, answering: status))
         case .answer(let status): lane.send(status)
-        case .declineShared: settle(lane.declineShared())
         case .resume: lane.hasRoom()
         case .end(let last, let error): settle(lane.end(last: last, withdrawing: error))
         case .report: break
@@ -244,6 +243,6 @@ final class SenderBench {
 extension SendLaneMachine.Write {
     /// A copy of what is to be written.
     var bytes: [UInt8] {
-        unsafe Array(runs.head) + Array(runs.body) + Array(runs.padding)
+        unsafe Array(runs.header) + Array(runs.body) + Array(runs.padding)
     }
 }

@@ -35,7 +35,7 @@
         /// Runs the case beside an innocent sender, and checks that nothing is left of it.
         func run(_ configure: (inout FrameServer.Configuration) -> Void = { _ in }) async throws {
             let directory = try TemporaryDirectory()
-            let budget = MemoryBudget(bytes: 64 << 20)
+            let budget = MemoryBudget(maximumBytes: 64 << 20)
             let server = try directory.server {
                 $0.acceptsSharedMemory = true
                 $0.memory = budget
@@ -70,7 +70,10 @@
             async let received = receive(from: connection)
             do {
                 try await attack(sender)
-            } catch let error as PeerError where error.systemError == .brokenPipe || error.systemError == .reset {
+            } catch let error as PeerError
+                where error.underlyingErrno == Errno.brokenPipe.rawValue
+                || error.underlyingErrno == Errno.reset.rawValue
+            {
                 // The server has seen enough.
             }
             try await bystander.exchange()

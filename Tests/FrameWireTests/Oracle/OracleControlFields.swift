@@ -27,12 +27,12 @@ struct OracleControlFields: Sendable {
     subscript(count field: OracleControlField) -> Int? { self[field].map { Int(clamping: $0) } }
 
     /// Begins the field of this name in a request, at its colon, behind so many bytes of the head.
-    mutating func begin(name: [UInt8], of request: ControlName?, at byteCount: Int) throws(HeadFault) {
+    mutating func begin(name: [UInt8], of request: ControlName?, at byteCount: Int) throws(HeaderFault) {
         current = nil
         guard let field = OracleControlField(name: name) else { return }
-        guard field != .transferEncoding else { throw HeadFault(.fieldUnsupported) }
+        guard field != .transferEncoding else { throw HeaderFault(.fieldUnsupported) }
         if field == .contentLength {
-            guard self[field] == nil else { throw HeadFault(.fieldDuplicate) }
+            guard self[field] == nil else { throw HeaderFault(.fieldDuplicate) }
         } else {
             guard let request, request.oracleFields.contains(field) else { return }
             guard self[field] == nil else { return note(.fieldDuplicate, at: byteCount) }
@@ -42,7 +42,7 @@ struct OracleControlFields: Sendable {
     }
 
     /// Takes a byte of the value, from its first that is not white space on.
-    mutating func take(_ byte: UInt8, at byteCount: Int) throws(HeadFault) {
+    mutating func take(_ byte: UInt8, at byteCount: Int) throws(HeaderFault) {
         guard current != nil else { return }
         do {
             try number.take(byte)
@@ -52,7 +52,7 @@ struct OracleControlFields: Sendable {
     }
 
     /// Ends the value, at the carriage return.
-    mutating func endValue(at byteCount: Int) throws(HeadFault) {
+    mutating func endValue(at byteCount: Int) throws(HeaderFault) {
         guard let current else { return }
         do {
             values[current.rawValue] = try number.end()
@@ -73,7 +73,7 @@ struct OracleControlFields: Sendable {
         current = nil
     }
 
-    private mutating func forgive(_ fault: HeadFault, at byteCount: Int) throws(HeadFault) {
+    private mutating func forgive(_ fault: HeaderFault, at byteCount: Int) throws(HeaderFault) {
         guard current != .contentLength else { throw fault }
         note(fault.code, at: byteCount)
         current = nil
@@ -96,22 +96,22 @@ extension OracleControlFields {
         }
     }
 
-    private var hello: ControlHello? {
+    private var hello: ControlRequest.Hello? {
         guard let version = self[count: .version] else { return nil }
-        var wants: ControlWants = []
-        if self[.wantsPictures] == 1 { wants.insert(.pictures) }
+        var wants: ControlRequest.Wants = []
+        if self[.wantsPictures] == 1 { wants.insert(.frames) }
         if self[.wantsAudio] == 1 { wants.insert(.audio) }
-        return ControlHello(version: version, wants: wants)
+        return ControlRequest.Hello(version: version, wants: wants)
     }
 
-    private var preferences: ControlPreferences? {
+    private var preferences: ControlRequest.Preferences? {
         var size: BufferSize?
         switch (self[count: .width], self[count: .height]) {
         case (nil, nil): break
         case (let width?, let height?): size = BufferSize(width: width, height: height)
         default: return nil
         }
-        return ControlPreferences(
+        return ControlRequest.Preferences(
             frameRateInMillihertz: self[count: .frameRate],
             size: size,
             quality: self[count: .quality]

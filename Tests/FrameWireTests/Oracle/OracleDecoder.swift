@@ -5,12 +5,12 @@
 /// It is what the parsers over tables of fields are compared with. Fields and kinds of messages that came later, such as
 /// those for shared memory, are unknown to it.
 struct OracleMessageDecoder {
-    private var scanner: HeadScanner<StatusLine>
+    private var scanner: HeaderScanner<StatusLine>
     private var fields: OracleMessageFields
     private var position = StreamPosition()
 
     init(limits: WireLimits) {
-        scanner = HeadScanner(maximumHeadBytes: limits.maximumHeadBytes, maximumFields: limits.maximumFields)
+        scanner = HeaderScanner(maximumHeaderBytes: limits.maximumHeaderBytes, maximumFields: limits.maximumFields)
         fields = OracleMessageFields(limits: limits)
     }
 
@@ -31,7 +31,7 @@ struct OracleMessageDecoder {
                     index += 1
                 }
             }
-            try position.finish(headByteCount: scanner.byteCount)
+            try position.finish(headerByteCount: scanner.byteCount)
         } catch {
             return (events, error)
         }
@@ -39,13 +39,13 @@ struct OracleMessageDecoder {
     }
 
     private mutating func take(_ byte: UInt8) throws(WireError) -> FrameMessageDecoder.Event? {
-        do throws(HeadFault) {
+        do throws(HeaderFault) {
             switch try scanner.take(byte) {
             case .more: break
             case .name: try fields.begin(name: scanner.line)
             case .value: try fields.take(byte)
             case .valueEnd: try fields.endValue()
-            case .headEnd:
+            case .headerEnd:
                 if let fault = fields.fault { throw fault }
                 let (event, length) = (fields.event, fields.bodyLength)
                 scanner.reset()
@@ -66,13 +66,13 @@ struct OracleMessageDecoder {
 
 /// Decodes requests as the first version of this package did.
 struct OracleControlDecoder {
-    private var scanner: HeadScanner<RequestLine>
+    private var scanner: HeaderScanner<RequestLine>
     private var fields: OracleControlFields
     private var position = StreamPosition()
-    private var headOffset: UInt64 = 0
+    private var headerOffset: UInt64 = 0
 
     init(limits: ControlLimits) {
-        scanner = HeadScanner(maximumHeadBytes: limits.maximumHeadBytes, maximumFields: limits.maximumFields)
+        scanner = HeaderScanner(maximumHeaderBytes: limits.maximumHeaderBytes, maximumFields: limits.maximumFields)
         fields = OracleControlFields(limits: limits)
     }
 
@@ -87,12 +87,12 @@ struct OracleControlDecoder {
                     _ = position.consumeBody(count)
                     index += count
                 } else {
-                    if scanner.byteCount == 0 { headOffset = position.offset }
+                    if scanner.byteCount == 0 { headerOffset = position.offset }
                     if let event = try take(bytes[index]) { events.append(event) }
                     index += 1
                 }
             }
-            try position.finish(headByteCount: scanner.byteCount)
+            try position.finish(headerByteCount: scanner.byteCount)
         } catch {
             return (events, error)
         }
@@ -101,15 +101,15 @@ struct OracleControlDecoder {
 
     private mutating func take(_ byte: UInt8) throws(WireError) -> ControlDecoder.Event? {
         let before = scanner.byteCount
-        do throws(HeadFault) {
+        do throws(HeaderFault) {
             switch try scanner.take(byte) {
             case .more: break
             case .name: try fields.begin(name: scanner.line, of: scanner.start.request, at: before)
             case .value: try fields.take(byte, at: before)
             case .valueEnd: try fields.endValue(at: before)
-            case .headEnd:
+            case .headerEnd:
                 guard let length = fields[count: .contentLength] else {
-                    throw HeadFault(.fieldMissing, detail: OracleControlField.contentLength.name)
+                    throw HeaderFault(.fieldMissing, detail: OracleControlField.contentLength.name)
                 }
                 let event = event
                 scanner.reset()
@@ -131,11 +131,11 @@ struct OracleControlDecoder {
         let excerpt = scanner.start.excerpt
         // The shared scanner recognizes the names of later requests, which were unknown to the first version.
         guard let name = scanner.start.request, name != .release, name != .decline else {
-            return .skipped(SkippedRequest(name: excerpt, reason: .unknown, byteOffset: headOffset))
+            return .skipped(SkippedRequest(name: excerpt, reason: .unknown, byteOffset: headerOffset))
         }
         if fields.fault == nil, let request = fields.request(name) { return .request(request) }
         let (code, byteCount) = fields.fault ?? (.fieldMissing, scanner.byteCount - 1)
-        let offset = headOffset &+ UInt64(byteCount)
+        let offset = headerOffset &+ UInt64(byteCount)
         return .skipped(SkippedRequest(name: excerpt, reason: .malformed(code), byteOffset: offset))
     }
 }

@@ -2,7 +2,7 @@
 
 /// The fields that messages give a meaning; every other one is skipped.
 enum OracleMessageField: UInt8, CaseIterable {
-    case contentLength, width, height, orientation, presentationTime, sequence, transferEncoding
+    case contentLength, width, height, orientation, timestamp, sequence, transferEncoding
     case messageType, audioKind, sampleRate, channels, state, finishReason, version, pong, refusedPreferences
 
     /// The fields without which a head is no frame, in the order in which they are reported missing.
@@ -15,7 +15,7 @@ enum OracleMessageField: UInt8, CaseIterable {
         case .width: "Buffer-Width"
         case .height: "Buffer-Height"
         case .orientation: "Buffer-Orientation"
-        case .presentationTime: "Buffer-Presentation-Time"
+        case .timestamp: "Buffer-Presentation-Time"
         case .sequence: "Buffer-Sequence"
         case .transferEncoding: "Transfer-Encoding"
         case .messageType: "Message-Type"
@@ -45,7 +45,7 @@ enum OracleMessageField: UInt8, CaseIterable {
         case (12, UInt8(ascii: "b")): candidate = .width
         case (13, UInt8(ascii: "b")): candidate = .height
         case (18, _): candidate = .orientation
-        case (24, _): candidate = .presentationTime
+        case (24, _): candidate = .timestamp
         case (15, UInt8(ascii: "b")): candidate = .sequence
         case (17, UInt8(ascii: "t")): candidate = .transferEncoding
         case (12, UInt8(ascii: "m")): candidate = .messageType

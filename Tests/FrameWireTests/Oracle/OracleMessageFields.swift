@@ -12,7 +12,7 @@ struct OracleMessageFields: Sendable {
     private var width: UInt64 = 0
     private var height: UInt64 = 0
     private var orientation: UInt64 = 0
-    private var presentationTime: UInt64 = 0
+    private var timestamp: UInt64 = 0
     private var sequence: UInt64 = 0
     private var others = OracleOtherFields()
 
@@ -29,16 +29,16 @@ struct OracleMessageFields: Sendable {
     }
 
     /// Begins the field of this name, at its colon.
-    mutating func begin(name: [UInt8]) throws(HeadFault) {
+    mutating func begin(name: [UInt8]) throws(HeaderFault) {
         current = OracleMessageField(name: name)
         guard let current else { return }
-        guard current != .transferEncoding else { throw HeadFault(.fieldUnsupported) }
-        guard !has(current) else { throw HeadFault(.fieldDuplicate) }
+        guard current != .transferEncoding else { throw HeaderFault(.fieldUnsupported) }
+        guard !has(current) else { throw HeaderFault(.fieldDuplicate) }
         if current.isWord { word = WordReader() } else { number = NumberReader(within: range(of: current)) }
     }
 
     /// Takes a byte of the value, from its first that is not white space on.
-    mutating func take(_ byte: UInt8) throws(HeadFault) {
+    mutating func take(_ byte: UInt8) throws(HeaderFault) {
         guard let current else { return }
         if current.isWord {
             try word.take(byte)
@@ -48,7 +48,7 @@ struct OracleMessageFields: Sendable {
     }
 
     /// Ends the value, at the carriage return.
-    mutating func endValue() throws(HeadFault) {
+    mutating func endValue() throws(HeaderFault) {
         guard let current else { return }
         if current.isWord {
             try others.take(String(decoding: word.end(), as: UTF8.self), in: current)
@@ -59,12 +59,12 @@ struct OracleMessageFields: Sendable {
     }
 
     /// What the head as a whole lacks or has too much of, once it ended; nil if it is valid.
-    var fault: HeadFault? {
-        if let missing = required.first(where: { !has($0) }) { return HeadFault(.fieldMissing, detail: missing.name) }
+    var fault: HeaderFault? {
+        if let missing = required.first(where: { !has($0) }) { return HeaderFault(.fieldMissing, detail: missing.name) }
         switch others.kind {
-        case nil: return hasFewEnoughPixels ? nil : HeadFault(.pixelsTooMany, detail: "\(width) x \(height)")
+        case nil: return hasFewEnoughPixels ? nil : HeaderFault(.pixelsTooMany, detail: "\(width) x \(height)")
         case .audio: return lengthFaultOfAudio
-        case .status: return contentLength == 0 ? nil : HeadFault(.contentLengthInvalid, detail: "\(contentLength)")
+        case .status: return contentLength == 0 ? nil : HeaderFault(.contentLengthInvalid, detail: "\(contentLength)")
         case .unknown: return nil
         }
     }
@@ -72,8 +72,8 @@ struct OracleMessageFields: Sendable {
     /// What the head that ended is; of use only without a ``fault``.
     var event: FrameMessageDecoder.Event {
         switch others.kind {
-        case nil: .head(head)
-        case .audio: .audio(audioHead)
+        case nil: .header(header)
+        case .audio: .audio(audioHeader)
         case .status: .status(status)
         case .unknown: .skipped
         }
@@ -83,12 +83,12 @@ struct OracleMessageFields: Sendable {
     var bodyLength: Int { Int(clamping: contentLength) }
 
     /// The head that the fields make; of use only where it ``isCompleteFrame``.
-    var head: FrameHead {
-        FrameHead(
+    var header: FrameHeader {
+        FrameHeader(
             contentLength: Int(clamping: contentLength),
             bufferSize: BufferSize(width: Int(clamping: width), height: Int(clamping: height)),
             orientation: FrameOrientation(rawValue: UInt8(truncatingIfNeeded: orientation)) ?? .unknown,
-            presentationTime: has(.presentationTime) ? presentationTime : nil,
+            timestamp: has(.timestamp) ? timestamp : nil,
             sequence: has(.sequence) ? sequence : nil
         )
     }
@@ -111,8 +111,8 @@ struct OracleMessageFields: Sendable {
         case .contentLength: .init(.length, 0, maximumContentLength)
         case .width, .height: .init(.dimension, 1, maximumDimension)
         case .orientation: .init(.orientation, 0, 8)
-        case .sampleRate: .init(AudioHead.sampleRates)
-        case .channels: .init(AudioHead.channelCounts)
+        case .sampleRate: .init(AudioHeader.sampleRates)
+        case .channels: .init(AudioHeader.channelCounts)
         case .finishReason: .finishReason
         case .version: .version
         default: .any
@@ -126,7 +126,7 @@ struct OracleMessageFields: Sendable {
         case .width: width = value
         case .height: height = value
         case .orientation: orientation = value
-        case .presentationTime: presentationTime = value
+        case .timestamp: timestamp = value
         case .sequence: sequence = value
         default: others.take(value, in: field)
         }
@@ -145,22 +145,22 @@ extension OracleMessageFields {
         }
     }
 
-    private var lengthFaultOfAudio: HeadFault? {
+    private var lengthFaultOfAudio: HeaderFault? {
         let detail = "\(contentLength)"
         if contentLength > UInt64(clamping: limits.maximumAudioBytes) {
-            return HeadFault(.contentLengthTooLarge, detail: detail)
+            return HeaderFault(.contentLengthTooLarge, detail: detail)
         }
         let isWhole = contentLength > 0 && contentLength.isMultiple(of: 2 * UInt64(clamping: others.channels))
-        return isWhole ? nil : HeadFault(.contentLengthInvalid, detail: detail)
+        return isWhole ? nil : HeaderFault(.contentLengthInvalid, detail: detail)
     }
 
-    private var audioHead: AudioHead {
-        AudioHead(
+    private var audioHeader: AudioHeader {
+        AudioHeader(
             contentLength: bodyLength,
             kind: others.audioKind,
             sampleRate: others.sampleRate,
             channels: others.channels,
-            presentationTime: has(.presentationTime) ? presentationTime : nil,
+            timestamp: has(.timestamp) ? timestamp : nil,
             sequence: has(.sequence) ? sequence : nil
         )
     }

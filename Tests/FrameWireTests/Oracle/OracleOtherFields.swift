@@ -25,15 +25,15 @@ struct OracleOtherFields: Sendable {
     private(set) var refusedPreferences: UInt64 = 0
 
     /// Takes the word in a field, at the carriage return.
-    mutating func take(_ word: String, in field: OracleMessageField) throws(HeadFault) {
+    mutating func take(_ word: String, in field: OracleMessageField) throws(HeaderFault) {
         switch field {
         case .messageType:
             kind = word == "audio" ? .audio : word == "status" ? .status : .unknown
         case .audioKind:
-            guard let word = AudioKind(rawValue: word) else { throw HeadFault(.wordUnknown) }
+            guard let word = AudioKind(rawValue: word) else { throw HeaderFault(.wordUnknown) }
             audioKind = word
         case .state:
-            guard let word = State(rawValue: word) else { throw HeadFault(.wordUnknown) }
+            guard let word = State(rawValue: word) else { throw HeaderFault(.wordUnknown) }
             state = word
         default: break
         }

@@ -60,6 +60,6 @@ enum Requests {
     static var good: [UInt8] { Array(text("ping", ["Content-Length: 0", "Ping-Number: 7"]).utf8) }
 
     static func text(_ name: String, _ lines: [String]) -> String {
-        Streams.head(lines, start: "POST /\(name) HTTP/1.1")
+        Streams.header(lines, start: "POST /\(name) HTTP/1.1")
     }
 }

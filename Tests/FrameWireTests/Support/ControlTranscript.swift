@@ -79,7 +79,7 @@ func controlTranscript(
         let split = ControlTranscript(of: bytes, cutBefore: [index], limits: limits)
         require(split == whole, "cut before byte \(index)", sourceLocation)
         let prefix = ControlTranscript(of: Array(bytes.prefix(index)), limits: limits, isOpen: true)
-        let expected = whole.error.flatMap { $0.byteOffset < UInt64(index) ? $0 : nil }
+        let expected = whole.error.flatMap { ($0.byteOffset ?? 0) < UInt64(index) ? $0 : nil }
         let isBeginning = prefix.error == expected && prefix.isBeginning(of: whole)
         require(isBeginning, "the first \(index) bytes", sourceLocation)
     }

@@ -7,7 +7,7 @@ enum SharedStreams {
         "Content-Length: 0", "Message-Type: shared-buffer", "Shared-Buffer: 2", "Shared-Bytes: 4096",
     ]
 
-    static let buffer = SharedBufferHead(index: 2, byteCount: 4_096)
+    static let buffer = SharedFrameHeader.Buffer(index: 2, byteCount: 4_096)
 
     /// A frame with every field that a message can have.
     static let frameLines = [
@@ -17,7 +17,7 @@ enum SharedStreams {
         "Changed-Rows: 2", "Buffer-Presentation-Time: 1700000000", "Buffer-Sequence: 7",
     ]
 
-    static let frame = SharedFrameHead(
+    static let frame = SharedFrameHeader(
         buffer: 2,
         format: .i420,
         bufferSize: BufferSize(width: 5, height: 3),
@@ -26,7 +26,7 @@ enum SharedStreams {
             .init(offset: 64, bytesPerRow: 8), .init(offset: 128, bytesPerRow: 4), .init(offset: 192, bytesPerRow: 3),
         ],
         changedRows: 1..<3,
-        presentationTime: 1_700_000_000,
+        timestamp: 1_700_000_000,
         sequence: 7
     )
 
@@ -36,26 +36,26 @@ enum SharedStreams {
     }
 
     /// An announcement that a decoder accepts.
-    static func buffer(_ random: inout SplitMix) -> SharedBufferHead {
-        SharedBufferHead(
-            index: .random(in: SharedBufferHead.indices, using: &random),
+    static func buffer(_ random: inout SplitMix) -> SharedFrameHeader.Buffer {
+        SharedFrameHeader.Buffer(
+            index: .random(in: SharedFrameHeader.Buffer.indices, using: &random),
             byteCount: .random(in: 1...(1 << Int.random(in: 0...30, using: &random)), using: &random)
         )
     }
 
     /// A frame that a decoder accepts; its planes need not fit into any buffer.
-    static func frame(_ random: inout SplitMix) -> SharedFrameHead {
-        let format = SharedPixelFormat.allCases.randomElement(using: &random) ?? .bgra
+    static func frame(_ random: inout SplitMix) -> SharedFrameHeader {
+        let format = SharedFrameHeader.Format.allCases.randomElement(using: &random) ?? .bgra
         let width = Int.random(in: 1...16_384, using: &random)
         let row = Int.random(in: 0...65_535, using: &random)
         let planes = (0..<format.planeCount).map { _ in
-            SharedFrameHead.Plane(
+            SharedFrameHeader.Plane(
                 offset: .random(in: 0...(1 << Int.random(in: 0...30, using: &random)), using: &random),
                 bytesPerRow: .random(in: 1...(1 << Int.random(in: 0...30, using: &random)), using: &random)
             )
         }
-        return SharedFrameHead(
-            buffer: .random(in: SharedBufferHead.indices, using: &random),
+        return SharedFrameHeader(
+            buffer: .random(in: SharedFrameHeader.Buffer.indices, using: &random),
             format: format,
             bufferSize: BufferSize(
                 width: width,
@@ -64,7 +64,7 @@ enum SharedStreams {
             orientation: FrameOrientation.allCases.randomElement(using: &random) ?? .up,
             planes: planes,
             changedRows: Bool.random(using: &random) ? row..<(row + .random(in: 0...65_535, using: &random)) : nil,
-            presentationTime: Bool.random(using: &random)
+            timestamp: Bool.random(using: &random)
                 ? random.next() >> UInt64.random(in: 0..<64, using: &random) : nil,
             sequence: Bool.random(using: &random) ? random.next() >> UInt64.random(in: 0..<64, using: &random) : nil
         )

@@ -11,7 +11,7 @@ struct Transcript: Equatable, Sendable {
         var isComplete: Bool
 
         /// The head, which must be a frame's.
-        var head: FrameHead? { if case .head(let head) = event { head } else { nil } }
+        var header: FrameHeader? { if case .header(let header) = event { header } else { nil } }
     }
 
     var messages: [Message] = []
@@ -45,7 +45,7 @@ struct Transcript: Equatable, Sendable {
         switch step.event {
         case .incomplete:
             require(step.consumed == end - start, "an incomplete head takes every byte")
-        case .head, .audio, .status, .sharedBuffer, .sharedFrame, .skipped:
+        case .header, .audio, .status, .sharedBuffer, .sharedFrame, .skipped:
             require(messages.last?.isComplete != false, "no head within a body")
             messages.append(Message(event: step.event, isComplete: decoder.bodyRemaining == 0))
         case .body(let isLast):
@@ -107,7 +107,7 @@ private func expectPrefix(
     sourceLocation: SourceLocation
 ) {
     let prefix = Transcript(of: Array(bytes.prefix(count)), limits: limits, isOpen: true)
-    let expected = whole.error.flatMap { $0.byteOffset < UInt64(count) ? $0 : nil }
+    let expected = whole.error.flatMap { ($0.byteOffset ?? 0) < UInt64(count) ? $0 : nil }
     require(prefix.error == expected, "the error of the first \(count) bytes", sourceLocation)
     require(prefix.messages.count <= whole.messages.count, "the messages of the first \(count) bytes", sourceLocation)
     for (part, message) in zip(prefix.messages, whole.messages) {

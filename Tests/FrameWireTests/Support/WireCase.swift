@@ -61,10 +61,10 @@ enum Streams {
         } else if let line {
             lines.append(line)
         }
-        return head(lines) + "BODY"
+        return header(lines) + "BODY"
     }
 
-    static func head(_ lines: [String], start: String = "HTTP/1.1 200 OK") -> String {
+    static func header(_ lines: [String], start: String = "HTTP/1.1 200 OK") -> String {
         start + "\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n"
     }
 }

@@ -15,7 +15,7 @@ private let strips = StripDecoder(decoder: decoder, maximumThreads: 1)
 /// As a program decodes what its user chose, and makes the best of damage.
 private let tolerantDecoder = {
     var decoder = decoder
-    decoder.stopOnWarning = false
+    decoder.stopsOnWarning = false
     decoder.limits.maximumProgressiveScans = 4
     decoder.limits.acceptsTrailingData = true
     return decoder
@@ -66,7 +66,7 @@ private enum Outcome: Equatable {
 
     init(ofStrips jpeg: Span<UInt8>) {
         do {
-            self = .picture(try strips.decode(jpeg, as: .bgra).picture)
+            self = .picture(try strips.decode(jpeg, as: .bgra).image)
         } catch {
             self = .failure(error)
         }

@@ -51,22 +51,32 @@ private struct Outcome: Equatable {
             return nil
         case .body(isLast: true):
             add(1)
-        case .head(let head):
-            add(2, head.contentLength, head.bufferSize.width, head.bufferSize.height, Int(head.orientation.rawValue))
-            add(head.presentationTime ?? 1, head.sequence ?? 1)
-        case .audio(let head):
-            add(3, head.contentLength, head.sampleRate, head.channels, head.kind == .app ? 0 : 1)
-            add(head.presentationTime ?? 1, head.sequence ?? 1)
+        case .header(let header):
+            add(
+                2,
+                header.contentLength,
+                header.bufferSize.width,
+                header.bufferSize.height,
+                Int(header.orientation.rawValue)
+            )
+            add(header.timestamp ?? 1, header.sequence ?? 1)
+        case .audio(let header):
+            add(3, header.contentLength, header.sampleRate, header.channels, header.kind == .app ? 0 : 1)
+            add(header.timestamp ?? 1, header.sequence ?? 1)
         case .status(let status):
             add(4, status.version, status.state.hashValue)
             add(status.pong ?? 1)
-        case .sharedBuffer(let head):
-            add(6, head.index, head.byteCount)
-        case .sharedFrame(let head):
-            add(7, head.buffer, head.format.hashValue, head.bufferSize.width, head.bufferSize.height)
-            add(Int(head.orientation.rawValue), head.changedRows?.lowerBound ?? -1, head.changedRows?.upperBound ?? -1)
-            for plane in head.planes { add(plane.offset, plane.bytesPerRow) }
-            add(head.presentationTime ?? 1, head.sequence ?? 1)
+        case .sharedBuffer(let header):
+            add(6, header.index, header.byteCount)
+        case .sharedFrame(let header):
+            add(7, header.buffer, header.format.hashValue, header.bufferSize.width, header.bufferSize.height)
+            add(
+                Int(header.orientation.rawValue),
+                header.changedRows?.lowerBound ?? -1,
+                header.changedRows?.upperBound ?? -1
+            )
+            for plane in header.planes { add(plane.offset, plane.bytesPerRow) }
+            add(header.timestamp ?? 1, header.sequence ?? 1)
         case .skipped:
             add(5)
         }
@@ -76,7 +86,7 @@ private struct Outcome: Equatable {
 
     /// A message that was understood is written as it was read.
     private func check(_ event: FrameMessageDecoder.Event) {
-        if case .sharedFrame(let head) = event { checkFit(of: head) }
+        if case .sharedFrame(let header) = event { checkFit(of: header) }
         guard let bytes = encoded(event) else { return }
         let span = bytes.span
         var decoder = FrameMessageDecoder()
@@ -86,9 +96,9 @@ private struct Outcome: Equatable {
     }
 
     /// A frame fits into a buffer exactly if that reaches to the last sample of each plane, and no row into the next.
-    private func checkFit(of head: SharedFrameHead) {
+    private func checkFit(of header: SharedFrameHeader) {
         let samples: [(bytes: Int, subsampling: Int)] =
-            switch head.format {
+            switch header.format {
             case .bgra, .rgba, .argb, .abgr, .bgrx: [(4, 1)]
             case .rgb, .bgr: [(3, 1)]
             case .gray: [(1, 1)]
@@ -97,24 +107,24 @@ private struct Outcome: Equatable {
             }
         // No product overflows: a decoder accepts offsets and strides up to 2^30, and sides up to 16,384.
         var (end, isSound) = (0, true)
-        for (plane, sample) in zip(head.planes, samples) {
-            let columns = (head.bufferSize.width + sample.subsampling - 1) / sample.subsampling
-            let rows = (head.bufferSize.height + sample.subsampling - 1) / sample.subsampling
+        for (plane, sample) in zip(header.planes, samples) {
+            let columns = (header.bufferSize.width + sample.subsampling - 1) / sample.subsampling
+            let rows = (header.bufferSize.height + sample.subsampling - 1) / sample.subsampling
             end = max(end, plane.offset + (rows - 1) * plane.bytesPerRow + columns * sample.bytes)
             isSound = isSound && plane.bytesPerRow >= columns * sample.bytes
         }
         for (byteCount, fits) in [(end - 1, false), (end, isSound), (.max, isSound)] {
-            guard head.fits(inBufferOf: byteCount) == fits else { fatalError("\(head) in \(byteCount) bytes") }
+            guard header.fits(inBufferOf: byteCount) == fits else { fatalError("\(header) in \(byteCount) bytes") }
         }
     }
 
     private func encoded(_ event: FrameMessageDecoder.Event) -> [UInt8]? {
         switch event {
-        case .head(let head): head.encoded()
-        case .audio(let head): head.encoded()
+        case .header(let header): header.encoded()
+        case .audio(let header): header.encoded()
         case .status(let status): status.encoded()
-        case .sharedBuffer(let head): head.encoded()
-        case .sharedFrame(let head): head.encoded()
+        case .sharedBuffer(let header): header.encoded()
+        case .sharedFrame(let header): header.encoded()
         case .skipped, .incomplete, .body: nil
         }
     }

@@ -39,7 +39,7 @@ private func check(_ picture: PixelBuffer, _ choices: inout Choices) throws {
         height: picture.height,
         format: picture.format
     )
-    let pool = PixelBufferPool()
+    let pool = PixelBuffer.Pool()
     switch choices.byte() % 8 {
     case 0:
         let orientation = choices.orientation
@@ -111,7 +111,7 @@ private func checkStrips(_ picture: PixelBuffer, _ copy: PixelBuffer, _ choices:
         let jpeg = try strips.encode(image, with: encoder).jpeg
         let whole: [UInt8] = try encoder.encode(image)
         let expected = try decoder.decode(whole.span, as: format)
-        guard try standing.decode(jpeg.span, as: format).picture.hasSamePixels(as: expected) else {
+        guard try standing.decode(jpeg.span, as: format).image.hasSamePixels(as: expected) else {
             fatalError("decoded in strips, it is not the same")
         }
     }

@@ -105,7 +105,7 @@ private struct Coding {
         var decoder = JPEGDecoder()
         decoder.limits.maximumPixels = 1 << 14
         decoder.limits.acceptsMissingHuffmanTables = second & 4 != 0
-        decoder.fastUpsampling = second & 1 != 0
+        decoder.usesFastUpsampling = second & 1 != 0
         decoder.dct = second & 2 != 0 ? .fast : .accurate
         self.decoder = decoder
     }
@@ -148,7 +148,7 @@ private enum Outcome {
 
     init(of jpeg: [UInt8], by strips: StripDecoder, as format: PixelFormat) {
         do throws(TurboJPEGError) {
-            self = .picture(try strips.decode(jpeg.span, as: format).picture)
+            self = .picture(try strips.decode(jpeg.span, as: format).image)
         } catch {
             self = .failure(error)
         }

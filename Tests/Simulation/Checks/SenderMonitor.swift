@@ -18,9 +18,9 @@ final class SenderMonitor {
 
     // What the sender has read.
     var hasReadHello = false
-    var wants = ControlWants.pictures
+    var wants = ControlRequest.Wants.frames
     /// What was wanted when the last status was written.
-    var answeredWants = ControlWants.pictures
+    var answeredWants = ControlRequest.Wants.frames
     /// When what is wanted, or paused, last changed.
     var changedAt: UInt64 = 0
     var isPauseAsked = false
@@ -56,7 +56,7 @@ final class SenderMonitor {
     var frames: [UInt32] = []
     var audioSent = 0
     var frameTime: UInt64 = 0
-    var head: FrameHead?
+    var header: FrameHeader?
     var isOver = false
     var shared = SharedMonitor()
     /// When a decline was read that ended shared memory.
@@ -84,7 +84,7 @@ final class SenderMonitor {
     }
 
     /// Whether the stream stands between two messages.
-    var isBetweenMessages: Bool { !decoder.isInHead && decoder.bodyRemaining == 0 }
+    var isBetweenMessages: Bool { !decoder.isInHeader && decoder.bodyRemaining == 0 }
 
     /// The message that has begun is no frame: the next one may repeat instead.
     func keepReasonToRepeat() {

@@ -44,7 +44,7 @@ extension World {
     /// What nobody may hold up has been read, although programs are slow or silent.
     func checkUnconsumed() {
         for receiver in receivers where receiver.closeReason == nil && receiver.machine.isReady {
-            guard let wants = receiver.stated, !wants.contains(.pictures), isAsleep(receiver.thread) else { continue }
+            guard let wants = receiver.stated, !wants.contains(.frames), isAsleep(receiver.thread) else { continue }
             check(
                 .audioNeedsNoFrames,
                 sockets[receiver.socket].inbound.visible == 0,

@@ -23,16 +23,16 @@ extension World {
             return violate(.integrity, "receiver \(receiver.index) gets a frame that nobody sent")
         }
         coverage.checked(.integrity)
-        if let (last, head) = receiver.lastFrame {
+        if let (last, header) = receiver.lastFrame {
             check(.integrity, last.sender == identity.sender, "frames of two senders on one connection")
             check(.order, identity.number >= last.number, "frame \(identity.number) comes after \(last.number)")
             if identity.number == last.number, received.loan == nil || isFromOurs(receiver) {
                 let isImage = identity.isImage || last.isImage
-                let isSame = head.isRepeated(by: frame.head, ofAnyKind: isImage)
-                check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(head), \(frame.head)")
+                let isSame = header.isRepeated(by: frame.header, ofAnyKind: isImage)
+                check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(header), \(frame.header)")
             }
         }
-        receiver.lastFrame = (identity, frame.head)
+        receiver.lastFrame = (identity, frame.header)
     }
 
     func received(_ message: AudioMessage, by receiver: SimReceiver) {
@@ -47,7 +47,7 @@ extension World {
     }
 
     /// A plain receiver has a frame of one of this package's senders.
-    func received(_ identity: Content.Identity, _ head: FrameHead, by peer: Int) {
+    func received(_ identity: Content.Identity, _ header: FrameHeader, by peer: Int) {
         let last = peers[peer].lastReceived[identity.sender] ?? 0
         check(.order, identity.number >= last, "a plain receiver gets frame \(identity.number) after \(last)")
         peers[peer].lastReceived[identity.sender] = identity.number
@@ -57,7 +57,7 @@ extension World {
     // MARK: What senders write
 
     /// A sender of this package begins to write a frame.
-    func frameBegins(_ identity: Content.Identity, _ head: FrameHead, of index: Int) {
+    func frameBegins(_ identity: Content.Identity, _ header: FrameHeader, of index: Int) {
         let sender = senders[index]
         let number = Int(identity.number)
         guard identity.sender == sender.plan.identity, number > 0, number <= sender.offers.count else {
@@ -69,16 +69,16 @@ extension World {
             Int(identity.length) == offer.length || offer.isImage,
             "sender \(index) writes another length than was offered"
         )
-        if let before = sender.sentHeads[identity.number] {
-            let isSame = before.isRepeated(by: head, ofAnyKind: offer.isImage)
-            check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(before), \(head)")
+        if let before = sender.sentHeaders[identity.number] {
+            let isSame = before.isRepeated(by: header, ofAnyKind: offer.isImage)
+            check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(before), \(header)")
         } else {
-            sender.sentHeads[identity.number] = head
-            check(.repeatsAreTheSame, !offer.isImage || head.orientation == offer.orientation, "another orientation")
-            if let time = head.presentationTime {
+            sender.sentHeaders[identity.number] = header
+            check(.repeatsAreTheSame, !offer.isImage || header.orientation == offer.orientation, "another orientation")
+            if let time = header.timestamp {
                 check(.repeatsAreTheSame, time == offer.timestamp, "another timestamp than was offered")
             }
-            if let sequence = head.sequence {
+            if let sequence = header.sequence {
                 check(.sequenceAscends, sequence > sender.lastSequence ?? 0 || sender.lastSequence == nil, "sequence")
                 sender.lastSequence = sequence
             }
@@ -209,11 +209,11 @@ extension World {
     }
 }
 
-extension FrameHead {
+extension FrameHeader {
     /// Whether another header is that of the same frame, which may be an image here and a JPEG there.
-    fileprivate func isRepeated(by other: FrameHead, ofAnyKind: Bool) -> Bool {
+    fileprivate func isRepeated(by other: FrameHeader, ofAnyKind: Bool) -> Bool {
         guard ofAnyKind else { return self == other }
-        return presentationTime == other.presentationTime && sequence == other.sequence
+        return timestamp == other.timestamp && sequence == other.sequence
             && orientation == other.orientation && bufferSize == other.bufferSize
     }
 }

@@ -59,8 +59,8 @@ extension World {
         switch step.event {
         case .incomplete, .skipped:
             break
-        case .head(let head):
-            frameHeadWritten(head, index)
+        case .header(let header):
+            frameHeaderWritten(header, index)
             monitors[index].shared.isLastShared = false
         case .audio:
             monitors[index].keepReasonToRepeat()
@@ -70,16 +70,16 @@ extension World {
             messageBegins(index, wants: .audio)
         case .status(let status):
             statusWritten(status, index)
-        case .sharedBuffer(let head):
+        case .sharedBuffer(let header):
             monitors[index].keepReasonToRepeat()
-            messageBegins(index, wants: .pictures)
-            sharedBufferWritten(head, index)
+            messageBegins(index, wants: .frames)
+            sharedBufferWritten(header, index)
             monitors[index].announcedAt = monitors[index].beganAt
-        case .sharedFrame(let head):
+        case .sharedFrame(let header):
             // An announcement and the frame that it is for are one message to the sender.
             if let time = monitors[index].announcedAt.take() { monitors[index].beganAt = time }
-            frameHeadWritten(head.head, index)
-            guard let identity = sharedFrameWritten(head, index) else { return }
+            frameHeaderWritten(header.header, index)
+            guard let identity = sharedFrameWritten(header, index) else { return }
             if identity.number == monitors[index].lastFrame { coverage.count(.sharedRepeat) }
             frameIdentified(identity, index)
             messageWritten(index)
@@ -90,16 +90,16 @@ extension World {
         }
     }
 
-    private func frameHeadWritten(_ head: FrameHead, _ index: Int) {
-        monitors[index].head = head
+    private func frameHeaderWritten(_ header: FrameHeader, _ index: Int) {
+        monitors[index].header = header
         monitors[index].frameTime = now
         monitors[index].framesBegun += 1
         monitors[index].beginBody(.frame)
         checkAudioIsOut(senders[monitors[index].sender], index)
-        messageBegins(index, wants: .pictures)
+        messageBegins(index, wants: .frames)
     }
 
-    private func messageBegins(_ index: Int, wants kind: ControlWants) {
+    private func messageBegins(_ index: Int, wants kind: ControlRequest.Wants) {
         let monitor = monitors[index]
         check(
             .nothingWhilePaused,
@@ -136,9 +136,9 @@ extension World {
             )
         }
         monitors[index].lastFrame = identity.number
-        guard let head = monitors[index].head else { return }
-        frameBegins(identity, head, of: sender)
-        if violation == nil { checkPreference(head, identity.number, index) }
+        guard let header = monitors[index].header else { return }
+        frameBegins(identity, header, of: sender)
+        if violation == nil { checkPreference(header, identity.number, index) }
     }
 
     private func messageWritten(_ index: Int) {
@@ -220,7 +220,7 @@ extension World {
         note("sender \(monitors[index].sender) reads \(request)")
         monitors[index].reasonAt = now
         if case .hello(let hello) = request {
-            if hello.wants.contains(.pictures), !monitors[index].wants.contains(.pictures) {
+            if hello.wants.contains(.frames), !monitors[index].wants.contains(.frames) {
                 monitors[index].askForFrame(at: now)
             }
             monitors[index].hasReadHello = true
@@ -260,7 +260,7 @@ extension World {
             coverage.count(.preference)
         case .refresh:
             coverage.count(.refresh)
-            guard !monitors[index].isPauseAsked, monitors[index].wants.contains(.pictures) else { return }
+            guard !monitors[index].isPauseAsked, monitors[index].wants.contains(.frames) else { return }
             monitors[index].askForFrame(at: now)
         case .ping(let number):
             coverage.count(.ping)

@@ -95,7 +95,7 @@ extension World {
     }
 
     private func wantsFrames(_ monitor: SenderMonitor) -> Bool {
-        guard monitor.wants.contains(.pictures), !monitor.isPauseAsked, monitor.stopRead == nil else { return false }
+        guard monitor.wants.contains(.frames), !monitor.isPauseAsked, monitor.stopRead == nil else { return false }
         let peer = sockets[monitor.socket].peer
         // Somebody reads at the other end.
         if case .thread(let thread, let registration) = sockets[peer].watcher,

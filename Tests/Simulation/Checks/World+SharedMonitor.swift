@@ -15,9 +15,9 @@ struct SharedMonitor {
     var hasDeclined = false
     /// The memory whose descriptor was passed with the message that has begun.
     var passed: SharedRegion?
-    var buffers = [Buffer?](repeating: nil, count: SharedBufferHead.indices.count)
+    var buffers = [Buffer?](repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
     /// The last image, and a copy of its rows.
-    var last: (head: SharedFrameHead, rows: [UInt8])?
+    var last: (header: SharedFrameHeader, rows: [UInt8])?
     /// Whether the last frame went out in shared memory.
     var isLastShared = false
     var frames = 0
@@ -46,15 +46,15 @@ extension World {
     }
 
     /// A buffer has been announced.
-    func sharedBufferWritten(_ head: SharedBufferHead, _ index: Int) {
+    func sharedBufferWritten(_ header: SharedFrameHeader.Buffer, _ index: Int) {
         checkAccepted(index)
         guard let region = monitors[index].shared.passed.take() else {
-            return violate(.descriptorsMatch, "buffer \(head.index) is announced without a descriptor")
+            return violate(.descriptorsMatch, "buffer \(header.index) is announced without a descriptor")
         }
-        let isRight = unsafe region.bytes.count == head.byteCount
+        let isRight = unsafe region.bytes.count == header.byteCount
         check(.descriptorsMatch, isRight, "a buffer has another size than announced")
-        if let old = monitors[index].shared.buffers[head.index], old.held != nil, hasOurReceiver(index) {
-            violate(.heldBuffersStay, "buffer \(head.index) is announced again while its receiver has it")
+        if let old = monitors[index].shared.buffers[header.index], old.held != nil, hasOurReceiver(index) {
+            violate(.heldBuffersStay, "buffer \(header.index) is announced again while its receiver has it")
         }
         for other in monitors where other !== monitors[index] {
             let isUsed = other.shared.buffers.contains { $0?.region.memory === region.memory && $0 != nil }
@@ -63,25 +63,25 @@ extension World {
         let sender = monitors[index].sender
         let hasShared = monitors.contains { $0 !== monitors[index] && $0.sender == sender && $0.shared.frames > 0 }
         if hasShared { coverage.count(.sharedOnTwoConnections) }
-        monitors[index].shared.buffers[head.index] = SharedMonitor.Buffer(region: region)
+        monitors[index].shared.buffers[header.index] = SharedMonitor.Buffer(region: region)
     }
 
     /// A frame in a buffer has been written; nil if it shows nothing that was offered.
-    func sharedFrameWritten(_ head: SharedFrameHead, _ index: Int) -> Content.Identity? {
+    func sharedFrameWritten(_ header: SharedFrameHeader, _ index: Int) -> Content.Identity? {
         checkAccepted(index)
         let sender = monitors[index].sender
         check(.descriptorsMatch, monitors[index].shared.passed == nil, "a descriptor is passed with a frame")
-        guard let buffer = monitors[index].shared.buffers[head.buffer] else {
+        guard let buffer = monitors[index].shared.buffers[header.buffer] else {
             violate(.heldBuffersStay, "sender \(sender) sends a frame in a buffer that it has not announced")
             return nil
         }
         check(
             .heldBuffersStay,
             buffer.held == nil || !hasOurReceiver(index),
-            "sender \(sender) sends a frame in buffer \(head.buffer), which its receiver has"
+            "sender \(sender) sends a frame in buffer \(header.buffer), which its receiver has"
         )
-        let image = SimImage(buffer.region, head)
-        monitors[index].shared.buffers[head.buffer]?.held = image
+        let image = SimImage(buffer.region, header)
+        monitors[index].shared.buffers[header.buffer]?.held = image
         monitors[index].shared.frames += 1
         guard let identity = image.identity else {
             violate(.integrity, "sender \(sender) shares an image that was never submitted")
@@ -92,15 +92,15 @@ extension World {
     }
 
     private func checkChangedRows(_ image: SimImage, _ index: Int) {
-        let head = image.head
-        let (width, height) = (head.bufferSize.width, head.bufferSize.height)
+        let header = image.header
+        let (width, height) = (header.bufferSize.width, header.bufferSize.height)
         var rows: [UInt8] = []
         rows.reserveCapacity(width * height)
         for row in 0..<height { unsafe rows.append(contentsOf: image.row(row)) }
-        defer { monitors[index].shared.last = (head, rows) }
-        guard let changed = head.changedRows else { return }
-        guard let (last, old) = monitors[index].shared.last, last.bufferSize == head.bufferSize,
-            last.orientation == head.orientation, last.format == head.format
+        defer { monitors[index].shared.last = (header, rows) }
+        guard let changed = header.changedRows else { return }
+        guard let (last, old) = monitors[index].shared.last, last.bufferSize == header.bufferSize,
+            last.orientation == header.orientation, last.format == header.format
         else { return violate(.changedRows, "changed rows are stated of an image that has no like before it") }
         for row in 0..<height where !changed.contains(row) {
             let range = row * width..<(row + 1) * width
@@ -122,7 +122,7 @@ extension World {
     // MARK: What the sender reads
 
     /// A receiver says whether it accepts shared memory.
-    func helloRead(_ hello: ControlHello, _ index: Int) {
+    func helloRead(_ hello: ControlRequest.Hello, _ index: Int) {
         if hello.sharedMemory == nil || sockets[monitors[index].socket].isTCP { return declineRead(index) }
         if !monitors[index].shared.hasDeclined { monitors[index].shared.isAccepted = true }
     }
@@ -145,7 +145,7 @@ extension World {
         monitors[index].declinedAt = now
         for buffer in monitors[index].shared.buffers.indices { monitors[index].shared.buffers[buffer]?.held = nil }
         // The latest frame may have been skipped.
-        guard monitors[index].shared.isLastShared, monitors[index].wants.contains(.pictures) else { return }
+        guard monitors[index].shared.isLastShared, monitors[index].wants.contains(.frames) else { return }
         coverage.count(.latestFrameAfterDecline)
         guard !monitors[index].isPauseAsked else { return monitors[index].hasReasonToRepeat = true }
         monitors[index].askForFrame(at: now)
@@ -186,7 +186,7 @@ extension World {
     // MARK: Preferences
 
     /// A frame of one size has been written: it is the preferred size, or the preference was refused.
-    func checkPreference(_ head: FrameHead, _ number: UInt32, _ index: Int) {
+    func checkPreference(_ header: FrameHeader, _ number: UInt32, _ index: Int) {
         let sender = senders[monitors[index].sender]
         let offer = sender.offers[Int(number) - 1]
         guard offer.isImage, offer.revision == sender.terms.revision, let box = sender.terms.preferences.size else {
@@ -196,8 +196,8 @@ extension World {
             .plan(forWidth: offer.size.width, height: offer.size.height, orientation: offer.orientation).canvas
         check(
             .preferencesAreAnswered,
-            head.bufferSize == wanted || monitors[index].refusals > 0,
-            "frame \(number) is \(head.bufferSize), its receiver prefers \(wanted), and nothing was refused"
+            header.bufferSize == wanted || monitors[index].refusals > 0,
+            "frame \(number) is \(header.bufferSize), its receiver prefers \(wanted), and nothing was refused"
         )
     }
 }

@@ -64,7 +64,7 @@ extension World {
     func checkFinished(_ sender: SimSender, offers count: Int) {
         guard count > 0, count == sender.offers.count, sender.comparing.isEmpty, sender.lane.isAccepting,
             sender.terms.isConnected,
-            !sender.terms.isPaused, sender.terms.wants.contains(.pictures), fits(sender, UInt32(count)),
+            !sender.terms.isPaused, sender.terms.wants.contains(.frames), fits(sender, UInt32(count)),
             !isUnsendable(sender, count),
             // What is written to a receiver that has just gone need not be seen to fail yet.
             sender.socket >= 0, !sockets[sender.socket].peerHasEnded
@@ -96,7 +96,7 @@ extension World {
     func checkUploadersSettled() {
         for sender in senders {
             guard let statistics = sender.uploader?.statistics else { continue }
-            let age = statistics.queueAge.maximum
+            let age = statistics.queueAge.maximum.nanoseconds
             check(.everyFrameIsCounted, age < 3_600_000_000_000, "a frame has waited for \(age) ns")
             check(.everyFrameIsCounted, statistics.underWay >= 0, "\(statistics.underWay) frames are under way")
         }

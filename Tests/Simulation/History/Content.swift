@@ -50,7 +50,7 @@ internal import FrameWire
     }
 
     /// Makes the body of a frame or of audio.
-    static func bytes(_ identity: Identity, pool: BytePool) -> FrameBytes {
+    static func bytes(_ identity: Identity, pool: FrameBytes.Pool) -> FrameBytes {
         FrameBytes(capacity: Int(identity.length), pool: pool) { output in
             unsafe output.withUnsafeMutableBufferPointer { buffer, initialized in
                 let memory = UnsafeMutableRawBufferPointer(buffer)

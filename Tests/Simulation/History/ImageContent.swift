@@ -92,31 +92,33 @@ internal import TurboJPEG
 /// Where an image is in shared memory.
 @safe struct SimImage {
     let region: SharedRegion
-    let head: SharedFrameHead
+    let header: SharedFrameHeader
     /// What it showed when it was delivered.
     var identity: Content.Identity?
 
-    init(_ region: SharedRegion, _ head: SharedFrameHead) {
-        (self.region, self.head) = (region, head)
-        identity = Self.identify(region, head)
+    init(_ region: SharedRegion, _ header: SharedFrameHeader) {
+        (self.region, self.header) = (region, header)
+        identity = Self.identify(region, header)
     }
 
     /// Whether it still shows the same.
-    var isUnchanged: Bool { Self.identify(region, head) == identity }
+    var isUnchanged: Bool { Self.identify(region, header) == identity }
 
-    private static func identify(_ region: SharedRegion, _ head: SharedFrameHead) -> Content.Identity? {
-        guard head.format == .gray, let plane = head.planes.first, plane.offset < region.bytes.count else { return nil }
+    private static func identify(_ region: SharedRegion, _ header: SharedFrameHeader) -> Content.Identity? {
+        guard header.format == .gray, let plane = header.planes.first, plane.offset < region.bytes.count else {
+            return nil
+        }
         return unsafe ImageContent.identify(
             UnsafeRawBufferPointer(rebasing: region.bytes[plane.offset...]),
-            head.bufferSize.width,
-            head.bufferSize.height,
+            header.bufferSize.width,
+            header.bufferSize.height,
             bytesPerRow: plane.bytesPerRow
         )
     }
 
     /// The rows that a receiver sees.
     func row(_ index: Int) -> UnsafeRawBufferPointer {
-        let start = head.planes[0].offset + index * head.planes[0].bytesPerRow
-        return unsafe UnsafeRawBufferPointer(rebasing: region.bytes[start..<start + head.bufferSize.width])
+        let start = header.planes[0].offset + index * header.planes[0].bytesPerRow
+        return unsafe UnsafeRawBufferPointer(rebasing: region.bytes[start..<start + header.bufferSize.width])
     }
 }

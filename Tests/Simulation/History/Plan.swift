@@ -138,7 +138,7 @@ struct ServerPlan {
     /// How many of them may have yet to show their token.
     var handshakes: Int { max(1, connections / 2) }
     var deliversNewest: Bool
-    var hello: ControlWants?
+    var hello: ControlRequest.Wants?
     var pace: Plan.ConsumerPace
     /// Whether the program takes connections; one that does not leaves them in the listener's queue.
     var takesConnections: Bool

@@ -80,7 +80,7 @@ extension PlanGenerator {
 
     /// Lets a sender have a frame that waits for its socket when its receiver declines shared memory.
     private mutating func addDecline(of actor: Int, at place: Int) {
-        let hello = ControlRequest.hello(ControlHello(wants: [.pictures, .audio]))
+        let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio]))
         plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([hello])))
         plan.steps.append(Plan.Step(time: time, actor: actor, action: .pace(random.pick(.silent, .prompt, .prompt))))
         time += random.time(in: 100_000...1_000_000)
@@ -176,12 +176,12 @@ extension PlanGenerator {
     private mutating func request() -> ControlRequest {
         switch random.below(theme == .sharing ? 13 : 12) {
         case 12: return random.chance(30) ? .decline : .refresh
-        case 0, 1: return .hello(ControlHello(wants: random.pick([.pictures], [.pictures, .audio], [.audio], [])))
+        case 0, 1: return .hello(ControlRequest.Hello(wants: random.pick([.frames], [.frames, .audio], [.audio], [])))
         case 2, 3: return .pause
         case 4, 5: return .resume
         case 6, 7:
             return .prefer(
-                ControlPreferences(
+                ControlRequest.Preferences(
                     frameRateInMillihertz: random.pick(nil, 1, 1_000, 5_000, 60_000),
                     size: random.pick(nil, nil, 16, 48, 4_096).map { BufferSize(width: $0, height: $0) },
                     quality: random.pick(nil, 50, 100)

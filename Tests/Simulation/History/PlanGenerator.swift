@@ -74,10 +74,10 @@ struct PlanGenerator {
 
     private mutating func server(at place: Int) -> ServerPlan {
         let talks = theme == .requests || theme == .audio || random.chance(60)
-        let wants: ControlWants =
+        let wants: ControlRequest.Wants =
             switch theme {
-            case .audio: random.pick([.audio], [.pictures, .audio])
-            default: random.pick([.pictures], [.pictures], [.pictures, .audio], [])
+            case .audio: random.pick([.audio], [.frames, .audio])
+            default: random.pick([.frames], [.frames], [.frames, .audio], [])
             }
         return ServerPlan(
             place: place,

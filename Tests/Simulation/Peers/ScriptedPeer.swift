@@ -46,7 +46,7 @@ struct ScriptedPeer {
 
     // What a receiver has of a message.
     var decoder = FrameMessageDecoder()
-    var head: FrameHead?
+    var header: FrameHeader?
     var body: [UInt8] = []
     var lastReceived: [UInt16: UInt32] = [:]
     var framesReceived = 0
@@ -68,7 +68,7 @@ struct ScriptedPeer {
         floodRemaining = 0
         leavesWhenWritten = false
         decoder = FrameMessageDecoder()
-        head = nil
+        header = nil
         body.removeAll(keepingCapacity: true)
         lastReceived.removeAll(keepingCapacity: true)
         tokenRemaining = expectedTokenCount
@@ -86,14 +86,14 @@ extension ScriptedPeer: CustomStringConvertible {
 /// What a hostile sender does.
 enum HostileSending: Int, CaseIterable {
     case unknownMessagesWithoutBody, unknownMessagesOfOneByte, statusFlood, audioFlood, emptyFrames, smallFrames
-    case garbage, endlessHead, oversizeClaim, largeClaimThatStalls, oneByteAtATime, halfFrameThenEnd
+    case garbage, endlessHeader, oversizeClaim, largeClaimThatStalls, oneByteAtATime, halfFrameThenEnd
     case frameThenEnd, endAtOnce, resetAtOnce, wrongToken, halfToken, everythingAtOnce
     case sharing, sharingToo
 }
 
 /// What a hostile receiver does.
 enum HostileReceiving: Int, CaseIterable {
-    case pingFlood, pingFloodUnread, helloFlood, unknownRequests, garbage, endlessHead, endAtOnce, resetAtOnce
+    case pingFlood, pingFloodUnread, helloFlood, unknownRequests, garbage, endlessHeader, endAtOnce, resetAtOnce
     case helloThenEnd, stopThenEnd, stopThenReset, readsNothing, oneByteAtATime, wrongToken, halfToken, tokenThenEnd
     case requestsBehindToken, everyRequest, sharedNeverReleased, sharedReleasesOfNothing, badPreferences
 }

@@ -42,7 +42,7 @@ extension World {
         switch kind {
         case .unknownMessagesWithoutBody, .unknownMessagesOfOneByte, .statusFlood, .audioFlood, .emptyFrames:
             peers[peer].floodRemaining = peers[peer].random.chance(5) ? 200_000 : peers[peer].random.pick(2_000, 6_000)
-        case .smallFrames, .garbage, .endlessHead:
+        case .smallFrames, .garbage, .endlessHeader:
             peers[peer].floodRemaining = 5_000
         case .oneByteAtATime:
             peers[peer].floodRemaining = 100
@@ -92,7 +92,7 @@ extension World {
     }
 
     private func beginHostileReceiving(_ peer: Int, _ kind: HostileReceiving) {
-        let hello = ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded()
+        let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded()
         switch kind {
         case .wrongToken:
             coverage.count(.wrongToken)
@@ -115,7 +115,7 @@ extension World {
         case .garbage:
             peers[peer].outgoing += peers[peer].random.chance(50) ? hello : []
             peers[peer].outgoing += WireBytes.garbage
-        case .endlessHead: peers[peer].floodRemaining = 5_000
+        case .endlessHeader: peers[peer].floodRemaining = 5_000
         case .helloThenEnd:
             peers[peer].outgoing += hello
             peers[peer].leavesWhenWritten = true
@@ -140,7 +140,7 @@ extension World {
         case .everyRequest, .sharedReleasesOfNothing: peers[peer].floodRemaining = 3_000
         case .sharedNeverReleased:
             peers[peer].outgoing +=
-                ControlRequest.hello(ControlHello(wants: [.pictures], sharedMemory: 1)).encoded()
+                ControlRequest.hello(ControlRequest.Hello(wants: [.frames], sharedMemory: 1)).encoded()
         case .badPreferences:
             peers[peer].outgoing += hello
             peers[peer].floodRemaining = 2_000
@@ -169,7 +169,7 @@ extension World {
         case .statusFlood: return WireBytes.status
         case .audioFlood: return WireBytes.audio
         case .emptyFrames: return WireBytes.emptyFrame
-        case .endlessHead: return WireBytes.endlessHead
+        case .endlessHeader: return WireBytes.endlessHeader
         case .garbage: return WireBytes.garbage
         default:
             // Frames that are whole, so that they are delivered and have to be in order.
@@ -188,24 +188,24 @@ extension World {
         case .unknownRequests: return WireBytes.unknownRequest
         case .badPreferences:
             return peers[peer].random.chance(50)
-                ? WireBytes.badPreference : ControlRequest.prefer(ControlPreferences(quality: 100)).encoded()
+                ? WireBytes.badPreference : ControlRequest.prefer(ControlRequest.Preferences(quality: 100)).encoded()
         case .sharedReleasesOfNothing:
             switch peers[peer].random.below(8) {
-            case 0, 1: return ControlRequest.hello(ControlHello(wants: [.pictures], sharedMemory: 1)).encoded()
+            case 0, 1: return ControlRequest.hello(ControlRequest.Hello(wants: [.frames], sharedMemory: 1)).encoded()
             case 2: return peers[peer].random.chance(10) ? ControlRequest.decline.encoded() : []
             default: return ControlRequest.release(buffer: peers[peer].random.below(8)).encoded()
             }
-        case .endlessHead: return WireBytes.endlessRequest
+        case .endlessHeader: return WireBytes.endlessRequest
         case .everyRequest:
             switch peers[peer].random.below(6) {
-            case 0: return ControlRequest.hello(ControlHello(wants: [.pictures])).encoded()
+            case 0: return ControlRequest.hello(ControlRequest.Hello(wants: [.frames])).encoded()
             case 1: return ControlRequest.pause.encoded()
             case 2: return ControlRequest.resume.encoded()
             case 3: return ControlRequest.refresh.encoded()
-            case 4: return ControlRequest.prefer(ControlPreferences(frameRateInMillihertz: 5_000)).encoded()
+            case 4: return ControlRequest.prefer(ControlRequest.Preferences(frameRateInMillihertz: 5_000)).encoded()
             default: return ControlRequest.ping(peers[peer].random.next()).encoded()
             }
-        default: return ControlRequest.hello(ControlHello(wants: [.pictures, .audio])).encoded()
+        default: return ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded()
         }
     }
 }

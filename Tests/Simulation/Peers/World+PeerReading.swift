@@ -28,7 +28,7 @@ extension World {
     }
 
     private func peerSawEnd(_ peer: Int) {
-        if case .plainReceiver = peers[peer].role, peers[peer].head != nil || peers[peer].decoder.isInHead {
+        if case .plainReceiver = peers[peer].role, peers[peer].header != nil || peers[peer].decoder.isInHeader {
             coverage.count(.halfClose)
         }
         endPeer(peer, reset: false)
@@ -53,7 +53,7 @@ extension World {
             }
             switch step.event {
             case .incomplete: break
-            case .head(let head): peers[peer].head = head
+            case .header(let header): peers[peer].header = header
             case .audio, .status, .sharedBuffer, .sharedFrame, .skipped:
                 guard isFromOurs(peer) else { break }
                 violate(.order, "a plain receiver, which said nothing, got a message that is not a frame")
@@ -77,8 +77,8 @@ extension World {
     }
 
     private func completeFrame(for peer: Int) {
-        guard let head = peers[peer].head else { return }
-        peers[peer].head = nil
+        guard let header = peers[peer].header else { return }
+        peers[peer].header = nil
         peers[peer].framesReceived += 1
         let identity = identifyBody(of: peer)
         peers[peer].body.removeAll(keepingCapacity: true)
@@ -86,6 +86,6 @@ extension World {
             if isFromOurs(peer) { violate(.integrity, "a plain receiver got a body that nobody sent") }
             return
         }
-        received(identity, head, by: peer)
+        received(identity, header, by: peer)
     }
 }

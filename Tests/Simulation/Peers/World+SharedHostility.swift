@@ -24,7 +24,7 @@ struct PeerSharing {
     var kind = HostileSharing.nothing
     /// How many frames keep the rules.
     var left = 0
-    var regions = [SharedRegion?](repeating: nil, count: SharedBufferHead.indices.count)
+    var regions = [SharedRegion?](repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
     /// What is to be passed, by its place in what is written.
     var passing: [(offset: Int, descriptors: [SimDescriptor])] = []
     /// Whether a rule has been broken, so that the receiver has to end the connection.
@@ -64,12 +64,12 @@ extension World {
 
     private func announce(_ peer: Int, _ buffer: Int, _ region: SharedRegion) {
         peers[peer].sharing.regions[buffer] = region
-        let head = unsafe SharedBufferHead(index: buffer, byteCount: region.bytes.count)
-        message(head.encoded(), passing: [SimDescriptor(region: region)], of: peer)
+        let header = unsafe SharedFrameHeader.Buffer(index: buffer, byteCount: region.bytes.count)
+        message(header.encoded(), passing: [SimDescriptor(region: region)], of: peer)
     }
 
-    private func head(_ buffer: Int, _ number: UInt32, offset: Int = 0) -> [UInt8] {
-        SharedFrameHead(
+    private func header(_ buffer: Int, _ number: UInt32, offset: Int = 0) -> [UInt8] {
+        SharedFrameHeader(
             buffer: buffer,
             format: .gray,
             bufferSize: Self.size,
@@ -83,7 +83,7 @@ extension World {
         peers[peer].lastNumber += 1
         let number = peers[peer].lastNumber
         announce(peer, buffer, region(peer, number))
-        message(head(buffer, number), of: peer)
+        message(header(buffer, number), of: peer)
     }
 
     private func breakRule(_ peer: Int, _ kind: HostileSharing, buffer: Int) {
@@ -91,40 +91,40 @@ extension World {
         let number = peers[peer].lastNumber
         let region = region(peer, number)
         let descriptor = SimDescriptor(region: region)
-        let announcement = unsafe SharedBufferHead(index: buffer, byteCount: region.bytes.count).encoded()
+        let announcement = unsafe SharedFrameHeader.Buffer(index: buffer, byteCount: region.bytes.count).encoded()
         switch kind {
         case .nothing: break
         case .unsealed: message(announcement, passing: [SimDescriptor(region: region, fault: .unsealed)], of: peer)
         case .hollow: message(announcement, passing: [SimDescriptor(region: region, fault: .hollow)], of: peer)
         case .missized:
-            let wrong = unsafe SharedBufferHead(index: buffer, byteCount: region.bytes.count + 1).encoded()
+            let wrong = unsafe SharedFrameHeader.Buffer(index: buffer, byteCount: region.bytes.count + 1).encoded()
             message(wrong, passing: [descriptor], of: peer)
-        case .unannouncedFrame: message(head(7, number), of: peer)
+        case .unannouncedFrame: message(header(7, number), of: peer)
         case .heldBuffer:
             share(peer, buffer: 6)
             message(
-                unsafe SharedBufferHead(index: 6, byteCount: region.bytes.count).encoded(),
+                unsafe SharedFrameHeader.Buffer(index: 6, byteCount: region.bytes.count).encoded(),
                 passing: [descriptor],
                 of: peer
             )
         case .frameInHeldBuffer:
             share(peer, buffer: 6)
-            message(head(6, number), of: peer)
+            message(header(6, number), of: peer)
         case .planesOutside:
             announce(peer, buffer, region)
-            message(head(buffer, number, offset: 1), of: peer)
+            message(header(buffer, number, offset: 1), of: peer)
         case .noDescriptor: message(announcement, of: peer)
         case .twoDescriptors: message(announcement, passing: [descriptor, descriptor], of: peer)
         case .descriptorWithFrame:
             announce(peer, buffer, region)
-            message(head(buffer, number), passing: [descriptor], of: peer)
+            message(header(buffer, number), passing: [descriptor], of: peer)
         case .descriptorAlone: message(WireBytes.unknownOfOneByte, passing: [descriptor], of: peer)
         case .descriptorWithinHeader:
             message(Array(announcement.prefix(20)), passing: [descriptor], of: peer)
             message(Array(announcement.dropFirst(20)), passing: [descriptor], of: peer)
         case .replacedBuffers:
             for _ in 0..<5 { announce(peer, buffer, self.region(peer, number)) }
-            message(head(buffer, number), of: peer)
+            message(header(buffer, number), of: peer)
         case .writesWhileHeld: share(peer, buffer: 5)
         }
         peers[peer].sharing.hasBrokenRule = kind.breaksRules

@@ -56,7 +56,7 @@ final class SimReceiver {
     var statusConsumer = Consumer()
 
     // What has come.
-    var lastFrame: (identity: Content.Identity, head: FrameHead)?
+    var lastFrame: (identity: Content.Identity, header: FrameHeader)?
     var frameCount = 0
     var lastIndex = -1
     var lastAudio: UInt32 = 0
@@ -64,8 +64,8 @@ final class SimReceiver {
     var delivered = 0
     var lastStatus: SenderStatus?
     /// What the machine was last told that is wanted, and all that was ever asked for.
-    var stated: ControlWants?
-    var asked: ControlWants = []
+    var stated: ControlRequest.Wants?
+    var asked: ControlRequest.Wants = []
     /// When it began to drain.
     var drainedAt: UInt64?
     /// Whether frames were dropped or skipped, so that their places have gaps.
@@ -95,7 +95,7 @@ final class SimReceiver {
         socket: Int,
         allowance: Int,
         largestGrant: Int,
-        pool: BytePool
+        pool: FrameBytes.Pool
     ) {
         self.server = server.index
         self.index = index
@@ -109,19 +109,19 @@ final class SimReceiver {
         var configuration = ReceiverMachine.Configuration()
         configuration.limits = server.limits
         configuration.expectedToken = server.tokens?.expected
-        configuration.hello = server.plan.hello.map { ControlHello(wants: $0) }
+        configuration.hello = server.plan.hello.map { ControlRequest.Hello(wants: $0) }
         configuration.allowance = allowance
         configuration.largestGrant = largestGrant
         configuration.resetKeepsData = !server.plan.isPort
         acceptsSharedMemory = server.plan.acceptsSharedMemory && !server.plan.isPort
         configuration.acceptsSharedMemory = acceptsSharedMemory
         // Shared memory is asked for in a hello.
-        stated = server.plan.hello ?? (acceptsSharedMemory ? ControlHello().wants : nil)
+        stated = server.plan.hello ?? (acceptsSharedMemory ? ControlRequest.Hello().wants : nil)
         asked = stated ?? []
-        hasSkippedFrames = server.plan.hello.map { !$0.contains(.pictures) } ?? false
+        hasSkippedFrames = server.plan.hello.map { !$0.contains(.frames) } ?? false
         machine = ReceiverMachine(configuration, pool: pool)
         mailbox = MailboxMachine(
-            capacity: .init(count: 1, longest: FrameServer.Delivery.longestReadAhead),
+            capacity: .init(count: 1, longest: FrameServer.Delivery.maximumReadAhead),
             overflow: server.plan.deliversNewest ? .replacesOldest : .refused
         )
         audio = MailboxMachine(

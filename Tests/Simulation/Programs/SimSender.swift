@@ -41,8 +41,8 @@ final class SimSender {
     var closeReason: CloseReason?
     var states: [SocketConnection.State] = []
     var terms = ReceiverTerms()
-    var sentHeads: [UInt32: FrameHead] = [:]
-    var hello: ControlHello?
+    var sentHeaders: [UInt32: FrameHeader] = [:]
+    var hello: ControlRequest.Hello?
 
     // The uploader, if there is one.
     var uploader: UploaderMachine?

@@ -6,7 +6,7 @@ final class SimServer {
     let index: Int
     let plan: ServerPlan
     let tokens: HandshakeTokens?
-    let limits: TransportLimits
+    let limits: FrameServer.Limits
 
     var machine: ListenerMachine
     var mailbox = MailboxMachine<Int>(capacity: .init(count: .max), overflow: .refused)
@@ -38,11 +38,11 @@ final class SimServer {
         self.tokens = tokens
         pace = plan.pace
         takesConnections = plan.takesConnections
-        var limits = TransportLimits()
-        limits.connections = plan.connections
-        limits.firstFrame = plan.firstFrame.map { .nanoseconds(Int64($0)) }
-        limits.idle = plan.idle.map { .nanoseconds(Int64($0)) }
-        limits.handshakes = plan.handshakes
+        var limits = FrameServer.Limits()
+        limits.maximumConnections = plan.connections
+        limits.firstFrameTimeout = plan.firstFrame.map { .nanoseconds(Int64($0)) }
+        limits.idleTimeout = plan.idle.map { .nanoseconds(Int64($0)) }
+        limits.maximumHandshakes = plan.handshakes
         self.limits = limits
         machine = ListenerMachine(limits: limits, usesTokens: tokens != nil)
     }

@@ -17,9 +17,9 @@ final class SimLoan {
     let image: SimImage
     private let outlet: Outlet
 
-    init(_ mapping: SimMapping, _ head: SharedFrameHead, receiver: Int, _ outlet: Outlet) {
-        (self.mapping, self.receiver, buffer, self.outlet) = (mapping, receiver, head.buffer, outlet)
-        image = SimImage(mapping.region, head)
+    init(_ mapping: SimMapping, _ header: SharedFrameHeader, receiver: Int, _ outlet: Outlet) {
+        (self.mapping, self.receiver, buffer, self.outlet) = (mapping, receiver, header.buffer, outlet)
+        image = SimImage(mapping.region, header)
     }
 
     deinit {
@@ -80,8 +80,8 @@ extension World {
 
     func perform(shared command: ReceiverMachine.Command, of receiver: SimReceiver) {
         switch command {
-        case .deliverShared(let frame, let head, let more): deliver(frame, head, more, to: receiver)
-        case .mapBuffer(let head): map(head, of: receiver)
+        case .deliverShared(let frame, let header, let more): deliver(frame, header, more, to: receiver)
+        case .mapBuffer(let header): map(header, of: receiver)
         case .dropDescriptor: _ = takeDescriptor(receiver)
         case .unmapBuffers:
             check(.declinesOnce, !receiver.shared.hasDeclined, "connection \(receiver.index) declines twice")
@@ -98,11 +98,11 @@ extension World {
         return receiver.shared.passed.removeFirst()
     }
 
-    private func map(_ head: SharedBufferHead, of receiver: SimReceiver) {
+    private func map(_ header: SharedFrameHeader.Buffer, of receiver: SimReceiver) {
         if receiver.shared.mappings.isEmpty {
-            receiver.shared.mappings = Array(repeating: nil, count: SharedBufferHead.indices.count)
+            receiver.shared.mappings = Array(repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
         }
-        unmap(head.index, of: receiver)
+        unmap(header.index, of: receiver)
         guard let descriptor = takeDescriptor(receiver) else {
             violate(.descriptorsMatch, "connection \(receiver.index) maps a buffer without a descriptor")
             return receiver.machine.bufferRefused(nil)
@@ -111,24 +111,24 @@ extension World {
             coverage.count(.sharedFault)
             return receiver.machine.bufferRefused(TransportError(.sharedMemory, "the memory is \(fault)"))
         }
-        guard unsafe descriptor.region.bytes.count == head.byteCount else {
+        guard unsafe descriptor.region.bytes.count == header.byteCount else {
             let isOurs = descriptor.region.memory != nil
-            check(.descriptorsMatch, !isOurs, "buffer \(head.index) does not have the size that was announced")
+            check(.descriptorsMatch, !isOurs, "buffer \(header.index) does not have the size that was announced")
             return receiver.machine.bufferRefused(TransportError(.sharedMemory, "the memory has another size"))
         }
         coverage.checked(.descriptorsMatch)
-        let (id, effects) = budgets[receiver.budget].machine.map(head.byteCount)
+        let (id, effects) = budgets[receiver.budget].machine.map(header.byteCount)
         if let id { budgets[receiver.budget].mapped[id] = receiver.index }
         follow(effects, budget: receiver.budget)
         guard let id else { return receiver.machine.bufferRefused(nil) }
-        let mapping = SimMapping(descriptor.region, byteCount: head.byteCount, grant: id, outlet)
+        let mapping = SimMapping(descriptor.region, byteCount: header.byteCount, grant: id, outlet)
         if random.chance(servers[receiver.server].plan.failingMappings) {
             coverage.count(.mappingFailed)
             giveBack(mapping, budget: receiver.budget)
             return receiver.machine.bufferRefused(nil)
         }
-        receiver.shared.mappings[head.index] = mapping
-        receiver.machine.bufferMapped(head)
+        receiver.shared.mappings[header.index] = mapping
+        receiver.machine.bufferMapped(header)
     }
 
     /// Gives a mapping's part of the budget back.
@@ -156,15 +156,15 @@ extension World {
 
     // MARK: Frames
 
-    private func deliver(_ frame: Frame, _ head: SharedFrameHead, _ more: Bool, to receiver: SimReceiver) {
+    private func deliver(_ frame: Frame, _ header: SharedFrameHeader, _ more: Bool, to receiver: SimReceiver) {
         coverage.count(.sharedFrame)
         check(.nothingSharedAfterDecline, !receiver.shared.hasDeclined, "a shared frame is delivered after a decline")
         let mappings = receiver.shared.mappings
-        guard head.buffer < mappings.count, let mapping = mappings[head.buffer] else {
+        guard header.buffer < mappings.count, let mapping = mappings[header.buffer] else {
             return violate(.integrity, "connection \(receiver.index) delivers a frame in a buffer that is not mapped")
         }
         receiver.loanCount += 1
-        let loan = SimLoan(mapping, head, receiver: receiver.index, outlet)
+        let loan = SimLoan(mapping, header, receiver: receiver.index, outlet)
         deliver(SimFrame(frame: frame, loan: loan), weight: mapping.byteCount, more: more, to: receiver)
     }
 

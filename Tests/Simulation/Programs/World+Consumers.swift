@@ -27,7 +27,7 @@ extension World {
 
     private func send(_ request: ControlRequest, from receiver: SimReceiver) {
         if case .hello(let hello) = request {
-            if !hello.wants.contains(.pictures) { receiver.hasSkippedFrames = true }
+            if !hello.wants.contains(.frames) { receiver.hasSkippedFrames = true }
             receiver.asked.formUnion(hello.wants)
         }
         execute(.send(request), for: .receiver(receiver.index), on: receiver.thread)

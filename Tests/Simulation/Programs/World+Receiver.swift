@@ -306,7 +306,7 @@ extension World {
     private static func summary(of command: ReceiverMachine.Command) -> String {
         switch command {
         case .deliver(let frame, _): "deliver frame \(frame.index)"
-        case .deliverShared(let frame, let head, _): "deliver frame \(frame.index) in buffer \(head.buffer)"
+        case .deliverShared(let frame, let header, _): "deliver frame \(frame.index) in buffer \(header.buffer)"
         case .deliverAudio: "deliver audio"
         default: "\(command)"
         }

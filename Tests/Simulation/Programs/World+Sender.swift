@@ -173,7 +173,7 @@ extension World {
             if let bytes = write.sendBuffer { setCapacity(sender.socket, bytes) }
             let transfer = unsafe send(
                 sender.socket,
-                UnsafeRawBufferPointer(write.runs.head),
+                UnsafeRawBufferPointer(write.runs.header),
                 UnsafeRawBufferPointer(write.runs.body),
                 UnsafeRawBufferPointer(write.runs.padding),
                 passing: write.passed.map { [SimDescriptor(region: SharedRegion($0))] } ?? []

@@ -211,7 +211,7 @@ extension World {
         case .terms(let terms):
             check(.order, terms.revision > sender.terms.revision, "terms are told out of order")
             if terms.connection != sender.terms.connection {
-                let isNew = terms.preferences == .init() && !terms.isPaused && terms.wants == .pictures
+                let isNew = terms.preferences == .init() && !terms.isPaused && terms.wants == .frames
                 check(.preferencesEndWithReceiver, isNew, "a new receiver has terms that it did not state: \(terms)")
             }
             if terms.connection != sender.terms.connection { sender.openedAt = now }

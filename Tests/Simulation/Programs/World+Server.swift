@@ -153,7 +153,7 @@ extension World {
         server.accepted = -1
         guard socket >= 0 else { return violate(.order, "a connection is admitted that was not accepted") }
         let budget = server.plan.budget
-        let allowance = budgets[budget].machine.join(connections: server.limits.connections)
+        let allowance = budgets[budget].machine.join(connections: server.limits.maximumConnections)
         let receiver = SimReceiver(
             server: server,
             index: receivers.count,
@@ -169,9 +169,9 @@ extension World {
         receiver.registration = register(.receiver(receiver.index), socket: socket, on: server.plan.thread)
         change(receiver) { $0.start(at: now) }
         let handshaking = server.connections.values.count { !receivers[$0].isPresented }
-        let isWithin = server.tokens == nil || handshaking <= max(1, server.limits.handshakes)
+        let isWithin = server.tokens == nil || handshaking <= max(1, server.limits.maximumHandshakes)
         check(.placesAreBounded, isWithin, "\(handshaking) connections have yet to show their token")
-        let places = server.limits.connections
+        let places = server.limits.maximumConnections
         let count = server.connections.count
         check(.placesAreBounded, count <= places, "\(count) connections, \(places) places")
     }
@@ -207,7 +207,7 @@ extension World {
         server.machine.queued(receiver.id)
         let (isAccepted, woken) = server.mailbox.put(receiver.index)
         if !isAccepted { server.machine.taken(receiver.id) }
-        let limit = 2 * server.limits.connections
+        let limit = 2 * server.limits.maximumConnections
         check(
             .visitorsAreBounded,
             server.mailbox.count <= limit,

@@ -35,7 +35,7 @@ internal import FrameTransport
     var readers: [SimReader] = []
     var monitors: [SenderMonitor] = []
     var timers: [(timer: ProgramTimer, owner: ProgramOwner)] = []
-    let pool = BytePool(maximumIdleBytes: 16 << 20)
+    let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
     let outlet = Outlet()
     /// The descriptors that came with the bytes of the last read.
     var arrivals: [SimDescriptor] = []

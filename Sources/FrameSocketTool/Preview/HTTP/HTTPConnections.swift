@@ -91,9 +91,9 @@ import Locking
     /// A complete answer, after which the connection is closed.
     private static func bytes(of response: HTTPResponse) -> [UInt8] {
         guard case .bytes(let body) = response.body else { return [] }
-        var head = "HTTP/1.1 \(response.status) Forbidden\r\n"
-        for field in response.fields { head += "\(field.name): \(field.value)\r\n" }
-        head += "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
-        return Array(head.utf8) + body
+        var header = "HTTP/1.1 \(response.status) Forbidden\r\n"
+        for field in response.fields { header += "\(field.name): \(field.value)\r\n" }
+        header += "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
+        return Array(header.utf8) + body
     }
 }

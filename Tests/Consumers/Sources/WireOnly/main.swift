@@ -2,7 +2,7 @@ import FrameWire
 
 // A message as it stands on the wire, taken apart again.
 let message =
-    FrameHead(contentLength: 10, bufferSize: BufferSize(width: 562, height: 1218), orientation: .right).encoded()
+    FrameHeader(contentLength: 10, bufferSize: BufferSize(width: 562, height: 1218), orientation: .right).encoded()
     + [UInt8](0..<10)
 
 var decoder = FrameMessageDecoder()
@@ -11,8 +11,9 @@ while offset < message.count {
     let step = try decoder.decode(message.span.extracting(offset...))
     offset += step.consumed
     switch step.event {
-    case .incomplete: print("not yet a head")
-    case .head(let head): print("head of \(head.bufferSize.width)x\(head.bufferSize.height), \(head.orientation)")
+    case .incomplete: print("not yet a header")
+    case .header(let header):
+        print("header of \(header.bufferSize.width)x\(header.bufferSize.height), \(header.orientation)")
     case .audio, .status, .sharedBuffer, .sharedFrame, .skipped: print("no frame")
     case .body(let isLast): print("body of \(step.consumed) bytes, \(isLast ? "whole" : "to be continued")")
     }

@@ -1,0 +1,55 @@
+public import TurboJPEG
+
+extension SampleUploader {
+    /// Statistics of a ``SampleUploader``.
+    public struct Statistics: Sendable, Hashable {
+        /// The number of submitted frames.
+        public internal(set) var offered = 0
+
+        /// The number of frames that the system has accepted completely; every frame is counted once.
+        public internal(set) var sent = 0
+
+        /// The number of these frames that were sent in shared memory, without encoding.
+        public internal(set) var shared = 0
+
+        /// The number of JPEG bytes in these frames.
+        public internal(set) var bytes: UInt64 = 0
+
+        /// The number of times that a frame was sent again: to another receiver, on a receiver's request, or because the
+        /// source was silent.
+        public internal(set) var repeats = 0
+
+        /// The number of frames that were not sent, by cause.
+        ///
+        /// A deferred frame counts here until it is sent.
+        public internal(set) var drops: [DropCause: Int] = [:]
+
+        /// The time from submission to the start of encoding, for frames that were not deferred.
+        public internal(set) var queueAge = TimeSummary()
+
+        /// The time for scaling and encoding.
+        public internal(set) var encoding = TimeSummary()
+
+        /// The time from the first byte written to the last.
+        public internal(set) var transfer = TimeSummary()
+
+        /// The last encoding error.
+        public internal(set) var lastEncodingError: TurboJPEGError?
+
+        /// The number of frames that were not sent.
+        public var dropped: Int { drops.values.reduce(0, +) }
+
+        /// The number of frames that are waiting or in progress.
+        public var underWay: Int { offered - sent - dropped }
+
+        mutating func drop(_ cause: DropCause) {
+            drops[cause, default: 0] += 1
+        }
+
+        /// Reverts a drop, because the frame is sent after all.
+        mutating func takeBack(_ cause: DropCause) {
+            guard let count = drops[cause] else { return }
+            drops[cause] = count > 1 ? count - 1 : nil
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// An asynchronous sequence of values other than frames from one connection, for one consumer.
+///
+/// The sequence keeps the connection alive.
+public struct ConnectionValues<Element: Sendable>: AsyncSequence, Sendable {
+    let mailbox: Mailbox<Element>
+    let connection: any Sendable
+
+    /// Creates an iterator over the updates.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(updates: self)
+    }
+
+    /// An iterator over the updates of one connection.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let updates: ConnectionValues
+
+        /// Returns the next update; nil at the end, or if the calling task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+            // These mailboxes end without an error.
+            try? await updates.mailbox.next(isolation: actor)
+        }
+
+        /// Returns the next update; nil at the end, or if the calling task is cancelled.
+        public mutating func next() async -> Element? {
+            await next(isolation: nil)
+        }
+    }
+}

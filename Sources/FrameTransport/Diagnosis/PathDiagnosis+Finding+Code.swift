@@ -1,0 +1,84 @@
+extension PathDiagnosis.Finding {
+    /// The kind of a finding.
+    ///
+    /// Later versions may add codes; compare with `==`.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// A stable name, for logs and scripts.
+        public let rawValue: String
+
+        /// Creates a code from its name; names of a program's own codes should not begin like these.
+        public init(_ rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The stable name.
+        public var description: String { rawValue }
+
+        // MARK: The path
+
+        /// The path is empty, ends with a slash or contains a NUL byte: `path.invalid`.
+        public static let invalidPath = Code("path.invalid")
+        /// The path is longer than a socket's path may be; `bytes` and `limit`, and on Linux `nameBytes` and
+        /// `nameLimit`.
+        public static let pathTooLong = Code("path.tooLong")
+        /// The path is longer than the system accepts, and is used by way of its directory's descriptor; `bytes`,
+        /// `limit`.
+        public static let longPath = Code("path.long")
+        /// There is no file at the path.
+        public static let freePath = Code("path.free")
+        /// The file at the path is a symbolic link, which was not followed.
+        public static let symbolicLink = Code("path.symlink")
+        /// The file at the path is neither a symbolic link nor a socket.
+        public static let notASocket = Code("path.notASocket")
+        /// The file at `PATH.lock` is not a lock file of this user.
+        public static let unusableLock = Code("path.lockUnusable")
+        /// A process holds the lock file beside the path, but no server listens at the path.
+        public static let heldLock = Code("path.lockHeld")
+
+        // MARK: The directory
+
+        /// The directory does not exist.
+        public static let missingDirectory = Code("directory.missing")
+        /// A component of the path is not a directory.
+        public static let notADirectory = Code("directory.notADirectory")
+        /// This user may not search the directory, or it cannot be opened.
+        public static let closedDirectory = Code("directory.noAccess")
+        /// This user may not create files in the directory; `mode`, `uid`.
+        public static let readOnlyDirectory = Code("directory.notWritable")
+        /// Users other than its owner and root may replace files in the directory; `mode`, `uid`.
+        public static let openDirectory = Code("directory.openToOthers")
+        /// The directory belongs to a user other than this one and root; `uid`.
+        public static let foreignDirectory = Code("directory.ofAnotherUser")
+
+        // MARK: The socket
+
+        /// No server listens at the socket.
+        public static let deadSocket = Code("socket.dead")
+        /// No server listens at the socket, and it belongs to another user; `uid`.
+        public static let foreignSocket = Code("socket.ofAnotherUser")
+        /// This user may not connect to the socket; `mode`, `uid`.
+        public static let closedSocket = Code("socket.noAccess")
+        /// The socket is a datagram or packet socket, not a stream socket.
+        public static let wrongType = Code("socket.wrongType")
+
+        // MARK: The server
+
+        /// A server listens and accepts connections; `pid`, `uid`.
+        public static let liveServer = Code("server.live")
+        /// A server listens but does not accept connections; `pid` and `uid` if known.
+        public static let silentServer = Code("server.noAnswer")
+        /// A server listens but closes a new connection before it reads anything; `pid`, `uid`.
+        public static let turningServer = Code("server.turnsAway")
+        /// The server belongs to a user that the policy refuses; `pid`, `uid`.
+        public static let refusedPeer = Code("peer.refused")
+
+        // MARK: The system
+
+        /// Enough descriptors are left; `open`, `limit`, and `pid` of another process.
+        public static let descriptors = Code("descriptors.free")
+        /// A process has few descriptors left; `open`, `limit`, and `pid` of another process.
+        public static let fewDescriptors = Code("descriptors.few")
+        /// The system returned an error that has no code of its own; `errno`.
+        public static let system = Code("system")
+    }
+}

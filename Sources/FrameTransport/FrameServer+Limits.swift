@@ -1,0 +1,114 @@
+public import FrameWire
+
+extension FrameServer {
+    /// The sizes, counts and times that one end allows the other.
+    ///
+    /// Time limits are absolute deadlines on a monotonic clock.
+    public struct Limits: Sendable, Hashable {
+        /// The limits of a message.
+        public var wire = WireLimits()
+
+        /// The time allowed for the other side to send its token, if tokens are used.
+        ///
+        /// Default: 5 s.
+        public var handshakeTimeout: Duration = .seconds(5)
+
+        /// The time from the opening of a connection to the start of its first message.
+        ///
+        /// Default: 10 s; nil for no limit.
+        public var firstFrameTimeout: Duration? = .seconds(10)
+
+        /// The time allowed for a header, from its first byte.
+        ///
+        /// Default: 5 s.
+        public var headerTimeout: Duration = .seconds(5)
+
+        /// The time allowed for a body, in addition to what ``minimumBodyBytesPerSecond`` grants.
+        ///
+        /// Default: 10 s.
+        public var bodyTimeout: Duration = .seconds(10)
+
+        /// The average rate at which a body must arrive, once ``bodyTimeout`` is used up.
+        ///
+        /// Default: 1 MiB/s.
+        public var minimumBodyBytesPerSecond = 1 << 20
+
+        /// The time that a sender may be silent between two messages, unless this receiver has requested a pause or wants
+        /// nothing.
+        ///
+        /// Default: nil, no limit, because a screen may stay unchanged.
+        public var idleTimeout: Duration?
+
+        /// The maximum number of connected senders; another one is closed at once.
+        ///
+        /// Default: 64.
+        public var maximumConnections = 64
+
+        /// The maximum number of connections whose senders have yet to send their token, if tokens are used; for another
+        /// one, and for one over ``maximumConnections``, the oldest of them is closed.
+        ///
+        /// Default: 16; at least 1, and no more than ``maximumConnections``.
+        public var maximumHandshakes = 16
+
+        /// The number of consecutive undecodable frames at which a connection is closed.
+        ///
+        /// Default: 8. See ``Frame/reportUndecodable()``.
+        public var maximumUndecodableFrames = 8
+
+        /// The maximum number of connections that wait to be accepted.
+        ///
+        /// Default: 128.
+        public var maximumBacklog = 128
+
+        /// The pause in accepting when the system is short of descriptors or memory.
+        ///
+        /// Default: 100 ms. It doubles with each attempt that fails, up to ``maximumAcceptPause``.
+        public var firstAcceptPause: Duration = .milliseconds(100)
+
+        /// The maximum to which ``firstAcceptPause`` grows.
+        ///
+        /// Default: 1 s.
+        public var maximumAcceptPause: Duration = .seconds(1)
+
+        /// The time that an orderly close waits for the other side to close too.
+        ///
+        /// Default: 1 s.
+        public var linger: Duration = .seconds(1)
+
+        /// Creates limits with the defaults.
+        public init() {}
+
+        /// Returns the time allowed for a body of `length` bytes.
+        func bodyDuration(length: Int) -> Duration {
+            bodyTimeout + .seconds(Double(length) / Double(max(1, minimumBodyBytesPerSecond)))
+        }
+    }
+}
+
+extension Duration {
+    /// Creates a duration from nanoseconds, which may exceed what `Duration.nanoseconds(_:)` takes.
+    package init(nanoseconds: UInt64) {
+        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        self.init(secondsComponent: Int64(seconds), attosecondsComponent: Int64(rest) * 1_000_000_000)
+    }
+
+    /// The duration in nanoseconds, clamped to what a deadline can hold; 0 if negative.
+    package var nanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds < 1 << 32 else { return 1 << 62 }
+        return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+    }
+}
+
+extension Duration {
+    /// Returns the time this long after `now`, in nanoseconds of the same clock.
+    package func after(_ now: UInt64) -> UInt64 { now &+ nanoseconds }
+}
+
+extension MonotonicClock {
+    /// Returns the time `duration` from now.
+    static func deadline(in duration: Duration) -> UInt64 {
+        duration.after(now())
+    }
+}

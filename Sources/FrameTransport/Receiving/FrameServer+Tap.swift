@@ -1,0 +1,17 @@
+extension FrameServer {
+    /// Observes the bytes that a server reads from its sockets, as they arrive and before they are parsed.
+    ///
+    /// Use it for logs. Its methods are called on the server's thread, which waits for them; tokens are not included.
+    public protocol Tap: AnyObject, Sendable {
+        /// Called when a connection was accepted.
+        func connectionDidOpen(_ id: Int)
+
+        /// Called when bytes were read, in the order of the stream.
+        ///
+        /// The chunks do not correspond to message boundaries.
+        func connection(_ id: Int, didRead bytes: Span<UInt8>)
+
+        /// Called when a connection has ended; nothing more arrives from it.
+        func connectionDidClose(_ id: Int)
+    }
+}

@@ -1,0 +1,79 @@
+/// The header of an audio message: how many bytes of audio follow, and how to play them.
+///
+/// The body consists of 16-bit signed integers, little-endian, with interleaved channels. A sender writes such messages
+/// only to a receiver that asked for them; see ``ControlRequest/Wants/audio``.
+public struct AudioHeader: Sendable, Hashable {
+    /// The sample rates that a message can state, in samples per second: 8,000 to 192,000.
+    public static let sampleRates = 8_000...192_000
+
+    /// The channel counts that a message can state: 1 to 8.
+    public static let channelCounts = 1...8
+
+    /// The length of the body in bytes, a positive multiple of 2 × ``channels``: the field `Content-Length`.
+    public var contentLength: Int
+
+    /// The source of the audio: the field `Audio-Kind`.
+    public var kind: AudioKind
+
+    /// The number of samples per second in each channel: the field `Audio-Sample-Rate`.
+    public var sampleRate: Int
+
+    /// The number of channels: the field `Audio-Channels`.
+    public var channels: Int
+
+    /// The presentation timestamp of the first sample, in nanoseconds of the clock that the frames use:
+    /// `Buffer-Presentation-Time`.
+    public var timestamp: UInt64?
+
+    /// The sequence number of the message among those of its kind, counted by the sender: `Buffer-Sequence`.
+    public var sequence: UInt64?
+
+    /// Creates a header without checking the values; a decoder may reject them.
+    public init(
+        contentLength: Int,
+        kind: AudioKind,
+        sampleRate: Int,
+        channels: Int,
+        timestamp: UInt64? = nil,
+        sequence: UInt64? = nil
+    ) {
+        self.contentLength = contentLength
+        self.kind = kind
+        self.sampleRate = sampleRate
+        self.channels = channels
+        self.timestamp = timestamp
+        self.sequence = sequence
+    }
+}
+
+extension AudioHeader {
+    /// The number of bytes that ``encode(into:)`` appends for this header.
+    public var encodedByteCount: Int { HeaderWriter.count(of: write) }
+
+    /// Appends the header in its wire format, from the status line to the blank line.
+    ///
+    /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
+    ///
+    /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
+    @discardableResult
+    public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
+
+    /// Returns the header in its wire format.
+    public func encoded() -> [UInt8] {
+        [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
+    }
+
+    private func write(to writer: inout HeaderWriter) {
+        writer.append("HTTP/1.1 200 OK\r\nContent-Length: ", UInt64(clamping: contentLength))
+        writer.append("\r\nMessage-Type: audio\r\nAudio-Kind: ")
+        switch kind {
+        case .app: writer.append("app")
+        case .microphone: writer.append("microphone")
+        }
+        writer.append("\r\nAudio-Sample-Rate: ", UInt64(clamping: sampleRate))
+        writer.append("\r\nAudio-Channels: ", UInt64(clamping: channels))
+        if let timestamp { writer.append("\r\nBuffer-Presentation-Time: ", timestamp) }
+        if let sequence { writer.append("\r\nBuffer-Sequence: ", sequence) }
+        writer.append("\r\n\r\n")
+    }
+}

@@ -1,0 +1,91 @@
+/// Writes text and numbers into memory, or only counts the bytes if there is none.
+///
+/// Writing a header byte by byte through the span takes six times as long. The writer never writes past the memory:
+/// what does not fit is omitted.
+@safe
+struct HeaderWriter: ~Copyable {
+    private let buffer: UnsafeMutableBufferPointer<UInt8>?
+
+    /// The number of bytes written, including those that were there before.
+    private(set) var count: Int
+
+    /// Creates a writer that only counts.
+    init() {
+        unsafe buffer = nil
+        count = 0
+    }
+
+    /// Creates a writer that continues after the first `count` bytes of `buffer`, which must outlive it.
+    @unsafe
+    init(buffer: UnsafeMutableBufferPointer<UInt8>?, count: Int) {
+        unsafe self.buffer = buffer
+        self.count = count
+    }
+
+    /// Returns the number of bytes that `write` writes.
+    static func count(of write: (inout HeaderWriter) -> Void) -> Int {
+        var writer = HeaderWriter()
+        write(&writer)
+        return writer.count
+    }
+
+    /// Appends what `write` writes to `output`; returns false, with nothing appended, if it does not fit.
+    static func append(to output: inout OutputSpan<UInt8>, _ write: (inout HeaderWriter) -> Void) -> Bool {
+        guard output.freeCapacity >= count(of: write) else { return false }
+        unsafe output.withUnsafeMutableBufferPointer { buffer, count in
+            var writer = unsafe HeaderWriter(buffer: buffer, count: count)
+            write(&writer)
+            count = writer.count
+        }
+        return true
+    }
+
+    /// Appends ASCII text.
+    @inline(__always)
+    mutating func append(_ text: StaticString) {
+        let length = text.utf8CodeUnitCount
+        if let target = unsafe room(for: length) {
+            unsafe target.update(from: text.utf8Start, count: length)
+        }
+        count += length
+    }
+
+    /// Appends ASCII text, then a number in decimal digits.
+    @inline(__always)
+    mutating func append(_ text: StaticString, _ number: UInt64) {
+        append(text)
+        append(number)
+    }
+
+    @inline(never)
+    private mutating func append(_ number: UInt64) {
+        let length = Self.digitCount(number)
+        if let target = unsafe room(for: length) {
+            var rest = number
+            for index in stride(from: length - 1, through: 0, by: -1) {
+                unsafe target[index] = ASCII.zero + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            }
+        }
+        count += length
+    }
+
+    @inline(__always)
+    private func room(for length: Int) -> UnsafeMutablePointer<UInt8>? {
+        guard let buffer = unsafe buffer, let start = buffer.baseAddress, buffer.count - count >= length else {
+            return nil
+        }
+        return unsafe start + count
+    }
+
+    private static func digitCount(_ number: UInt64) -> Int {
+        var count = 1
+        var bound: UInt64 = 10
+        // 20 digits are the maximum, and their bound does not fit.
+        while number >= bound, count < 20 {
+            count += 1
+            bound &*= 10
+        }
+        return count
+    }
+}

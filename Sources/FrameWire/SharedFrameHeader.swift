@@ -1,0 +1,162 @@
+/// A frame whose pixels are in a shared buffer: which one, where in it, and what a frame's header states.
+///
+/// From this message until its ``ControlRequest/release(buffer:)`` the buffer belongs to the receiver. The message has
+/// no body.
+public struct SharedFrameHeader: Sendable, Hashable {
+    /// The position of a plane in its buffer.
+    public struct Plane: Sendable, Hashable {
+        /// The offset of the first sample in bytes: the field `Shared-Offset`, `Shared-Offset-2` or `Shared-Offset-3`.
+        public var offset: Int
+
+        /// The distance between two rows in bytes: the field `Shared-Stride`, `Shared-Stride-2` or `Shared-Stride-3`.
+        public var bytesPerRow: Int
+
+        /// Creates a position without checking the values.
+        public init(offset: Int, bytesPerRow: Int) {
+            (self.offset, self.bytesPerRow) = (offset, bytesPerRow)
+        }
+    }
+
+    /// The index of the buffer: the field `Shared-Buffer`.
+    public var buffer: Int
+
+    /// The arrangement of the bytes: the field `Shared-Format`.
+    public var format: Format
+
+    /// The image's size in pixels: the fields `Buffer-Width` and `Buffer-Height`.
+    public var bufferSize: BufferSize
+
+    /// The image's orientation: the field `Buffer-Orientation`.
+    public var orientation: FrameOrientation
+
+    /// The position of each of the format's planes.
+    public var planes: [Plane]
+
+    /// The rows that may differ from the sender's previous frame in shared memory on the same connection; nil if any row
+    /// may: the fields `Changed-Row` (the first) and `Changed-Rows` (their number), each at most 65,535.
+    ///
+    /// An empty range states that nothing has changed. A range beyond the image ends with the image.
+    public var changedRows: Range<Int>?
+
+    /// The presentation time in nanoseconds of the sender's clock: the field `Buffer-Presentation-Time`.
+    public var timestamp: UInt64?
+
+    /// The sender's number of the frame: the field `Buffer-Sequence`.
+    public var sequence: UInt64?
+
+    /// Creates a header without checking the values; a decoder may reject them.
+    public init(
+        buffer: Int,
+        format: Format,
+        bufferSize: BufferSize,
+        orientation: FrameOrientation = .up,
+        planes: [Plane],
+        changedRows: Range<Int>? = nil,
+        timestamp: UInt64? = nil,
+        sequence: UInt64? = nil
+    ) {
+        (self.buffer, self.format, self.bufferSize) = (buffer, format, bufferSize)
+        (self.orientation, self.planes, self.changedRows) = (orientation, planes, changedRows)
+        (self.timestamp, self.sequence) = (timestamp, sequence)
+    }
+
+    /// The header of the same frame as a JPEG would have it, with an empty body.
+    public var header: FrameHeader {
+        FrameHeader(
+            contentLength: 0,
+            bufferSize: bufferSize,
+            orientation: orientation,
+            timestamp: timestamp,
+            sequence: sequence
+        )
+    }
+
+    /// Returns whether there is one position for each plane, and every sample is within a buffer of `byteCount` bytes.
+    ///
+    /// Every row but a plane's last must have all of its ``Plane/bytesPerRow``. Planes may overlap: the receiver only
+    /// reads them.
+    public func fits(inBufferOf byteCount: Int) -> Bool {
+        guard planes.count == format.planeCount, bufferSize.width > 0, bufferSize.height > 0 else { return false }
+        return planes.indices.allSatisfy { index in
+            let plane = planes[index]
+            guard let (visible, rows) = format.shape(ofPlane: index, in: bufferSize),
+                plane.offset >= 0, plane.bytesPerRow >= visible
+            else { return false }
+            let (stretch, overflows) = plane.bytesPerRow.multipliedReportingOverflow(by: rows - 1)
+            let (byteCountOfPlane, overflowsToo) = stretch.addingReportingOverflow(visible)
+            guard !overflows, !overflowsToo, byteCountOfPlane <= byteCount else { return false }
+            // By subtraction: the sum of offset and size could overflow.
+            return plane.offset <= byteCount - byteCountOfPlane
+        }
+    }
+}
+
+extension SharedFrameHeader {
+    /// The number of bytes, 597, that is enough for every such message, whatever its numbers.
+    public static let maximumEncodedByteCount = 597
+
+    /// The number of bytes that ``encode(into:)`` appends for this message.
+    public var encodedByteCount: Int { HeaderWriter.count(of: write) }
+
+    /// Appends the message in its wire format, from the status line to the blank line; it has no body.
+    ///
+    /// A negative number is written as 0; negative rows, and planes beyond the third, are omitted. Whether a decoder
+    /// accepts the other values is not checked.
+    ///
+    /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
+    @discardableResult
+    public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
+
+    /// Returns the message in its wire format.
+    public func encoded() -> [UInt8] {
+        [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
+    }
+
+    private func write(to writer: inout HeaderWriter) {
+        writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-frame")
+        writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
+        writer.append("\r\nBuffer-Width: ", UInt64(clamping: bufferSize.width))
+        writer.append("\r\nBuffer-Height: ", UInt64(clamping: bufferSize.height))
+        writer.append("\r\nBuffer-Orientation: ", UInt64(orientation.rawValue))
+        writer.append("\r\nShared-Format: ")
+        writer.append(format)
+        for (index, plane) in planes.prefix(3).enumerated() {
+            switch index {
+            case 0:
+                writer.append("\r\nShared-Offset: ", UInt64(clamping: plane.offset))
+                writer.append("\r\nShared-Stride: ", UInt64(clamping: plane.bytesPerRow))
+            case 1:
+                writer.append("\r\nShared-Offset-2: ", UInt64(clamping: plane.offset))
+                writer.append("\r\nShared-Stride-2: ", UInt64(clamping: plane.bytesPerRow))
+            default:
+                writer.append("\r\nShared-Offset-3: ", UInt64(clamping: plane.offset))
+                writer.append("\r\nShared-Stride-3: ", UInt64(clamping: plane.bytesPerRow))
+            }
+        }
+        // Clamped first: the number of rows of an extreme range is not an integer.
+        if let changedRows = changedRows?.clamped(to: 0..<Int.max) {
+            writer.append("\r\nChanged-Row: ", UInt64(clamping: changedRows.lowerBound))
+            writer.append("\r\nChanged-Rows: ", UInt64(clamping: changedRows.count))
+        }
+        if let timestamp { writer.append("\r\nBuffer-Presentation-Time: ", timestamp) }
+        if let sequence { writer.append("\r\nBuffer-Sequence: ", sequence) }
+        writer.append("\r\n\r\n")
+    }
+}
+
+extension HeaderWriter {
+    fileprivate mutating func append(_ format: SharedFrameHeader.Format) {
+        switch format {
+        case .bgra: append("bgra")
+        case .rgba: append("rgba")
+        case .argb: append("argb")
+        case .abgr: append("abgr")
+        case .bgrx: append("bgrx")
+        case .rgb: append("rgb")
+        case .bgr: append("bgr")
+        case .gray: append("gray")
+        case .i420: append("i420")
+        case .nv12: append("nv12")
+        }
+    }
+}

@@ -199,6 +199,7 @@ final class SenderBench {
         case .setWants(let wants, let status): settle(lane.setWants(wants, answering: status))
         case .setPaused(let isPaused, let status): settle(lane.setPaused(isPaused, answering: status))
         case .answer(let status): lane.send(status)
+        case .declineShared: settle(lane.declineShared())
         case .resume: lane.hasRoom()
         case .end(let last, let error): settle(lane.end(last: last, withdrawing: error))
         case .report: break

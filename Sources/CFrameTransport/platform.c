@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 void frame_thread_block_signals(void) {
@@ -225,10 +226,15 @@ void frame_thread_set_name(const char *name) {
     pthread_setname_np(pthread_self(), name);
 }
 
+uint64_t frame_monotonic_time(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
 #elif defined(__APPLE__)
 
 #include <sys/event.h>
-#include <time.h>
 
 const int frame_directory_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 const int frame_hold_flags = O_EVTONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -338,6 +344,10 @@ int frame_descriptor_limit(pid_t process, uint64_t *limit) {
 
 void frame_thread_set_name(const char *name) {
     pthread_setname_np(name);
+}
+
+uint64_t frame_monotonic_time(void) {
+    return clock_gettime_nsec_np(CLOCK_MONOTONIC);
 }
 
 #endif

@@ -150,6 +150,9 @@ ssize_t frame_socket_receive_passed(int socket, struct msghdr *message, int *pas
 /// Names the calling thread, for debuggers and `top -H`.
 void frame_thread_set_name(const char *name);
 
+/// The time of `CLOCK_MONOTONIC` in nanoseconds. In C, because which module defines `timespec` depends on what else is imported.
+uint64_t frame_monotonic_time(void);
+
 /// Blocks every signal in the calling thread, so that signals reach the program's own threads.
 void frame_thread_block_signals(void);
 

@@ -101,3 +101,111 @@ extension HeaderWriter {
         append(" HTTP/1.1\r\nContent-Length: 0")
     }
 }
+
+/// The requests of this version, named as in the request line.
+enum ControlName: String, CaseIterable {
+    case hello, pause, resume, stop, prefer, refresh, ping, release, decline
+
+    /// The fields that have a meaning in this request; every other one is skipped.
+    var fields: [ControlField] {
+        switch self {
+        case .hello: [.version, .wantsPictures, .wantsAudio, .sharedMemory]
+        case .stop: [.finishReason]
+        case .prefer: [.frameRate, .width, .height, .quality]
+        case .ping: [.ping]
+        case .release: [.sharedBuffer]
+        case .pause, .resume, .refresh, .decline: []
+        }
+    }
+}
+
+extension ControlRequest {
+    /// The request `hello`, with which a receiver introduces itself; until then, a sender writes only frames.
+    public struct Hello: Sendable, Hashable {
+        /// The version of the control channel that this implementation supports: 1.
+        public static let currentVersion = 1
+
+        /// The version of the messages for shared memory that this implementation supports: 1.
+        public static let sharedMemoryVersion = 1
+
+        /// The version that the receiver supports, 1 to 9,999: the field `Control-Version`.
+        public var version: Int
+
+        /// What the receiver wants to be sent: the fields `Wants-Pictures` and `Wants-Audio`.
+        public var wants: Wants
+
+        /// The version of the messages for shared memory that the receiver accepts, 1 to 9,999; nil if it accepts none: the
+        /// field `Shared-Memory`, which is omitted in that case.
+        public var sharedMemory: Int?
+
+        /// Creates a hello without checking the values; a decoder may reject them.
+        public init(
+            version: Int = Hello.currentVersion,
+            wants: Wants = .frames,
+            sharedMemory: Int? = nil
+        ) {
+            self.version = version
+            self.wants = wants
+            self.sharedMemory = sharedMemory
+        }
+    }
+}
+
+extension ControlRequest {
+    /// What a receiver wants to be sent.
+    ///
+    /// Members other than those defined here are not written to the wire.
+    public struct Wants: OptionSet, Sendable, Hashable {
+        /// The bits of the set, one for each member.
+        public let rawValue: UInt8
+
+        /// Creates a set from its bits.
+        public init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        /// Frames: the field `Wants-Pictures`.
+        public static let frames = Self(rawValue: 1 << 0)
+
+        /// Audio messages: the field `Wants-Audio`.
+        public static let audio = Self(rawValue: 1 << 1)
+    }
+}
+
+extension ControlRequest {
+    /// The request `prefer`: a receiver's preferences for its frames.
+    ///
+    /// Each request replaces the previous one completely: a nil value leaves the choice to the sender, even if an earlier
+    /// request stated a preference.
+    public struct Preferences: Sendable, Hashable {
+        /// The frame rate in millihertz, 1 to 1,000,000, which is 1 mHz to 1 kHz: the field `Prefer-Frame-Rate`.
+        ///
+        /// For example, 29.97 frames per second are 29,970, so the wire needs no fraction.
+        public var frameRateInMillihertz: Int?
+
+        /// The box that the frames should fit in, 1 to 16,384 on each side: `Prefer-Width` and `Prefer-Height`.
+        public var size: BufferSize?
+
+        /// The JPEG quality, 1 to 100: the field `Prefer-Quality`.
+        public var quality: Int?
+
+        /// Creates preferences without checking the values; a decoder may reject them.
+        public init(frameRateInMillihertz: Int? = nil, size: BufferSize? = nil, quality: Int? = nil) {
+            self.frameRateInMillihertz = frameRateInMillihertz
+            self.size = size
+            self.quality = quality
+        }
+
+        /// The frame rate in frames per second.
+        ///
+        /// A new value is rounded to the nearest one that the wire can express, from 0.001 to 1,000. NaN is treated as nil.
+        public var frameRate: Double? {
+            get { frameRateInMillihertz.map { Double($0) / 1_000 } }
+            set {
+                frameRateInMillihertz = newValue.flatMap { rate in
+                    rate.isNaN ? nil : Int(min(max(rate, 0.001), 1_000) * 1_000 + 0.5)
+                }
+            }
+        }
+    }
+}

@@ -87,12 +87,3 @@ func controlTranscript(
     require(bytewise == whole, "byte by byte", sourceLocation)
     return whole
 }
-
-/// Records an issue where `condition` is false: `#expect` captures its operands, too dear for millions of checks.
-private func require(
-    _ condition: Bool,
-    _ comment: @autoclosure () -> String,
-    _ sourceLocation: SourceLocation = #_sourceLocation
-) {
-    if !condition { Issue.record(Comment(rawValue: comment()), sourceLocation: sourceLocation) }
-}

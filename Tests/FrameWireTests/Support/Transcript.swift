@@ -116,8 +116,8 @@ private func expectPrefix(
     }
 }
 
-/// Records an issue where `condition` is false: `#expect` captures its operands, too dear for millions of checks.
-private func require(
+/// Records an issue if `condition` is false: `#expect` captures its operands, which costs too much for millions of checks.
+func require(
     _ condition: Bool,
     _ comment: @autoclosure () -> String,
     _ sourceLocation: SourceLocation = #_sourceLocation

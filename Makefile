@@ -113,10 +113,12 @@ docs: ## compile the snippets of the articles and build the documentation site i
 	scripts/check-snippets $(SWIFTFLAGS)
 	scripts/make-docs $(SWIFTFLAGS)
 
-lint: ## check formatting, wording, traps, state machines, and that the mutations apply
+lint: ## check formatting, wording, names in docs/architecture.md, traps, state machines, and that the mutations apply
 	swift format lint --strict --parallel --recursive Sources Tests Examples Package.swift
 	scripts/check-language --self-test
 	scripts/check-language
+	scripts/check-architecture --self-test
+	scripts/check-architecture
 	scripts/check-traps
 	scripts/check-machines
 	scripts/check-mutants --fits

@@ -50,7 +50,6 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
             treatment: .script("scripts/check-gateway")
         ),
         DocumentedCommand("docs/architecture.md: pixels", treatment: .noCommand),
-        DocumentedCommand("docs/architecture.md: receiving", treatment: .noCommand),
         DocumentedCommand("docs/doctor.md: {\"event\"", treatment: .noCommand),
         DocumentedCommand("docs/doctor.md: let diagnosis", treatment: .noCommand),
         DocumentedCommand("docs/peers/README.md: HTTP/1.1", treatment: .noCommand),

@@ -229,13 +229,13 @@ import Testing
             let server = try place.shell("exec Xvfb -displayfd 1 -nolisten tcp -screen 0 320x240x24 2>$D/log")
             let display = try await server.lines(1)[0]
             let reader = try place.shell(
-                "$F receive $S --shared --y4m --range limited --count \(count) --quiet >$D/out"
+                "$F receive $S --shared --y4m --count \(count) --quiet >$D/out"
             )
             let ending = try await place.shell(
                 """
                 ffmpeg -nostdin -loglevel error -f x11grab -framerate 60 -video_size 320x240 -i :\(display) \
                 -frames:v \(count) -pix_fmt yuv420p -f rawvideo - | tee $D/in \
-                | $F send $S - --shared --size 320x240 --format i420 --range limited --wait 30 --json
+                | $F send $S - --shared --size 320x240 --format i420 --wait 30 --json
                 """
             ).ended()
             #expect(ending.status == 0 && ending.text.contains(#""shared":\#(count)"#), "\(ending)")

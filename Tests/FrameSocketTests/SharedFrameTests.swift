@@ -213,8 +213,7 @@ import Testing
         async throws
     {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
-        try await pair.uploader.waitForBuffer()
-        #expect(pair.uploader.isSharing)
+        await pair.sharing()
         var kept: [Frame] = []
         for value in 0..<2 {
             pair.uploader.send(try pair.drawn(UInt8(value)))
@@ -237,7 +236,7 @@ import Testing
 
     @Test func `waiting for a buffer can be cancelled`() async throws {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 1)))
-        try await pair.uploader.waitForBuffer()
+        await pair.sharing()
         pair.uploader.send(try pair.drawn(1))
         let kept = try await pair.next()
         let uploader = pair.uploader
@@ -254,7 +253,7 @@ import Testing
     @Test(arguments: ["ends", "declines", "closes"])
     func `waiting for a buffer ends if the receiver`(_ what: String) async throws {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 1)))
-        try await pair.uploader.waitForBuffer()
+        await pair.sharing()
         pair.uploader.send(try pair.drawn(1))
         let kept = try await pair.next()
         let uploader = pair.uploader
@@ -281,7 +280,7 @@ import Testing
         unconnected.connection.close()
 
         let pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
-        try await pair.uploader.waitForBuffer()
+        await pair.sharing()
         let held = try (0..<2).map { try pair.drawn(UInt8($0)) }
         try await pair.uploader.waitForBuffer()
         #expect(held.allSatisfy { $0.lender is SharedClaim })
@@ -292,7 +291,7 @@ import Testing
         async throws
     {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
-        try await pair.uploader.waitForBuffer()
+        await pair.sharing()
         for value in 0..<20 {
             let image = try pair.drawn(UInt8(value))
             #expect(image.lender is SharedClaim, "frame \(value)")
@@ -307,6 +306,11 @@ import Testing
 }
 
 extension SharedFrameTests.Pair {
+    /// Waits until the uploader has heard that the receiver accepts shared memory.
+    fileprivate func sharing() async {
+        while !uploader.isSharing { await Task.yield() }
+    }
+
     /// A gray image of eight by eight pixels, drawn in a buffer of the uploader.
     fileprivate func drawn(_ value: UInt8) throws -> PixelBuffer {
         var image = try uploader.makeBuffer(width: 8, height: 8, format: .gray)

@@ -61,6 +61,8 @@ import Testing
         var pair = try await Pair(directory)
         while !pair.uploader.isSharing { await Task.yield() }
         for index in 0..<8 {
+            // The receiver's releases may still be on their way.
+            try await pair.uploader.waitForBuffer()
             var image = try pair.uploader.makeBuffer(width: 64, height: 32, format: .bgra)
             #expect(image.lender is SharedClaim)
             try image.fill(UInt8(index))

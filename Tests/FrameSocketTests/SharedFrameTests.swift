@@ -111,7 +111,8 @@ import Testing
             try other.fill(value)
             #expect(pair.uploader.send(other) == .taken)
         }
-        #expect(pair.uploader.statistics.sent == 2 && pair.uploader.statistics.underWay == 1)
+        let uploader = pair.uploader
+        #expect(await becomesTrue { uploader.statistics.sent == 2 && uploader.statistics.underWay == 1 })
         kept.removeFirst()
         let frame = try await pair.next()
         #expect(try FrameDecoder().decode(frame, as: .gray).row(0) == [UInt8](repeating: 3, count: 32))

@@ -59,7 +59,7 @@ import Testing
 
     @Test func `an image drawn in a buffer of the uploader is sent without a copy`() async throws {
         var pair = try await Pair(directory)
-        while !pair.uploader.isSharing { await Task.yield() }
+        try await pair.sharing()
         for index in 0..<8 {
             // The receiver's releases may still be on their way.
             try await pair.uploader.waitForBuffer()
@@ -216,7 +216,7 @@ import Testing
         async throws
     {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
-        await pair.sharing()
+        try await pair.sharing()
         var kept: [Frame] = []
         for value in 0..<2 {
             pair.uploader.send(try pair.drawn(UInt8(value)))
@@ -225,7 +225,7 @@ import Testing
         for value in 2..<10 {
             let uploader = pair.uploader
             let wait = Task { try await uploader.waitForBuffer() }
-            while uploader.waiterCount == 0 { await Task.yield() }
+            try #require(await becomesTrue { uploader.waiterCount == 1 })
             kept.removeFirst()
             try await wait.value
             let image = try pair.drawn(UInt8(value))
@@ -239,12 +239,12 @@ import Testing
 
     @Test func `waiting for a buffer can be cancelled`() async throws {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 1)))
-        await pair.sharing()
+        try await pair.sharing()
         pair.uploader.send(try pair.drawn(1))
         let kept = try await pair.next()
         let uploader = pair.uploader
         let wait = Task { try await uploader.waitForBuffer() }
-        while uploader.waiterCount == 0 { await Task.yield() }
+        try #require(await becomesTrue { uploader.waiterCount == 1 })
         wait.cancel()
         await #expect(throws: TransportError(.cancelled, "waiting for a shared buffer was cancelled")) {
             try await wait.value
@@ -256,12 +256,12 @@ import Testing
     @Test(arguments: ["ends", "declines", "closes"])
     func `waiting for a buffer ends if the receiver`(_ what: String) async throws {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 1)))
-        await pair.sharing()
+        try await pair.sharing()
         pair.uploader.send(try pair.drawn(1))
         let kept = try await pair.next()
         let uploader = pair.uploader
         let wait = Task { try await uploader.waitForBuffer() }
-        while uploader.waiterCount == 0 { await Task.yield() }
+        try #require(await becomesTrue { uploader.waiterCount == 1 })
         switch what {
         case "ends": pair.received.close()
         case "declines": pair.received.send(.decline)
@@ -283,7 +283,7 @@ import Testing
         unconnected.connection.close()
 
         let pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
-        await pair.sharing()
+        try await pair.sharing()
         let held = try (0..<2).map { try pair.drawn(UInt8($0)) }
         try await pair.uploader.waitForBuffer()
         #expect(held.allSatisfy { $0.lender is SharedClaim })
@@ -294,7 +294,7 @@ import Testing
         async throws
     {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
-        await pair.sharing()
+        try await pair.sharing()
         for value in 0..<20 {
             let image = try pair.drawn(UInt8(value))
             #expect(image.lender is SharedClaim, "frame \(value)")
@@ -310,8 +310,8 @@ import Testing
 
 extension SharedFrameTests.Pair {
     /// Waits until the uploader has heard that the receiver accepts shared memory.
-    fileprivate func sharing() async {
-        while !uploader.isSharing { await Task.yield() }
+    fileprivate func sharing() async throws {
+        try #require(await becomesTrue { uploader.isSharing })
     }
 
     /// A gray image of eight by eight pixels, drawn in a buffer of the uploader.

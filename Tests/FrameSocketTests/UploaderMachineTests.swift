@@ -1,3 +1,4 @@
+import FrameTransport
 import FrameWire
 import TestSupport
 import Testing
@@ -307,5 +308,25 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         for number in UInt8(0)..<100 { rig.run([.offer(number), .wait(5)]) }
         rig.run([.pause, .offer(1), .resume, .refresh, .disconnect, .connect, .finish(1)])
         #expect(rig.timerCount == 0 && rig.digestCount == 0 && rig.finished == [1])
+    }
+
+    // MARK: Shared buffers
+
+    @Test func `a caller that waits for a buffer is told if the memory of the last one is not available`() throws {
+        var machine = UploaderMachine(.init(sharing: .allowed(buffers: 1)))
+        var terms = ReceiverTerms()
+        (terms.connection, terms.revision, terms.isConnected) = (1, 1, true)
+        (terms.isGreeted, terms.acceptsSharedMemory) = (true, true)
+        machine.termsChanged(terms, at: 0)
+        // The frame in progress may need the buffer next.
+        let jpeg = UploadFrame(.jpeg(FrameBytes([1]), BufferSize(width: 8, height: 8)), offeredAt: 0)
+        _ = machine.offer(jpeg, at: 0)
+        let lent = machine.lend(64)
+        let lease = try #require(lent).lease
+        machine.awaitBuffer(7, at: 0)
+        let before = machine.takeEffects().finished
+        machine.lendingFailed(lease, at: 0)
+        let after = machine.takeEffects().finished
+        #expect(before == [] && after == [7])
     }
 }

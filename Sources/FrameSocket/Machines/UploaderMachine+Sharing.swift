@@ -84,8 +84,9 @@ extension UploaderMachine {
     }
 
     /// Handles a lack of memory for a buffer that was to be lent.
-    package mutating func lendingFailed(_ lease: SharedPool.Lease) {
+    package mutating func lendingFailed(_ lease: SharedPool.Lease, at now: UInt64) {
         pool.failed(lease)
+        advance(at: now)
     }
 
     /// Waits until ``lend(_:)`` has a buffer; ``Effects/finished`` contains `id` when it has, or when waiting is in vain.

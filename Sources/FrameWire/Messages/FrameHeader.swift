@@ -40,11 +40,7 @@ extension FrameHeader {
     public static let maximumEncodedByteCount = 237
 
     /// The number of bytes that ``encode(into:)`` appends for this header.
-    public var encodedByteCount: Int {
-        var writer = HeaderWriter()
-        write(to: &writer)
-        return writer.count
-    }
+    public var encodedByteCount: Int { HeaderWriter.count(of: write) }
 
     /// Appends the header in its wire format, from the status line to the blank line.
     ///

@@ -59,8 +59,6 @@ final class SenderMonitor {
     var header: FrameHeader?
     var isOver = false
     var shared = SharedMonitor()
-    /// When a decline was read that ended shared memory.
-    var declinedAt: UInt64 = 0
     /// When the announcement began that the next message belongs to.
     var announcedAt: UInt64?
     /// The preferences that the sender has to refuse, and those that it has refused.

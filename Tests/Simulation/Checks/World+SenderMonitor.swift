@@ -43,6 +43,8 @@ extension World {
             }
             if wasBetween {
                 monitors[index].beganAt = now
+                // A frame and its announcement are one message to the sender.
+                if monitors[index].announcedAt == nil { monitors[index].shared.isUnderWay = false }
                 monitors[index].mayRepeat = monitors[index].hasReasonToRepeat
                 // What was asked for after the frame was submitted may be answered by the next one.
                 if senders[monitors[index].sender].submittedAt > monitors[index].reasonAt {
@@ -76,7 +78,6 @@ extension World {
             sharedBufferWritten(header, index)
             monitors[index].announcedAt = monitors[index].beganAt
         case .sharedFrame(let header):
-            // An announcement and the frame that it is for are one message to the sender.
             if let time = monitors[index].announcedAt.take() { monitors[index].beganAt = time }
             frameHeaderWritten(header.header, index)
             guard let identity = sharedFrameWritten(header, index) else { return }

@@ -13,6 +13,8 @@ struct SharedMonitor {
     /// Whether the receiver has asked for shared memory, and has not declined.
     var isAccepted = false
     var hasDeclined = false
+    /// Whether a message was under way when the decline was read, and still is.
+    var isUnderWay = false
     /// The memory whose descriptor was passed with the message that has begun.
     var passed: SharedRegion?
     var buffers = [Buffer?](repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
@@ -39,7 +41,7 @@ extension World {
         // What began before a decline was read may end after it.
         let sender = monitors[index].sender
         let isAccepted =
-            monitors[index].shared.isAccepted || monitors[index].beganAt < monitors[index].declinedAt
+            monitors[index].shared.isAccepted || monitors[index].shared.isUnderWay
             // A sender that ends reads no requests any more.
             || senders[sender].hasClosed
         check(.sharedOnlyIfAsked, isAccepted, "sender \(sender) shares memory with a receiver that does not accept it")
@@ -142,7 +144,7 @@ extension World {
         monitors[index].shared.hasDeclined = true
         guard monitors[index].shared.isAccepted else { return }
         monitors[index].shared.isAccepted = false
-        monitors[index].declinedAt = now
+        monitors[index].shared.isUnderWay = !monitors[index].isBetweenMessages || monitors[index].announcedAt != nil
         for buffer in monitors[index].shared.buffers.indices { monitors[index].shared.buffers[buffer]?.held = nil }
         // The latest frame may have been skipped.
         guard monitors[index].shared.isLastShared, monitors[index].wants.contains(.frames) else { return }

@@ -16,6 +16,14 @@ extension World {
         return pool.usedCount >= count
     }
 
+    /// Nobody waits for a shared buffer that is free, nor for one that is not shared.
+    func checkBufferWaiters(_ sender: SimSender) {
+        guard !sender.bufferWaiters.isEmpty, let uploader = sender.uploader else { return }
+        let isInVain = !uploader.pool.isOpen && !(uploader.terms.isConnected && !uploader.terms.isGreeted)
+        let isFree = uploader.pool.isOpen && !awaitsBuffer(sender)
+        check(.buffersAreAwaited, !isInVain && !isFree, "uploader \(sender.index): a caller waits for a free buffer")
+    }
+
     /// Whether frames wait for the hello of a receiver that may accept shared memory.
     func awaitsHello(_ sender: SimSender) -> Bool {
         sender.plan.sharedBuffers != nil && sender.terms.isConnected && !sender.terms.isGreeted
@@ -108,7 +116,8 @@ extension World {
             let statistics = uploader.statistics
             check(.noResidue, uploader.heldBytes == 0, "uploader \(sender.index) holds \(uploader.heldBytes) bytes")
             check(.noResidue, uploader.waiterCount == 0, "uploader \(sender.index): somebody waits for its frames")
-            check(.noResidue, sender.finishers.isEmpty, "uploader \(sender.index): a caller of finish waits")
+            let areAllTold = sender.finishers.isEmpty && sender.bufferWaiters.isEmpty
+            check(.noResidue, areAllTold, "uploader \(sender.index): a caller of finish, or for a buffer, waits")
             check(
                 .everyFrameIsCounted,
                 statistics.offered == sender.offers.count && statistics.underWay == 0,

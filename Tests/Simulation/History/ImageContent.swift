@@ -32,7 +32,7 @@ internal import TurboJPEG
             isImage: true
         )
         let (width, height) = (image.width, image.height)
-        try? image.withUnsafeMutablePlanes { planes in
+        try? unsafe image.withUnsafeMutablePlanes { planes in
             let plane = unsafe planes[0]
             for row in 0..<height {
                 let memory = unsafe UnsafeMutableRawBufferPointer(
@@ -51,7 +51,7 @@ internal import TurboJPEG
         let (width, height) = (image.width, image.height)
         return unsafe image.withUnsafePlanes { planes in
             let plane = unsafe planes[0]
-            let count = (height - 1) * plane.shape.bytesPerRow + width
+            let count = unsafe (height - 1) * plane.shape.bytesPerRow + width
             return unsafe identify(
                 UnsafeRawBufferPointer(start: plane.base, count: count),
                 width,
@@ -105,9 +105,8 @@ internal import TurboJPEG
     var isUnchanged: Bool { Self.identify(region, header) == identity }
 
     private static func identify(_ region: SharedRegion, _ header: SharedFrameHeader) -> Content.Identity? {
-        guard header.format == .gray, let plane = header.planes.first, plane.offset < region.bytes.count else {
-            return nil
-        }
+        let byteCount = unsafe region.bytes.count
+        guard header.format == .gray, let plane = header.planes.first, plane.offset < byteCount else { return nil }
         return unsafe ImageContent.identify(
             UnsafeRawBufferPointer(rebasing: region.bytes[plane.offset...]),
             header.bufferSize.width,

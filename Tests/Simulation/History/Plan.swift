@@ -56,6 +56,7 @@ struct Plan {
         case configure(PacingChoice)
         case requestFrame
         case finish(cancelledAfter: UInt64?)
+        case awaitBuffer(cancelledAfter: UInt64?)
         case openWithin(UInt64, cancelledAfter: UInt64?)
         case encoderFails(Bool)
 

@@ -141,6 +141,8 @@ enum Promise: Int, CaseIterable {
     case noSharedResidue
     /// P54, P279: a preference is followed, or refused by a status.
     case preferencesAreAnswered
+    /// P281: nobody waits for a buffer that is free, or for a receiver that has gone or declined.
+    case buffersAreAwaited
     case progress
 }
 

@@ -67,6 +67,8 @@ final class SimSender {
     /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
     var hasCompared = false
     var finishers: Set<Int> = []
+    /// The callers that wait for a shared buffer.
+    var bufferWaiters: Set<Int> = []
     var settled = 0
     var submittedAt: UInt64 = 0
     /// When it last tried to connect.

@@ -39,7 +39,7 @@ enum ProgramTimer {
     case turn
     case encoded
     case admit
-    case cancelFinish(Int)
+    case cancelWait(Int)
     case finishIsDue(Int)
     /// A consumer has been woken, or is done with a frame.
     case consumer

@@ -69,6 +69,7 @@ extension World {
         // Between the decision and the memory other threads may have their turns.
         guard let (lease, isNew) = lend(sender, size) else { return }
         schedule(.draw(lease, isNew: isNew, size), of: sender, after: random.time(in: 1_000...3_000_000))
+        if random.chance(60) { awaitBuffer(of: sender, cancelledAfter: nil) }
     }
 
     private func makeBuffer(_ sender: SimSender, _ size: BufferSize) -> PixelBuffer? {
@@ -91,7 +92,7 @@ extension World {
         _ size: BufferSize
     ) -> PixelBuffer? {
         guard let claim = claim(lease, isNew: isNew, of: sender) else {
-            handle(sender) { $0.lendingFailed(lease) }
+            handle(sender) { $0.lendingFailed(lease, at: now) }
             return nil
         }
         sender.store.willDraw(in: lease)

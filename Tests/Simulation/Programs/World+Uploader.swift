@@ -56,6 +56,7 @@ extension World {
         if effects.setsTimer { setTimer(sender) }
         if let connection = effects.refusesPreferencesOf { refusePreferences(of: connection, sender) }
         for id in effects.finished { finished(id, of: sender) }
+        checkBufferWaiters(sender)
         return result
     }
 
@@ -156,7 +157,7 @@ extension World {
             admit(frame, number, of: sender)
         case .leaseEnded(let lease): handle(sender) { $0.leaseEnded(lease, at: now) }
         case .draw(let lease, let isNew, let size): draw(lease, isNew, size, of: sender)
-        case .cancelFinish(let id): cancelFinish(id, of: sender)
+        case .cancelWait(let id): cancelWait(id, of: sender)
         case .finishIsDue(let id):
             let isWaiting = sender.finishers.contains(id) && !awaitsBuffer(sender)
             check(.promptness, !isWaiting, "uploader \(sender.index): finish waits for too long")
@@ -209,6 +210,7 @@ extension World {
             allowRepeat(sender)
             handle(sender) { $0.requestFrame(at: now) }
         case .encoderFails(let fails): sender.encoderFails = fails
+        case .awaitBuffer(let cancelledAfter): awaitBuffer(of: sender, cancelledAfter: cancelledAfter)
         case .finish(let cancelledAfter):
             sender.lastWaiter += 1
             let id = sender.lastWaiter
@@ -220,20 +222,32 @@ extension World {
             handle(sender) { $0.finish(UInt64(id), at: now) }
             checkFinishersGoOn(sender)
             schedule(.finishIsDue(id), of: sender, after: 60_000_000_000)
-            if let cancelledAfter { schedule(.cancelFinish(id), of: sender, after: cancelledAfter) }
+            if let cancelledAfter { schedule(.cancelWait(id), of: sender, after: cancelledAfter) }
         default: break
         }
     }
 
+    /// A caller waits for a shared buffer.
+    func awaitBuffer(of sender: SimSender, cancelledAfter: UInt64?) {
+        sender.lastWaiter += 1
+        let id = sender.lastWaiter
+        sender.bufferWaiters.insert(id)
+        handle(sender) { $0.awaitBuffer(UInt64(id), at: now) }
+        guard sender.bufferWaiters.contains(id) else { return }
+        coverage.count(.awaitedBuffer)
+        if let cancelledAfter { schedule(.cancelWait(id), of: sender, after: cancelledAfter) }
+    }
+
     private func finished(_ id: UInt64, of sender: SimSender) {
-        check(.toldOnce, sender.finishers.remove(Int(id)) != nil, "a caller of finish is told twice")
+        if sender.bufferWaiters.remove(Int(id)) != nil { return }
+        check(.toldOnce, sender.finishers.remove(Int(id)) != nil, "a caller is told twice")
         // What could not be sent is kept for the next receiver, and not waited for.
         guard sender.failedAt < sender.finisherTimes[Int(id)] ?? 0 else { return }
         checkFinished(sender, offers: sender.finisherOffers[Int(id)] ?? 0)
     }
 
-    private func cancelFinish(_ id: Int, of sender: SimSender) {
-        guard sender.finishers.remove(id) != nil else { return }
+    private func cancelWait(_ id: Int, of sender: SimSender) {
+        guard sender.finishers.remove(id) != nil || sender.bufferWaiters.remove(id) != nil else { return }
         coverage.count(.cancelled)
         handle(sender) { $0.cancelWait(UInt64(id)) }
     }

@@ -10,7 +10,7 @@ internal import FrameTransport
 
     init(_ memory: SharedMemory) {
         self.memory = memory
-        owned = nil
+        unsafe owned = nil
         unsafe bytes = UnsafeRawBufferPointer(memory.bytes)
     }
 

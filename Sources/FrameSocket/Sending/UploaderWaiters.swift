@@ -1,7 +1,7 @@
 internal import FrameTransport
 
-/// The callers waiting in ``SampleUploader/finish()``; few at a time.
-struct FinishWaiters: Sendable {
+/// The callers waiting in ``SampleUploader/finish()`` and ``SampleUploader/waitForBuffer()``; few at a time.
+struct UploaderWaiters: Sendable {
     typealias Continuation = CheckedContinuation<Result<Void, TransportError>, Never>
 
     private var lastID: UInt64 = 0

@@ -1,0 +1,124 @@
+public import FrameTransport
+public import FrameWire
+public import TurboJPEG
+
+// Submitting frames: as pixels, copied, and as JPEGs.
+extension SampleUploader {
+    /// Submits a frame.
+    ///
+    /// Never blocks, and keeps only a reference to the pixels.
+    ///
+    /// - Parameters:
+    ///   - image: The pixels. Later changes to the buffer affect a copy.
+    ///   - orientation: The image's orientation.
+    ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
+    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped.
+    @discardableResult
+    public func send(_ image: PixelBuffer, orientation: FrameOrientation = .up, timestamp: UInt64? = nil) -> Outcome {
+        offer(.pixels(image), orientation, timestamp)
+    }
+
+    /// Submits a frame whose memory its source reuses, copying what is sent before returning.
+    ///
+    /// Use this method for sources that draw the next image over the last one, such as ReplayKit and shared memory of a
+    /// window system. The call scales the image to the size that is sent, or copies it, and converts the samples of
+    /// planar formats if `color` differs from a JPEG's. It does not wait for anything else. The memory of the copies is
+    /// reused, for at most three images.
+    ///
+    /// - Parameters:
+    ///   - image: The pixels. They may change as soon as the call returns.
+    ///   - color: The color space of the samples of a planar format. Default: that of a JPEG.
+    ///   - orientation: The image's orientation.
+    ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
+    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it cannot be
+    ///   copied.
+    @discardableResult
+    public func send(
+        copying image: PixelBuffer,
+        color: VideoColor = .jpeg,
+        orientation: FrameOrientation = .up,
+        timestamp: UInt64? = nil
+    ) -> Outcome {
+        switch handle({ $0.offerCopy(of: image, orientation: orientation) }) {
+        case .decided(let outcome):
+            return outcome
+        case .copy(let plan):
+            do throws(TurboJPEGError) {
+                return offer(.scaled(try plan.copy(image, of: color, pool: copies)), orientation, timestamp)
+            } catch {
+                return handle { $0.offerFailed(error) }
+            }
+        }
+    }
+
+    /// Submits a JPEG, to be sent unchanged.
+    ///
+    /// Never blocks. The configured quality and size do not apply.
+    ///
+    /// - Parameters:
+    ///   - jpeg: The JPEG.
+    ///   - bufferSize: The image's size, for the message's header.
+    ///   - orientation: The image's orientation.
+    ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
+    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped.
+    @discardableResult
+    public func send(
+        jpeg: FrameBytes,
+        bufferSize: BufferSize,
+        orientation: FrameOrientation = .up,
+        timestamp: UInt64? = nil
+    ) -> Outcome {
+        offer(.jpeg(jpeg, bufferSize), orientation, timestamp)
+    }
+
+    /// Submits a JPEG, to be sent in the configured size.
+    ///
+    /// Never blocks. If the configured size differs from the JPEG's own, the JPEG is decoded at the smallest sufficient
+    /// size, scaled, and encoded at the configured quality. Otherwise it is sent unchanged.
+    ///
+    /// - Parameters:
+    ///   - jpeg: The JPEG.
+    ///   - orientation: The image's orientation.
+    ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
+    /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it is not a
+    ///   JPEG.
+    @discardableResult
+    public func send(
+        resizing jpeg: FrameBytes,
+        orientation: FrameOrientation = .up,
+        timestamp: UInt64? = nil
+    ) -> Outcome {
+        do throws(TurboJPEGError) {
+            let header = try jpeg.withBytes { bytes throws(TurboJPEGError) in try JPEGHeader(inspecting: bytes) }
+            let size = BufferSize(width: header.width, height: header.height)
+            return offer(.resizableJPEG(jpeg, size), orientation, timestamp)
+        } catch {
+            return handle { $0.offerFailed(error) }
+        }
+    }
+
+    private func offer(
+        _ content: FrameContent,
+        _ orientation: FrameOrientation,
+        _ timestamp: UInt64?
+    ) -> Outcome {
+        let now = MonotonicClock.now()
+        let frame = UploadFrame(content, orientation: orientation, timestamp: timestamp, offeredAt: now)
+        var outcome: Outcome
+        switch handle({ $0.offer(frame, at: now) }) {
+        case .decided(let decision):
+            outcome = decision
+        case .compare(var frame):
+            // No lock is held here: another thread may submit a newer frame, which then replaces this one.
+            frame.digest = digester.digest(content, orientation: orientation)
+            outcome = handle { $0.admit(frame, at: MonotonicClock.now()) }
+        }
+        // A caller that has seen the connection end should not see a deferral because this uploader has not been told
+        // yet.
+        if outcome == .deferred(.notConnected), connection.hasEnded {
+            handle { $0.close(at: MonotonicClock.now()) }
+            outcome = .dropped(.notConnected)
+        }
+        return outcome
+    }
+}

@@ -182,6 +182,8 @@ def main():
         except KeyboardInterrupt:
             pass
         except BrokenPipeError:
+            # The encoder's pipe closes before its process has ended.
+            programs.running["ffmpeg"].wait()
             programs.check()
         finally:
             programs.end()

@@ -17,7 +17,7 @@
                 let basic = unsafe CMAudioFormatDescriptionGetStreamBasicDescription(description),
                 let data = CMSampleBufferGetDataBuffer(buffer)
             else {
-                throw AudioError(.unsupportedFormat, "The sample buffer contains no audio.")
+                throw AudioError(.unsupportedFormat, "the sample buffer contains no audio")
             }
             let layout = try unsafe LinearPCM(basic.pointee)
             let count = CMBlockBufferGetDataLength(data)
@@ -34,7 +34,7 @@
                 }
             }
             guard bytes.count == count else {
-                throw AudioError(.incompleteFrame, "The bytes of the sample buffer cannot be read.")
+                throw AudioError(.incompleteFrame, "the bytes of the sample buffer cannot be read")
             }
             self = try layout.block(of: bytes.span, timestamp: buffer.presentationNanoseconds)
         }
@@ -48,7 +48,7 @@
             guard description.mFormatID == kAudioFormatLinearPCM else {
                 throw AudioError(
                     .unsupportedFormat,
-                    "The sample buffer contains compressed audio; only linear PCM can be sent."
+                    "the sample buffer contains compressed audio; only linear PCM can be sent"
                 )
             }
             let flags = description.mFormatFlags

@@ -98,7 +98,7 @@
                 return pool?.next()
             }
             guard let buffer else {
-                throw TurboJPEGError(.allocationFailed, "Core Video cannot allocate a buffer of \(width)x\(height).")
+                throw TurboJPEGError(.allocationFailed, "Core Video cannot allocate a buffer of \(width)x\(height)")
             }
             return buffer
         }
@@ -146,11 +146,11 @@
         /// Copies an image of the buffer's size and format.
         func fill(with image: PixelBuffer) throws(TurboJPEGError) {
             guard CVPixelBufferLockBaseAddress(buffer, []) == kCVReturnSuccess else {
-                throw TurboJPEGError(.allocationFailed, "The memory of the Core Video buffer cannot be written.")
+                throw TurboJPEGError(.allocationFailed, "the memory of the Core Video buffer cannot be written")
             }
             defer { CVPixelBufferUnlockBaseAddress(buffer, []) }
             guard let planes = unsafe CoreVideoPlanes.of(buffer, image.format) else {
-                throw TurboJPEGError(.allocationFailed, "The Core Video buffer has no memory.")
+                throw TurboJPEGError(.allocationFailed, "the Core Video buffer has no memory")
             }
             try unsafe image.copySamples(to: planes)
         }

@@ -21,17 +21,17 @@ struct LinearPCM: Sendable, Hashable {
     ///   192 kHz; `incompleteFrame`.
     func block(of bytes: Span<UInt8>, timestamp: UInt64?) throws(AudioError) -> AudioBlock {
         guard isSignedInteger, bitsPerChannel == 16, isInterleaved || channels == 1 else {
-            throw AudioError(.unsupportedFormat, "Only interleaved 16-bit integer audio can be sent.")
+            throw AudioError(.unsupportedFormat, "only interleaved 16-bit integer audio can be sent")
         }
         guard let sampleRate = Int(exactly: sampleRate) else {
-            throw AudioError(.unsupportedFormat, "The sample rate \(sampleRate) Hz is not a whole number.")
+            throw AudioError(.unsupportedFormat, "the sample rate \(sampleRate) Hz is not a whole number")
         }
         let format = try AudioFormat(sampleRate: sampleRate, channels: channels)
         guard isBigEndian else {
             return try AudioBlock(format: format, timestamp: timestamp, littleEndian: bytes)
         }
         guard bytes.count.isMultiple(of: 2) else {
-            throw AudioError(.incompleteFrame, "\(bytes.count) bytes are not a whole number of 2-byte samples.")
+            throw AudioError(.incompleteFrame, "\(bytes.count) bytes are not a whole number of 2-byte samples")
         }
         let samples = [Int16](capacity: bytes.count / 2) { output in
             for index in 0..<bytes.count / 2 {

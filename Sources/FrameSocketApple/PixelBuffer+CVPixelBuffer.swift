@@ -21,11 +21,11 @@
             guard let format = PixelFormat(coreVideo: CVPixelBufferGetPixelFormatType(buffer)) else {
                 throw TurboJPEGError(
                     .unsupported,
-                    "Unsupported Core Video pixel format; only BGRA and NV12 can be read."
+                    "unsupported Core Video pixel format; only BGRA and NV12 can be read"
                 )
             }
             guard let lock = ReadLock.lock(buffer), let planes = unsafe CoreVideoPlanes.of(buffer, format) else {
-                throw TurboJPEGError(.allocationFailed, "The memory of the Core Video buffer cannot be read.")
+                throw TurboJPEGError(.allocationFailed, "the memory of the Core Video buffer cannot be read")
             }
             try unsafe self.init(
                 adopting: planes.map { unsafe (UnsafePointer($0.base), $0.bytesPerRow) },

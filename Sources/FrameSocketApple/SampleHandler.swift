@@ -98,14 +98,14 @@
         ) {
             guard let session else { return }
             switch sampleBufferType {
-            case .video: send(pictureOf: sampleBuffer, to: session)
+            case .video: send(imageOf: sampleBuffer, to: session)
             case .audioApp: send(soundOf: sampleBuffer, .app, to: session)
             case .audioMic: send(soundOf: sampleBuffer, .microphone, to: session)
             @unknown default: break
             }
         }
 
-        private func send(pictureOf sample: CMSampleBuffer, to session: BroadcastSession) {
+        private func send(imageOf sample: CMSampleBuffer, to session: BroadcastSession) {
             guard let buffer = CMSampleBufferGetImageBuffer(sample), let image = try? PixelBuffer(buffer) else {
                 return
             }

@@ -124,7 +124,7 @@ public struct AudioResampler: ~Copyable, Sendable {
     /// - Throws: `AudioError` with `formatMismatch` if the block is not of the ``source`` format.
     public mutating func convert(_ block: AudioBlock) throws(AudioError) -> AudioBlock {
         guard block.format == source else {
-            throw AudioError(.formatMismatch, "The block is \(block.format), but the converter expects \(source).")
+            throw AudioError(.formatMismatch, "the block is \(block.format), but the converter expects \(source)")
         }
         let time = block.timestamp.map { $0 - min($0, pendingTime) }
         let frames = max(0, block.frameCount * target.sampleRate - lead) / source.sampleRate + 1

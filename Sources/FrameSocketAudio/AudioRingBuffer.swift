@@ -84,7 +84,7 @@ public final class AudioRingBuffer: Sendable {
     public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> Pull {
         let maximum = configuration.frames(of: format)
         guard 0...maximum ~= frames else {
-            throw AudioError(.invalidFrameCount, "Cannot pull \(frames) frames from a buffer of \(maximum).")
+            throw AudioError(.invalidFrameCount, "cannot pull \(frames) frames from a buffer of \(maximum)")
         }
         return try content.withLock { content throws(AudioError) in try content.pull(frames, as: format) }
     }

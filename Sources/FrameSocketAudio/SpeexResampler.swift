@@ -25,7 +25,7 @@ internal import FrameSocket
         guard let made = unsafe made else {
             throw AudioError(
                 .resamplerUnavailable,
-                "Audio of \(sourceRate) Hz cannot be converted to \(targetRate) Hz; memory may be exhausted."
+                "audio of \(sourceRate) Hz cannot be converted to \(targetRate) Hz; memory may be exhausted"
             )
         }
         unsafe state = made

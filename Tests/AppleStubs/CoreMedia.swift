@@ -10,7 +10,7 @@ open class CMSampleBuffer {
     let time: CMTime
     let attachments: [CFString: CFTypeRef]
 
-    /// A picture or sound.
+    /// An image or sound.
     public init(
         standIn image: CVImageBuffer? = nil,
         sound: (bytes: [UInt8], format: AudioStreamBasicDescription)? = nil,

@@ -31,7 +31,7 @@ open class CVBuffer {
     /// What is attached to it.
     public var attachments: [CFString: CFTypeRef] = [:]
 
-    /// Draws the next picture into its memory, as a source does that has few buffers, locked or not.
+    /// Draws the next image into its memory, as a source does that has few buffers, locked or not.
     public func redraw() {
         for plane in planes { plane.memory.initializeMemory(as: UInt8.self, repeating: 0x55) }
     }
@@ -43,7 +43,7 @@ open class CVBuffer {
         lockCount.add(1, ordering: .acquiringAndReleasing)
     }
 
-    /// What is not locked is somebody else's: the next picture lies there at once.
+    /// What is not locked is somebody else's: the next image lies there at once.
     func unlock() {
         if lockCount.subtract(1, ordering: .acquiringAndReleasing).newValue == 0, isOfSource {
             for plane in planes { plane.memory.initializeMemory(as: UInt8.self, repeating: 0xEE) }

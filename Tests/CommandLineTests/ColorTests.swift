@@ -11,7 +11,7 @@ import Testing
         [16, 16, 16],
     ]
 
-    /// A way for a picture, and what it is worth.
+    /// A way for an image, and what it is worth.
     struct Route: Sendable, CustomTestStringConvertible {
         var name: String
         /// The options of the end of this program.

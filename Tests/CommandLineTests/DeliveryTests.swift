@@ -11,16 +11,16 @@ import Testing
         place = try Workplace()
     }
 
-    /// What is sent: a picture, a recording of five frames, or the wire log of one.
+    /// What is sent: an image, a recording of five frames, or the wire log of one.
     enum Source: String, CaseIterable, Sendable {
-        case picture, recording, wireLog
+        case image, recording, wireLog
     }
 
     /// The arguments that send it to the socket, once it has been made.
     private func arguments(for source: Source, wait: String) async throws -> [String] {
         let file = place.path("source")
         switch source {
-        case .picture:
+        case .image:
             return ["send", place.socket, jpeg, "--wait", wait]
         case .recording:
             let recorder = try place.framesocket(["record", place.socket, file, "--once", "--quiet"])
@@ -137,11 +137,11 @@ import Testing
             for (path, mode) in [(place.directory, 0o755), (place.socket, 0o666)] {
                 try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
             }
-            for (name, path) in [("program", Places.framesocket), ("picture", jpeg)] {
+            for (name, path) in [("program", Places.framesocket), ("image", jpeg)] {
                 try FileManager.default.copyItem(atPath: path, toPath: place.path(name))
             }
             let ending = try await place.shell(
-                "setpriv --reuid 65534 --regid 65534 --clear-groups $D/program send $S $D/picture --wait 0.3"
+                "setpriv --reuid 65534 --regid 65534 --clear-groups $D/program send $S $D/image --wait 0.3"
             ).ended()
             #expect(ending.status == 69 && ending.errors.contains("does not admit this user"), "\(ending)")
             #expect(!receiver.hasPrinted(#""event":"connected""#))

@@ -181,7 +181,7 @@ import Testing
     @Test(arguments: Language.allCases)
     func `the peer's sender rejects a file that is not a JPEG`(language: Language) async throws {
         let receiver = try await place.receiver("--json")
-        let text = try place.file("text.jpg", Array("no picture".utf8))
+        let text = try place.file("text.jpg", Array("no image".utf8))
         #expect(try await start("sender", language, [text]).ended().status == 66)
         receiver.send(.interrupt)
         _ = await receiver.ended()

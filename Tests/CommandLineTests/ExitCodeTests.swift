@@ -13,7 +13,7 @@ import Testing
         arguments: [
             (0, "$F send $S $X/jpeg", ""),
             (0, "$F send $S - <$X/jpeg/chelsea-420.jpg", ""),
-            (65, "echo 'no picture' >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg"),
+            (65, "echo 'no image' >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg"),
             (65, "head -c 20000 $X/jpeg/chelsea-420.jpg >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg"),
             (65, "head -c 5000 $X/photos/chelsea-451x300.png >$D/x.png; $F send $S $D/x.png", "x.png"),
             (65, "printf 'P6 4 4 255 abc' >$D/x.ppm; $F send $S $D/x.ppm", "x.ppm"),

@@ -139,7 +139,7 @@ import Testing
                 width 320
                 height 240
                 emulate_motion off
-                picture_output off
+                image_output off
                 movie_output off
                 stream_port \(port)
                 stream_maxrate 50

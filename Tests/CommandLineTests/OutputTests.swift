@@ -91,9 +91,9 @@ import Testing
 
     @Test func `all orientations show the same image with --upright`() async throws {
         let stream = Places.fixture("streams/orientations.http")
-        let pictures = try await output(of: stream, frames: 9, "--raw", "rgb", "--upright").pieces(of: 144 * 96 * 3)
-        try #require(pictures.count == 9)
-        for picture in pictures { #expect(peakSignalToNoiseRatio(picture, pictures[1]) > 38) }
+        let images = try await output(of: stream, frames: 9, "--raw", "rgb", "--upright").pieces(of: 144 * 96 * 3)
+        try #require(images.count == 9)
+        for image in images { #expect(peakSignalToNoiseRatio(image, images[1]) > 38) }
     }
 
     @Test func `no image is rotated without --upright`() async throws {

@@ -5,7 +5,7 @@ import Testing
 /// `receive` into the standard input of other programs, and `send` from their standard output: every frame arrives.
 @Suite(.serialized) struct PipeTests {
     private let place: Workplace
-    /// What is sent: a hundred JPEGs, each another picture.
+    /// What is sent: a hundred JPEGs, each another image.
     private let count = 100
 
     init() throws {
@@ -39,7 +39,7 @@ import Testing
         return ending.text
     }
 
-    /// How many pictures a reader has written as files, all of them different.
+    /// How many images a reader has written as files, all of them different.
     private func different(_ files: [[UInt8]]) -> Int { Set(files.map { Data($0) }).count }
 
     private static let framemd5 = "-fps_mode passthrough -f framemd5 -"
@@ -54,7 +54,7 @@ import Testing
             try await receive("--mjpeg", into: "ffmpeg -loglevel error -f mjpeg -i - \(Self.framemd5)")
         )
         #expect(sums.count == count)
-        // The same pictures as those that were sent.
+        // The same images as those that were sent.
         let file = try await place.shell(
             "ffmpeg -nostdin -loglevel error -f mjpeg -i $D/in.mjpeg \(Self.framemd5)"
         ).ended()
@@ -131,7 +131,7 @@ import Testing
 
     // MARK: Change of size
 
-    /// Two pictures of different sizes in turns, received as raw video.
+    /// Two images of different sizes in turns, received as raw video.
     private func receiveTwoSizes(_ options: String) async throws -> Ending {
         let receiver = try place.framesocket(
             ["receive", place.socket, "--count", "4", "--quiet", "--raw", "gray"]
@@ -154,12 +154,12 @@ import Testing
     @Test func `raw video of one size accepts images of any size`() async throws {
         let ending = try await receiveTwoSizes("--letterbox 320x240")
         #expect(ending.status == 0, "\(ending)")
-        let pictures = ending.output.pieces(of: 320 * 240)
-        try #require(pictures.count == 4 && ending.output.count == 4 * 320 * 240)
-        #expect(pictures[0] == pictures[2] && pictures[1] == pictures[3])
-        // The phone's picture stands upright in the middle: black left of it, and not in it.
-        #expect(pictures[1][0] < 2 && pictures[1].max() ?? 0 > 100)
-        #expect(pictures[0].prefix(320).allSatisfy { $0 < 2 }, "a picture of 3:2 has black above it")
+        let images = ending.output.pieces(of: 320 * 240)
+        try #require(images.count == 4 && ending.output.count == 4 * 320 * 240)
+        #expect(images[0] == images[2] && images[1] == images[3])
+        // The phone's image stands upright in the middle: black left of it, and not in it.
+        #expect(images[1][0] < 2 && images[1].max() ?? 0 > 100)
+        #expect(images[0].prefix(320).allSatisfy { $0 < 2 }, "an image of 3:2 has black above it")
     }
 
     // MARK: In

@@ -25,31 +25,31 @@ struct PreviewBrowserTests {
     }
 
     private static func shows(_ width: Int, _ height: Int) -> String {
-        "picture.naturalWidth === \(width) && picture.naturalHeight === \(height) && !picture.hidden"
+        "image.naturalWidth === \(width) && image.naturalHeight === \(height) && !image.hidden"
     }
 
     private static func fact(_ name: String, _ pattern: String) -> String {
         "/\(pattern)/.test(document.getElementById('\(name)').textContent)"
     }
 
-    /// The colour at a place of the picture, in parts of its sides, as one of `red`, `green`, `blue`, `white`, or none.
+    /// The colour at a place of the image, in parts of its sides, as one of `red`, `green`, `blue`, `white`, or none.
     private static let colour = """
         !!(globalThis.colour = (x, y) => {
-          const canvas = new OffscreenCanvas(picture.naturalWidth, picture.naturalHeight).getContext("2d");
-          canvas.drawImage(picture, 0, 0);
-          const [r, g, b] = canvas.getImageData(x * picture.naturalWidth, y * picture.naturalHeight, 1, 1).data;
+          const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight).getContext("2d");
+          canvas.drawImage(image, 0, 0);
+          const [r, g, b] = canvas.getImageData(x * image.naturalWidth, y * image.naturalHeight, 1, 1).data;
           const isHigh = [r > 128, g > 128, b > 128].join();
           return { "true,false,false": "red", "false,true,false": "green", "false,false,true": "blue",
             "true,true,true": "white" }[isHigh];
         })
         """
 
-    /// How many different pictures were seen within the page, until there are enough.
+    /// How many different images were seen within the page, until there are enough.
     private static func moves(_ count: Int) -> String {
         """
         (() => {
           const canvas = new OffscreenCanvas(64, 64).getContext("2d");
-          canvas.drawImage(picture, 0, 0, 64, 64);
+          canvas.drawImage(image, 0, 0, 64, 64);
           globalThis.seen ??= new Set();
           seen.add(canvas.getImageData(0, 0, 64, 64).data.join());
           return seen.size >= \(count);
@@ -73,8 +73,8 @@ struct PreviewBrowserTests {
             "document.getElementById('command').hidden", Self.shows(562, 1218), Self.moves(4),
             Self.fact("size", "562 × 1218"), Self.fact("rate", "^[1-9].* frames.s$"), Self.fact("latency", " ms$"),
             Self.fact("sender", "process [0-9]+, user [0-9]+"), Self.fact("viewers", "1 of 16"),
-            "document.title.startsWith('Live')", "picture.alt.includes('562 by 1218')",
-            Self.says("No sender"), "picture.hidden", Self.tells("has left"),
+            "document.title.startsWith('Live')", "image.alt.includes('562 by 1218')",
+            Self.says("No sender"), "image.hidden", Self.tells("has left"),
             "document.getElementById('full').disabled",
         ])
         try await browser.lines(2)
@@ -157,7 +157,7 @@ struct PreviewBrowserTests {
         let viewer = try await site.viewer()
         try await site.state { $0.frames == 1 }
         let browser = try site.browser([
-            Self.tells("No place left"), "picture.hidden", Self.shows(451, 300), "!\(Self.tells("No place left"))",
+            Self.tells("No place left"), "image.hidden", Self.shows(451, 300), "!\(Self.tells("No place left"))",
         ])
         try await browser.lines(2)
         viewer.kill()
@@ -192,7 +192,7 @@ struct PreviewBrowserTests {
         let site = try await PreviewSite(place)
         try site.sender(showing: "cat $X/jpeg/chelsea-exif-6.jpg")
         let browser = try site.browser([
-            Self.says("Live"), Self.shows(300, 451), "picture.getBoundingClientRect().width === 300",
+            Self.says("Live"), Self.shows(300, 451), "image.getBoundingClientRect().width === 300",
         ])
         try await expectClean(browser)
     }
@@ -205,10 +205,10 @@ struct PreviewBrowserTests {
             [
                 Self.says("Live"), Self.shows(563, 1219),
                 "document.documentElement.scrollWidth <= innerWidth",
-                // The picture is whole, and in proportion.
+                // The image is whole, and in proportion.
                 """
                 (() => {
-                  const { width, height } = picture.getBoundingClientRect();
+                  const { width, height } = image.getBoundingClientRect();
                   return width <= innerWidth && height <= innerHeight && Math.abs(width / height - 563 / 1219) < 0.01;
                 })()
                 """,

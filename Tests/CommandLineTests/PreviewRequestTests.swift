@@ -3,7 +3,7 @@ import Testing
 
 @testable import FrameSocketTool
 
-/// Who may ask a preview for what, and how pictures are put into a stream: without a server.
+/// Who may ask a preview for what, and how images are put into a stream: without a server.
 struct PreviewRequestTests {
     @Test(arguments: [
         ("127.0.0.1:8080", "http://127.0.0.1:8080/", true),
@@ -165,11 +165,11 @@ struct PreviewRequestTests {
         let header = "--B\r\nContent-Type: image/jpeg\r\n\r\n"
         #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == header)
         #expect(stream.isIdle)
-        for picture in ["first", "", "second\r\n--A"] {
-            let bytes = Array(picture.utf8)
+        for image in ["first", "", "second\r\n--A"] {
+            let bytes = Array(image.utf8)
             stream.add(FrameBytes(copying: bytes.span))
             #expect(!stream.isIdle)
-            #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == picture + "\r\n" + header)
+            #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == image + "\r\n" + header)
             #expect(stream.isIdle)
         }
     }

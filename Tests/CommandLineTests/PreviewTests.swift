@@ -60,7 +60,7 @@ import Testing
         #expect(try await site.get("/snapshot.jpg?sender=1").text("sha256") == digest(jpeg))
         #expect(try await site.get("/snapshot.jpg?sender=2").text("sha256") == digest(phone))
         #expect(try await site.get("/snapshot.jpg").text("sha256") == digest(phone))
-        // Its only picture, twice as of every still screen, and the end when its sender goes; the latest goes on.
+        // Its only image, twice as of every still screen, and the end when its sender goes; the latest goes on.
         let viewer = try await site.viewer("--path", "/stream?number=7&sender=1")
         let other = try await site.viewer()
         try await viewer.lines(3)
@@ -108,7 +108,7 @@ import Testing
         let site = try await PreviewSite(place)
         let slow = try await site.viewer("--room", "4096", "--pause-until", place.path("go"), "--until", digest(gray))
         let quick = try await site.viewer("--until", digest(gray))
-        // 200 pictures of 105 kB: much more than the system's buffers hold.
+        // 200 images of 105 kB: much more than the system's buffers hold.
         let screen = Places.fixture("jpeg/phone-563x1219.jpg")
         try site.sender(showing: "for I in $(seq 200); do cat \(screen); done; cat \(gray)")
         let seen = await quick.ended()
@@ -119,7 +119,7 @@ import Testing
         let ending = await slow.ended()
         #expect(ending.status == 0, "\(ending)")
         let count = try ending.events("part").count
-        #expect(count < 100, "\(count) pictures waited for a viewer that read nothing")
+        #expect(count < 100, "\(count) images waited for a viewer that read nothing")
         #expect(try await ending.events("part").last?.text("sha256") == digest(gray))
     }
 
@@ -133,7 +133,7 @@ import Testing
         let refused = try await site.get("/stream")
         #expect(refused["status"] == 503 && refused.text("retry-after") == "5")
         #expect(refused.text("text")?.contains("2 viewers") == true)
-        // One that waits for a first picture is not written to, and is missed all the same.
+        // One that waits for a first image is not written to, and is missed all the same.
         first.kill()
         try await site.state { $0.viewers == 1 }
         let third = try await site.viewer()
@@ -255,7 +255,7 @@ import Testing
         let state = try await site.state { $0.frames == 1 }
         #expect(state.width == 300 && state.height == 451)
         #expect(try await site.get("/snapshot.jpg", "--output", place.path("seen.jpg"))["status"] == 200)
-        // As browsers do, ffmpeg turns a picture as its Exif data say: here it has none, and the pixels are the same.
+        // As browsers do, ffmpeg turns an image as its Exif data say: here it has none, and the pixels are the same.
         let size = try await place.run("ffprobe", "-v", "error", "-show_streams", place.path("seen.jpg"))
         #expect(String(decoding: size, as: UTF8.self).contains("width=300\nheight=451\n"))
         let bytes = try Data.bytes(at: place.path("seen.jpg"))
@@ -266,7 +266,7 @@ import Testing
 
     @Test func `an invalid image is counted and not shown`() async throws {
         let site = try await PreviewSite(place)
-        let text = String(repeating: "no picture ", count: 1_000)
+        let text = String(repeating: "no image ", count: 1_000)
         _ = try place.file("text", Array(text.utf8))
         let header =
             #"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: 451\r\nBuffer-Height: 300\r\nBuffer-Orientation: 6\r\n\r\n"#
@@ -279,7 +279,7 @@ import Testing
                 while ! [ -e $D/seen-$(basename $J) ]; do sleep 0.02; done; done; exec sleep 1000; } | socat -u - UNIX-CONNECT:$S
             """
         )
-        // A damaged picture is found out when it is turned, which it is for those who look.
+        // A damaged image is found out when it is turned, which it is for those who look.
         _ = try await site.viewer()
         for (index, name) in ["chelsea-420.jpg", "text"].enumerated() {
             try await site.state { $0.frames == index + 1 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Pictures of turned senders, as a preview shows them.
+/// Images of turned senders, as a preview shows them.
 @Suite(.serialized) struct PreviewUprightTests {
     private let place: Workplace
 
@@ -9,12 +9,12 @@ import Testing
         place = try Workplace()
     }
 
-    /// Which of the colours stands where in the upright picture, from what orientations mean: flipped where they are
+    /// Which of the colours stands where in the upright image, from what orientations mean: flipped where they are
     /// mirrored, then turned clockwise.
     private static func upright(_ orientation: Int) -> [Int] {
         let flipped = [2, 4, 5, 7].contains(orientation) ? [1, 0, 3, 2] : [0, 1, 2, 3]
         let turns = [8: 1, 7: 1, 3: 2, 4: 2, 6: 3, 5: 3][orientation] ?? 0
-        return (0..<turns).reduce(flipped) { picture, _ in [picture[2], picture[0], picture[3], picture[1]] }
+        return (0..<turns).reduce(flipped) { image, _ in [image[2], image[0], image[3], image[1]] }
     }
 
     /// Sides that consist of whole blocks, which are moved, and sides that do not, so that the image is encoded again.

@@ -155,25 +155,25 @@ import Testing
         #expect(await recorder.ended().status == 0)
         let received = try await jpegs()
         try #require(received.count == 9)
-        // Pillow turns all of them to one picture.
+        // Pillow turns all of them to one image.
         let code = """
             import sys
             from PIL import Image, ImageOps
             for number in range(9):
-                picture = ImageOps.exif_transpose(Image.open("\(place.path("jpegs"))/%06d.jpg" % (number + 1)))
-                sys.stdout.buffer.write(picture.convert("RGB").tobytes())
+                image = ImageOps.exif_transpose(Image.open("\(place.path("jpegs"))/%06d.jpg" % (number + 1)))
+                sys.stdout.buffer.write(image.convert("RGB").tobytes())
             """
         let pillow = try await place.start(Places.python, ["-c", code]).ended()
         try #require(pillow.status == 0, "\(pillow)")
-        let pictures = pillow.output.pieces(of: 144 * 96 * 3)
-        try #require(pictures.count == 9)
-        for picture in pictures { #expect(peakSignalToNoiseRatio(picture, pictures[1]) > 38) }
+        let images = pillow.output.pieces(of: 144 * 96 * 3)
+        try #require(images.count == 9)
+        for image in images { #expect(peakSignalToNoiseRatio(image, images[1]) > 38) }
     }
 
     @Test func `padding is not recorded, and a body that is not a JPEG is left out`() async throws {
         let recorder = try await recorder("--once")
         let stream = RecordedStream.zeroPadded
-        _ = try place.file("stream", stream.bytes + message(Array("no picture".utf8)))
+        _ = try place.file("stream", stream.bytes + message(Array("no image".utf8)))
         try place.peer("send_stream", place.path("stream"))
         let ending = await recorder.ended()
         #expect(ending.status == 0)

@@ -2,7 +2,7 @@ import Foundation
 import FrameSocketTesting
 import Testing
 
-/// What `framesocket send` makes of picture files, and what it writes to the wire.
+/// What `framesocket send` makes of image files, and what it writes to the wire.
 @Suite(.serialized) struct SendFileTests {
     private let place: Workplace
     private let photo = Places.fixture("photos/chelsea-451x300.png")
@@ -38,7 +38,7 @@ import Testing
 
     @Test(arguments: ["jpg", "png", "ppm", "pnm", "pgm"])
     func `the kind of a file is detected from its first bytes`(kind: String) async throws {
-        let file = place.path("picture.\(kind)")
+        let file = place.path("image.\(kind)")
         switch kind {
         case "jpg": try Data(Data.bytes(at: Places.fixture("jpeg/chelsea-444.jpg"))).write(to: URL(filePath: file))
         case "png": try Data(Data.bytes(at: photo)).write(to: URL(filePath: file))
@@ -65,12 +65,12 @@ import Testing
     @Test func `a directory is sent in the order of names, without files that have no image's extension`() async throws
     {
         let names = ["b.jpg", "a.JPG", "c.jpeg", "note.txt", "d.jpg.part"]
-        try FileManager.default.createDirectory(atPath: place.path("pictures"), withIntermediateDirectories: false)
-        for name in names { try FileManager.default.copyItem(atPath: jpeg, toPath: place.path("pictures/\(name)")) }
+        try FileManager.default.createDirectory(atPath: place.path("images"), withIntermediateDirectories: false)
+        for name in names { try FileManager.default.copyItem(atPath: jpeg, toPath: place.path("images/\(name)")) }
         let other = Places.fixture("jpeg/chelsea-444.jpg")
-        try FileManager.default.removeItem(atPath: place.path("pictures/b.jpg"))
-        try FileManager.default.copyItem(atPath: other, toPath: place.path("pictures/b.jpg"))
-        _ = try await frames(4, place.path("pictures"), other, "--passthrough")
+        try FileManager.default.removeItem(atPath: place.path("images/b.jpg"))
+        try FileManager.default.copyItem(atPath: other, toPath: place.path("images/b.jpg"))
+        _ = try await frames(4, place.path("images"), other, "--passthrough")
         let (first, second) = (try Data.bytes(at: jpeg), try Data.bytes(at: other))
         #expect(try place.contents(of: "out") == [first, second, first, second])
     }
@@ -82,7 +82,7 @@ import Testing
         #expect(try place.contents(of: "out") == pair + pair + pair)
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
     @Test(arguments: [("1/2", 225, 150), ("1/3", 150, 100), ("3/4", 338, 225), ("1", 451, 300)])
     func `--scale applies to both sides, rounded down`(scale: String, width: Int, height: Int) async throws {

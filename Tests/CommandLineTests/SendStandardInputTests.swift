@@ -25,7 +25,7 @@ import Testing
 
     // MARK: Raw video
 
-    /// Three pictures of a photograph in one of ffmpeg's formats, one after another, each from another place.
+    /// Three images of a photograph in one of ffmpeg's formats, one after another, each from another place.
     private func video(_ format: String) async throws -> [UInt8] {
         try await place.run(
             "ffmpeg",
@@ -68,12 +68,12 @@ import Testing
         let expected = try await video(format == "gray" ? "gray" : "rgb24")
         let frameSize = expected.count / 3
         try #require(try place.names(in: "out").count == 3)
-        for (index, picture) in expected.pieces(of: frameSize).enumerated() {
+        for (index, image) in expected.pieces(of: frameSize).enumerated() {
             let file = place.path("out/frame-00000\(index).jpg")
             let received = try await format == "gray" ? place.djpeg(file) : place.djpeg(file, "-rgb")
             // Chroma at half the size has lost more than the JPEG loses.
             let least = format == "i420" || format == "nv12" ? 32.0 : 38.0
-            #expect(peakSignalToNoiseRatio(received, picture) > least)
+            #expect(peakSignalToNoiseRatio(received, image) > least)
         }
     }
 

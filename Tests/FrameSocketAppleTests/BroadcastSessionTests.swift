@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// A session of every picture in its own size, and what its server has of it.
+    /// A session of every image in its own size, and what its server has of it.
     private func pair(
         hello: ControlRequest.Hello? = nil,
         _ change: (inout BroadcastSession.Configuration) -> Void = { _ in }
@@ -53,15 +53,15 @@ import Testing
     @Test func `images arrive with their orientation and time, and none during a pause`() async throws {
         let (session, _, server, host) = try await pair()
         var frames = host.frames.makeAsyncIterator()
-        let picture = try testPicture(64, 48, as: .nv12)
-        #expect(session.send(picture, orientation: .right, timestamp: 5) == .taken)
+        let image = try testImage(64, 48, as: .nv12)
+        #expect(session.send(image, orientation: .right, timestamp: 5) == .taken)
         let first = try #require(try await frames.next())
         #expect(first.orientation == .right && first.timestamp == 5)
         session.pause()
         #expect(session.isPaused)
-        #expect(session.send(picture, timestamp: 6) == .dropped(.paused))
+        #expect(session.send(image, timestamp: 6) == .dropped(.paused))
         session.resume()
-        #expect(session.send(picture, timestamp: 7) == .taken)
+        #expect(session.send(image, timestamp: 7) == .taken)
         #expect(try await frames.next()?.timestamp == 7)
         withExtendedLifetime(server) {}
     }
@@ -70,8 +70,8 @@ import Testing
         let defaults = BroadcastSession.Configuration()
         #expect(!defaults.connection.reopens)
         let (session, _, server, host) = try await pair { $0.uploader = defaults.uploader }
-        let picture = try testPicture(64, 48)
-        let outcomes = (0..<4).map { session.send(picture, timestamp: UInt64($0)) }
+        let image = try testImage(64, 48)
+        let outcomes = (0..<4).map { session.send(image, timestamp: UInt64($0)) }
         #expect(outcomes == [.taken, .deferred(.paced), .deferred(.paced), .taken])
         var frames = host.frames.makeAsyncIterator()
         #expect(try await frames.next()?.bufferSize == BufferSize(width: 32, height: 24))
@@ -80,12 +80,12 @@ import Testing
 
     @Test func `after a pause the next image is sent, whatever the pacing says`() async throws {
         let (session, _, server, host) = try await pair { $0.uploader.pacing = .every(100) }
-        let picture = try testPicture(16, 16)
-        #expect(session.send(picture) == .taken)
-        #expect(session.send(picture) == .deferred(.paced))
+        let image = try testImage(16, 16)
+        #expect(session.send(image) == .taken)
+        #expect(session.send(image) == .deferred(.paced))
         session.pause()
         session.resume()
-        #expect(session.send(picture) == .taken)
+        #expect(session.send(image) == .taken)
         withExtendedLifetime((server, host)) {}
     }
 
@@ -121,7 +121,7 @@ import Testing
         let (session, ends, server, host) = try await pair()
         host.close()
         #expect(await ends.first() == .stoppedByUser)
-        #expect(session.send(try testPicture(16, 16)) == .dropped(.notConnected))
+        #expect(session.send(try testImage(16, 16)) == .dropped(.notConnected))
         withExtendedLifetime(server) {}
     }
 

@@ -104,7 +104,7 @@ import Testing
         let (near, far) = try await pair("-passed")
         let bytes = [UInt8](repeating: 7, count: 300_000)
         async let writing: Void = client.write(bytes, passing: [Int32](repeating: near.descriptor, count: count))
-        let received = try ReceivedDescriptors(from: server)
+        let received = try await ReceivedDescriptors(from: server)
         #expect(received.descriptors.count == count && received.byteCount > 0)
         #expect(try await server.read(bytes.count - received.byteCount).count == bytes.count - received.byteCount)
         try await writing
@@ -132,7 +132,7 @@ import Testing
     @Test func `a script passes descriptors`() async throws {
         let (client, server) = try await pair()
         _ = try await ScriptedPeer(on: client, .write([1, 2, 3], passing: [client.descriptor])).run()
-        let received = try ReceivedDescriptors(from: server)
+        let received = try await ReceivedDescriptors(from: server)
         #expect(received.descriptors.count == 1 && received.byteCount == 3)
         for descriptor in received.descriptors { close(descriptor) }
     }

@@ -50,23 +50,23 @@ import Testing
 
     @Test(arguments: UInt64(2_100)..<2_160)
     func `a copied frame is encoded to the same JPEG as one that was not copied`(seed: UInt64) throws {
-        var image = try PixelPropertyTests.Case(seed)
-        var configuration = SampleUploader.Configuration(scale: PixelPropertyTests.scale(&image))
-        configuration.subsampling = try #require(ChromaSubsampling.allCases.randomElement(using: &image.random))
-        configuration.appliesOrientation = Bool.random(using: &image.random)
-        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &image.random))
-        let name = "\(image.name), \(configuration.scale), \(orientation)"
+        var example = try PixelPropertyTests.Case(seed)
+        var configuration = SampleUploader.Configuration(scale: PixelPropertyTests.scale(&example))
+        configuration.subsampling = try #require(ChromaSubsampling.allCases.randomElement(using: &example.random))
+        configuration.appliesOrientation = Bool.random(using: &example.random)
+        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &example.random))
+        let name = "\(example.name), \(configuration.scale), \(orientation)"
 
-        let plan = plan(image.picture, orientation, configuration)
-        let copy = try plan.copy(image.picture, of: .jpeg, pool: PixelBuffer.Pool())
-        #expect(!copy.sharesMemory(with: image.picture), "\(name)")
+        let plan = plan(example.image, orientation, configuration)
+        let copy = try plan.copy(example.image, of: .jpeg, pool: PixelBuffer.Pool())
+        #expect(!copy.sharesMemory(with: example.image), "\(name)")
         let content = FrameContent.scaled(copy)
         let encoder = FrameEncoder()
         let need = encoder.memoryNeed(content, orientation, configuration).total
         // The estimate takes the chroma of NV12 for two planes, whose rows are rounded up each.
         #expect(copy.format == .nv12 ? need <= plan.byteCount : need == plan.byteCount, "\(name)")
         let found = try encoder.encode(content, orientation, configuration)
-        let expected = try FrameEncoder().encode(.pixels(image.picture), orientation, configuration)
+        let expected = try FrameEncoder().encode(.pixels(example.image), orientation, configuration)
         #expect(found.bufferSize == expected.bufferSize && found.orientation == expected.orientation, "\(name)")
         #expect(bytes(found.jpeg) == bytes(expected.jpeg), "\(name)")
     }
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func `nothing is copied that exceeds the memory limit or comes after the end`() throws {
-        let image = try testPicture(64, 48, as: .bgra)
+        let image = try testImage(64, 48, as: .bgra)
         var rig = UploaderRig(.init(maximumMemory: 10_000))
         func outcome(_ rig: inout UploaderRig) -> SampleUploader.Outcome? {
             if case .decided(let outcome) = rig.machine.offerCopy(of: image, orientation: .up) { outcome } else { nil }
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `a preferred size that does not fit into memory does not apply to a copy`() throws {
-        let image = try testPicture(640, 400, as: .bgra)
+        let image = try testImage(640, 400, as: .bgra)
         let own = SampleUploader.Configuration(scale: .half)
         let limit = plan(image, .up, own).byteCount
         var rig = UploaderRig(.init(scale: .half, maximumMemory: limit))
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func `an image that was scaled when submitted is not scaled again`() throws {
-        let image = try testPicture(64, 48, as: .bgra)
+        let image = try testImage(64, 48, as: .bgra)
         var rig = UploaderRig(.init(scale: .half))
         rig.run([.connect, .encoding(false)])
         let copy = try rig.machine.scaling(of: image, orientation: .up).copy(image, of: .jpeg, pool: PixelBuffer.Pool())

@@ -26,7 +26,7 @@ import Testing
         let receiver = try RawReceiver(.init(pacing: isPaced ? .framesPerSecond(2) : .everyFrame))
         let uploader = receiver.uploader
         var visit = try await receiver.accept()
-        try await visit.ask(.helloForPictures)
+        try await visit.ask(.helloForImages)
         _ = try await visit.framesBeforePong(1)
         let start = MonotonicClock.now()
         #expect(uploader.offer(0, timestamp: start) == .taken)
@@ -55,7 +55,7 @@ import Testing
         switch obstacle {
         case .nobodyConnected: next = try PeerSocket.listening(at: receiver.directory.socket)
         case .pause: try await visit.ask(.resume)
-        case .nothingWanted: try await visit.ask(.helloForPictures)
+        case .nothingWanted: try await visit.ask(.helloForImages)
         case .pacing: break
         }
         if let next {
@@ -75,7 +75,7 @@ import Testing
         let receiver = try RawReceiver()
         let uploader = receiver.uploader
         let visit = try await receiver.accept()
-        try await visit.ask(.helloForPictures)
+        try await visit.ask(.helloForImages)
         _ = try await visit.framesBeforePong(1)
         uploader.offer(1)
         #expect(try await visit.frame() != nil)

@@ -23,7 +23,7 @@ import Testing
     }
 
     private func jpeg(_ width: Int, _ height: Int, _ subsampling: ChromaSubsampling = .yuv420) throws -> [UInt8] {
-        try JPEGEncoder(quality: 90, subsampling: subsampling).encode(testPicture(width, height))
+        try JPEGEncoder(quality: 90, subsampling: subsampling).encode(testImage(width, height))
     }
 
     @Test(arguments: PixelFormat.allCases)
@@ -31,10 +31,10 @@ import Testing
         format: PixelFormat
     ) throws {
         let jpeg = try Fixtures.bytes("jpeg/phone-563x1219.jpg")
-        let picture = try FrameDecoder().decode(frame(jpeg, 562, 1218), as: format)
-        #expect((picture.width, picture.height, picture.format) == (562, 1218, format))
+        let image = try FrameDecoder().decode(frame(jpeg, 562, 1218), as: format)
+        #expect((image.width, image.height, image.format) == (562, 1218, format))
         let expected = try JPEGDecoder().decode(bytes: jpeg, as: format).cropped(toWidth: 562, height: 1218)
-        #expect(picture.hasSamePixels(as: expected))
+        #expect(image.hasSamePixels(as: expected))
     }
 
     @Test(arguments: PixelFormat.allCases, [(16, 16), (17, 33), (1, 1), (2, 7)])
@@ -44,15 +44,15 @@ import Testing
         let decoder = FrameDecoder()
         for width in max(1, size.0 - 1)...size.0 + 1 {
             for height in max(1, size.1 - 1)...size.1 + 1 {
-                // Twice, so that the second one finds another picture in the memory that it is given.
+                // Twice, so that the second one finds another image in the memory that it is given.
                 for _ in 0..<2 {
-                    let picture = try decoder.decode(frame(jpeg, width, height), as: format)
-                    #expect((picture.width, picture.height) == (width, height))
+                    let image = try decoder.decode(frame(jpeg, width, height), as: format)
+                    #expect((image.width, image.height) == (width, height))
                     let expected = whole.matrices.enumerated().map { index, matrix in
-                        let shape = picture.plane(index)
+                        let shape = image.plane(index)
                         return matrix.resized(toWidth: shape.width, height: shape.height)
                     }
-                    #expect(picture.matrices == expected, "\(width)x\(height)")
+                    #expect(image.matrices == expected, "\(width)x\(height)")
                 }
             }
         }
@@ -72,11 +72,11 @@ import Testing
     @Test(arguments: ScalingFactor.allSupported, [(64, 48), (63, 47), (65, 49)])
     func `frames can be decoded at a fraction of their size`(scale: ScalingFactor, size: (Int, Int)) throws {
         let jpeg = try jpeg(64, 48)
-        let picture = try FrameDecoder().decode(frame(jpeg, size.0, size.1), as: .rgb, scale: scale)
+        let image = try FrameDecoder().decode(frame(jpeg, size.0, size.1), as: .rgb, scale: scale)
         let wanted = scale.scaled(width: size.0, height: size.1)
-        #expect((picture.width, picture.height) == wanted)
+        #expect((image.width, image.height) == wanted)
         let whole = try JPEGDecoder().decode(bytes: jpeg, as: .rgb, scale: scale)
-        #expect(picture.matrices[0] == whole.matrices[0].resized(toWidth: wanted.width, height: wanted.height))
+        #expect(image.matrices[0] == whole.matrices[0].resized(toWidth: wanted.width, height: wanted.height))
     }
 
     @Test(arguments: FrameOrientation.allCases, [PixelFormat.bgra, .i420])
@@ -121,8 +121,8 @@ import Testing
                 group.addTask {
                     for round in 0..<50 {
                         let index = (task + round) % frames.count
-                        let picture = try decoder.decode(frames[index], as: .nv12)
-                        #expect(picture.hasSamePixels(as: expected[index]))
+                        let image = try decoder.decode(frames[index], as: .nv12)
+                        #expect(image.hasSamePixels(as: expected[index]))
                     }
                 }
             }
@@ -145,8 +145,8 @@ import Testing
 
     @Test func `a thousand images are encoded in the memory of the first`() throws {
         let encoder = FrameEncoder()
-        let picture = try testPicture(65, 49, as: .bgra)
-        for _ in 0..<1000 { _ = try encoder.encode(.pixels(picture), .up, .init(scale: .half)) }
+        let image = try testImage(65, 49, as: .bgra)
+        for _ in 0..<1000 { _ = try encoder.encode(.pixels(image), .up, .init(scale: .half)) }
         let workspace = encoder.workspace.withLock { $0 }
         #expect(workspace.scaled.allocatedCount == 1)
         #expect(workspace.bytes.allocations == 1)

@@ -23,67 +23,67 @@ import Testing
     }
 
     /// The same samples in rows without padding, in memory of its own.
-    private func copy(_ picture: PixelBuffer) throws -> PixelBuffer {
-        let packed = try [UInt8](capacity: picture.packedByteCount) { try picture.copyPacked(into: &$0) }
+    private func copy(_ image: PixelBuffer) throws -> PixelBuffer {
+        let packed = try [UInt8](capacity: image.packedByteCount) { try image.copyPacked(into: &$0) }
         return try PixelBuffer(
             copying: packed.span,
-            width: picture.width,
-            height: picture.height,
-            format: picture.format
+            width: image.width,
+            height: image.height,
+            format: image.format
         )
     }
 
     @Test(arguments: UInt64(1_000)..<1_060)
     func `the same colors are encoded to the same JPEG in every format`(seed: UInt64) throws {
-        var image = try PixelPropertyTests.Case(seed, pixels: 40_000)
-        let encoder = try encoder(&image)
-        let picture = image.picture
-        let jpeg: [UInt8] = try encoder.encode(picture)
-        #expect(try encoder.encode(copy(picture)) == jpeg, "\(image.name)")
-        switch picture.format {
+        var example = try PixelPropertyTests.Case(seed, pixels: 40_000)
+        let encoder = try encoder(&example)
+        let image = example.image
+        let jpeg: [UInt8] = try encoder.encode(image)
+        #expect(try encoder.encode(copy(image)) == jpeg, "\(example.name)")
+        switch image.format {
         case .gray: break
         case .i420: break
         case .nv12:
-            let chroma = image.reference.planes[1].bytes
+            let chroma = example.reference.planes[1].bytes
             let samples =
-                image.reference.planes[0].bytes
+                example.reference.planes[0].bytes
                 + stride(from: 0, to: chroma.count, by: 2).map { chroma[$0] }
                 + stride(from: 1, to: chroma.count, by: 2).map { chroma[$0] }
             let planes = try PixelBuffer(
                 copying: samples.span,
-                width: picture.width,
-                height: picture.height,
+                width: image.width,
+                height: image.height,
                 format: .i420
             )
-            #expect(try encoder.encode(planes) == jpeg, "\(image.name)")
+            #expect(try encoder.encode(planes) == jpeg, "\(example.name)")
         default:
-            let colors = Array(image.reference.colors.joined())
+            let colors = Array(example.reference.colors.joined())
             let plain = try PixelBuffer(
                 copying: colors.span,
-                width: picture.width,
-                height: picture.height,
+                width: image.width,
+                height: image.height,
                 format: .rgb
             )
-            #expect(try encoder.encode(plain) == jpeg, "\(image.name)")
+            #expect(try encoder.encode(plain) == jpeg, "\(example.name)")
         }
-        let output = try [UInt8](capacity: encoder.maximumByteCount(width: picture.width, height: picture.height)) {
-            try encoder.encode(picture, into: &$0)
+        let output = try [UInt8](capacity: encoder.maximumByteCount(width: image.width, height: image.height)) {
+            try encoder.encode(image, into: &$0)
         }
         #expect(output == jpeg)
     }
 
     @Test(arguments: UInt64(1_100)..<1_130)
     func `a JPEG has the same colors in every format and scale`(seed: UInt64) throws {
-        var image = try PixelPropertyTests.Case(seed, pixels: 20_000)
-        let jpeg: [UInt8] = try encoder(&image).encode(image.picture)
+        var example = try PixelPropertyTests.Case(seed, pixels: 20_000)
+        let jpeg: [UInt8] = try encoder(&example).encode(example.image)
         let decoder = Self.decoder()
         let scale = try #require(
-            ScalingFactor.allSupported.filter { $0.numerator <= $0.denominator }.randomElement(using: &image.random)
+            ScalingFactor.allSupported.filter { $0.numerator <= $0.denominator }.randomElement(using: &example.random)
         )
         let colors = try ReferenceImage(decoder.decode(jpeg.span, as: .rgb, scale: scale))
-        let size = scale.scaled(width: image.picture.width, height: image.picture.height)
+        let size = scale.scaled(width: example.image.width, height: example.image.height)
         for format in PixelFormat.allCases {
-            let name = "\(image.name) at \(scale) as \(format.name)"
+            let name = "\(example.name) at \(scale) as \(format.name)"
             let found = try decoder.decode(jpeg.span, as: format, scale: scale)
             #expect((found.width, found.height) == size, "\(name)")
             let reference = ReferenceImage(found)
@@ -95,7 +95,7 @@ import Testing
                 #expect(reference.planes.map(\.bytes) == [planes[0].bytes, pairs], "\(name)")
             default: #expect(reference.colors == colors.colors, "\(name)")
             }
-            try checkPart(found, jpeg, scale, &image, name)
+            try checkPart(found, jpeg, scale, &example, name)
         }
     }
 
@@ -128,50 +128,50 @@ import Testing
 
     @Test(arguments: UInt64(1_200)..<1_230)
     func `strips decode to what the whole JPEG decodes to, before and after a change`(seed: UInt64) throws {
-        var image = try PixelPropertyTests.Case(seed)
-        let encoder = try encoder(&image)
+        var example = try PixelPropertyTests.Case(seed)
+        let encoder = try encoder(&example)
         let (strips, decoder) = (StripEncoder(), StripDecoder(decoder: Self.decoder()))
-        let format = try #require(PixelFormat.allCases.randomElement(using: &image.random))
-        var picture = image.picture
+        let format = try #require(PixelFormat.allCases.randomElement(using: &example.random))
+        var image = example.image
         for step in 0..<3 {
-            let jpeg = try strips.encode(picture, with: encoder).jpeg
-            let whole: [UInt8] = try encoder.encode(picture)
+            let jpeg = try strips.encode(image, with: encoder).jpeg
+            let whole: [UInt8] = try encoder.encode(image)
             let expected = try Self.decoder().decode(whole.span, as: format)
             #expect(
                 try decoder.decode(jpeg.span, as: format).image.hasSamePixels(as: expected),
-                "\(image.name), \(step)"
+                "\(example.name), \(step)"
             )
             #expect(
                 try Self.decoder().decode(jpeg.span, as: format).hasSamePixels(as: expected),
-                "\(image.name), \(step)"
+                "\(example.name), \(step)"
             )
-            let row = Int.random(in: 0..<picture.height, using: &image.random)
-            try picture.withMutableRow(row) { for index in $0.indices { $0[index] &+= 40 } }
+            let row = Int.random(in: 0..<image.height, using: &example.random)
+            try image.withMutableRow(row) { for index in $0.indices { $0[index] &+= 40 } }
         }
     }
 
     @Test(arguments: UInt64(1_300)..<1_380)
     func `the sent pixels are those of the plan, rotated and compressed`(seed: UInt64) throws {
-        var image = try PixelPropertyTests.Case(seed)
-        var configuration = SampleUploader.Configuration(scale: PixelPropertyTests.scale(&image))
-        configuration.quality = Int.random(in: 1...100, using: &image.random)
-        configuration.subsampling = try #require(ChromaSubsampling.allCases.randomElement(using: &image.random))
-        configuration.appliesOrientation = Bool.random(using: &image.random)
-        configuration.strips = Bool.random(using: &image.random) ? .automatic : .off
-        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &image.random))
-        let sent = try FrameEncoder().encode(.pixels(image.picture), orientation, configuration)
+        var example = try PixelPropertyTests.Case(seed)
+        var configuration = SampleUploader.Configuration(scale: PixelPropertyTests.scale(&example))
+        configuration.quality = Int.random(in: 1...100, using: &example.random)
+        configuration.subsampling = try #require(ChromaSubsampling.allCases.randomElement(using: &example.random))
+        configuration.appliesOrientation = Bool.random(using: &example.random)
+        configuration.strips = Bool.random(using: &example.random) ? .automatic : .off
+        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &example.random))
+        let sent = try FrameEncoder().encode(.pixels(example.image), orientation, configuration)
 
         let plan = configuration.scale.plan(
-            forWidth: image.picture.width,
-            height: image.picture.height,
+            forWidth: example.image.width,
+            height: example.image.height,
             orientation: orientation,
             subsampling: configuration.subsampling
         )
-        let name = "\(image.name), \(configuration.scale), \(orientation)"
-        let becomesPlanes = configuration.subsampling == .yuv420 && image.picture.canBecomePlanes(by: plan)
+        let name = "\(example.name), \(configuration.scale), \(orientation)"
+        let becomesPlanes = configuration.subsampling == .yuv420 && example.image.canBecomePlanes(by: plan)
         var expected =
             becomesPlanes
-            ? try image.picture.planes(by: plan, pool: PixelBuffer.Pool()) : try image.picture.applying(plan)
+            ? try example.image.planes(by: plan, pool: PixelBuffer.Pool()) : try example.image.applying(plan)
         if configuration.appliesOrientation { expected = try expected.upright(from: orientation) }
         let encoder = JPEGEncoder(quality: configuration.quality, subsampling: configuration.subsampling)
         let whole: [UInt8] = try encoder.encode(expected)
@@ -184,15 +184,15 @@ import Testing
 
     @Test(arguments: UInt64(1_400)..<1_450)
     func `the received image has the size of its header and the requested orientation`(seed: UInt64) throws {
-        var image = try PixelPropertyTests.Case(seed, pixels: 20_000)
-        let jpeg: [UInt8] = try encoder(&image).encode(image.picture)
-        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &image.random))
-        let format = try #require(PixelFormat.allCases.randomElement(using: &image.random))
-        func near(_ side: Int) -> Int { min(65_500, max(1, side + Int.random(in: -1...1, using: &image.random))) }
-        let size = BufferSize(width: near(image.picture.width), height: near(image.picture.height))
+        var example = try PixelPropertyTests.Case(seed, pixels: 20_000)
+        let jpeg: [UInt8] = try encoder(&example).encode(example.image)
+        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &example.random))
+        let format = try #require(PixelFormat.allCases.randomElement(using: &example.random))
+        func near(_ side: Int) -> Int { min(65_500, max(1, side + Int.random(in: -1...1, using: &example.random))) }
+        let size = BufferSize(width: near(example.image.width), height: near(example.image.height))
         var configuration = FrameDecoder.Configuration()
         configuration.jpeg = Self.decoder()
-        configuration.isUpright = Bool.random(using: &image.random)
+        configuration.isUpright = Bool.random(using: &example.random)
         let header = FrameHeader(contentLength: jpeg.count, bufferSize: size, orientation: orientation)
         let frame = Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: .zero)
         let found = try ReferenceImage(FrameDecoder(configuration: configuration).decode(frame, as: format))
@@ -200,6 +200,6 @@ import Testing
         var expected = try ReferenceImage(Self.decoder().decode(jpeg.span, as: format))
         expected = expected.resized(width: size.width, height: size.height)
         if configuration.isUpright { expected = expected.upright(from: orientation) }
-        #expect(found.planes == expected.planes, "\(image.name), \(size), \(orientation)")
+        #expect(found.planes == expected.planes, "\(example.name), \(size), \(orientation)")
     }
 }

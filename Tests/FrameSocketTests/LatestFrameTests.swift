@@ -46,16 +46,16 @@ import Testing
         async throws
     {
         let receiver = try RawReceiver(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
-        let picture = try testPicture(64, 48)
+        let image = try testImage(64, 48)
         let first = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })
-        receiver.uploader.send(picture)
+        receiver.uploader.send(image)
         #expect(try await first.frame()?.width == 64)
         try await receiver.uploader.settle()
         first.socket.close()
         let second = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })
-        receiver.uploader.send(picture)
+        receiver.uploader.send(image)
         #expect(try await second.frame()?.width == 64, "the new receiver sees nothing")
     }
 
@@ -64,7 +64,7 @@ import Testing
             let receiver = try RawReceiver()
             receiver.uploader.offer(1)
             let visit = try await receiver.accept()
-            try await visit.ask(.helloForPictures)
+            try await visit.ask(.helloForImages)
             #expect(try await visit.frame()?.body == body(1, count: 12_000))
             try await receiver.uploader.settle()
             _ = try await visit.framesBeforePong(1)
@@ -82,7 +82,7 @@ import Testing
         _ = try await visit.framesBeforePong(1)
         receiver.uploader.offer(1)
         #expect(try await visit.framesBeforePong(2).isEmpty)
-        try await visit.ask(.helloForPictures)
+        try await visit.ask(.helloForImages)
         #expect(try await visit.frame()?.body == body(1, count: 12_000))
     }
 
@@ -92,7 +92,7 @@ import Testing
     func `a refresh is obeyed even if the source is silent`(pacing: Pacing) async throws {
         let receiver = try RawReceiver(.init(pacing: pacing))
         let visit = try await receiver.accept()
-        try await visit.ask(.helloForPictures)
+        try await visit.ask(.helloForImages)
         _ = try await visit.framesBeforePong(1)
         receiver.uploader.offer(1)
         #expect(try await visit.frame()?.body == body(1, count: 12_000))
@@ -109,7 +109,7 @@ import Testing
     {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
-        try await visit.ask(.helloForPictures)
+        try await visit.ask(.helloForImages)
         _ = try await visit.framesBeforePong(1)
         receiver.uploader.offer(1)
         #expect(try await visit.frame()?.body == body(1, count: 12_000))
@@ -133,13 +133,13 @@ import Testing
     // MARK: What a repeat says
 
     @Test(arguments: [false, true])
-    func `a frame that is sent again is identical in every byte`(isPicture: Bool) async throws {
+    func `a frame that is sent again is identical in every byte`(isImage: Bool) async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
-        try await visit.ask(.helloForPictures)
+        try await visit.ask(.helloForImages)
         _ = try await visit.framesBeforePong(1)
-        if isPicture {
-            receiver.uploader.send(try testPicture(64, 48), orientation: .left, timestamp: 4711)
+        if isImage {
+            receiver.uploader.send(try testImage(64, 48), orientation: .left, timestamp: 4711)
         } else {
             receiver.uploader.offer(1, orientation: .left, timestamp: 4711)
         }

@@ -2,18 +2,18 @@ import FrameSocket
 import TestSupport
 import Testing
 
-/// Pictures made upright, in every format, against the definition: flipped where mirrored, then turned clockwise.
+/// Images made upright, in every format, against the definition: flipped where mirrored, then turned clockwise.
 @Suite struct OrientationTests {
     static let sizes = [(1, 1), (1, 5), (5, 1), (3, 2), (7, 5), (33, 31)]
 
     @Test(arguments: FrameOrientation.allCases, PixelFormat.allCases)
     func `every orientation works in every format`(orientation: FrameOrientation, format: PixelFormat) throws {
         for (width, height) in Self.sizes {
-            let picture = try PixelBuffer(width: width, height: height, format: format) { plane, x, y in
+            let image = try PixelBuffer(width: width, height: height, format: format) { plane, x, y in
                 UInt8(truncatingIfNeeded: plane * 91 + x * 7 + y * 31 + x * y)
             }
-            let upright = try picture.upright(from: orientation)
-            let expected = picture.matrices.map { matrix in
+            let upright = try image.upright(from: orientation)
+            let expected = image.matrices.map { matrix in
                 (0..<orientation.rotation / 90).reduce(orientation.isMirrored ? matrix.flipped : matrix) { turned, _ in
                     turned.turned
                 }
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// The definition itself, spelled out for a picture of two rows.
+    /// The definition itself, spelled out for an image of two rows.
     @Test(
         arguments: [
             (FrameOrientation.unknown, [[1, 2, 3], [4, 5, 6]]), (.up, [[1, 2, 3], [4, 5, 6]]),
@@ -35,20 +35,20 @@ import Testing
         ] as [(FrameOrientation, [[UInt8]])]
     )
     func `each orientation has its meaning`(orientation: FrameOrientation, expected: [[UInt8]]) throws {
-        let picture = try PixelBuffer(width: 3, height: 2, format: .gray) { _, x, y in UInt8(1 + x + 3 * y) }
-        let upright = try picture.upright(from: orientation)
+        let image = try PixelBuffer(width: 3, height: 2, format: .gray) { _, x, y in UInt8(1 + x + 3 * y) }
+        let upright = try image.upright(from: orientation)
         #expect((0..<upright.height).map { upright.row($0) } == expected)
     }
 
     @Test func `an upright image shares its memory with the result`() throws {
-        let picture = try testPicture(20, 30, as: .bgra)
-        #expect(try picture.upright(from: .up).address == picture.address)
-        #expect(try picture.upright(from: .unknown).address == picture.address)
+        let image = try testImage(20, 30, as: .bgra)
+        #expect(try image.upright(from: .up).address == image.address)
+        #expect(try image.upright(from: .unknown).address == image.address)
     }
 
     @Test func `a part of a larger image is rotated as if it were the whole`() throws {
         for format in PixelFormat.allCases {
-            let part = try testPicture(41, 37, as: format).cropped(toWidth: 21, height: 19)
+            let part = try testImage(41, 37, as: format).cropped(toWidth: 21, height: 19)
             let expected = part.matrices.map(\.turned)
             #expect(try part.upright(from: .left).matrices == expected, "\(format.name)")
         }
@@ -56,8 +56,8 @@ import Testing
 
     @Test func `rotating repeatedly needs no new memory`() throws {
         let pool = PixelBuffer.Pool()
-        let picture = try testPicture(64, 48, as: .nv12)
-        for _ in 0..<100 { _ = try picture.upright(from: .left, pool: pool) }
+        let image = try testImage(64, 48, as: .nv12)
+        for _ in 0..<100 { _ = try image.upright(from: .left, pool: pool) }
         #expect(pool.allocatedCount == 1)
     }
 }

@@ -6,19 +6,19 @@ import Testing
 @Suite struct OutputMemoryTests {
     static let subsamplings = ChromaSubsampling.allCases
 
-    /// The picture whose JPEG is the largest: black and white at random.
+    /// The image whose JPEG is the largest: black and white at random.
     @Test(arguments: subsamplings, [1, 2, 5, 10, 15, 25, 45, 60, 72, 80, 85, 88, 90, 93, 95, 96, 97, 98, 99, 100])
     func `no JPEG is larger than its bound`(_ subsampling: ChromaSubsampling, quality: Int) throws {
         var random = SplitMix(seed: UInt64(quality))
         let format: PixelFormat = subsampling == .gray ? .gray : subsampling == .yuv420 ? .i420 : .bgra
         for (width, height) in [(200, 120), (161, 97), (9, 7)] {
-            var picture = try PixelBuffer(width: width, height: height, format: format)
-            for plane in 0..<picture.planeCount {
-                try picture.withMutablePlane(plane) {
+            var image = try PixelBuffer(width: width, height: height, format: format)
+            for plane in 0..<image.planeCount {
+                try image.withMutablePlane(plane) {
                     for i in $0.indices { $0[i] = Bool.random(using: &random) ? 255 : 0 }
                 }
             }
-            let jpeg: [UInt8] = try JPEGEncoder(quality: quality, subsampling: subsampling).encode(picture)
+            let jpeg: [UInt8] = try JPEGEncoder(quality: quality, subsampling: subsampling).encode(image)
             let bound = EncodingMemory.bytes(
                 ofJPEG: BufferSize(width: width, height: height),
                 quality: quality,
@@ -30,10 +30,10 @@ import Testing
 
     @Test(arguments: PixelFormat.allCases, [(1, 1), (31, 17), (64, 64), (1125, 3)])
     func `images take the memory that is foreseen`(_ format: PixelFormat, size: (Int, Int)) throws {
-        let picture = try PixelBuffer(width: size.0, height: size.1, format: format)
+        let image = try PixelBuffer(width: size.0, height: size.1, format: format)
         let foreseen = EncodingMemory.bytes(of: BufferSize(width: size.0, height: size.1), format)
-        #expect(EncodingMemory.bytes(of: picture) <= foreseen)
-        #expect(foreseen <= EncodingMemory.bytes(of: picture) + 64 * (size.1 + 1))
+        #expect(EncodingMemory.bytes(of: image) <= foreseen)
+        #expect(foreseen <= EncodingMemory.bytes(of: image) + 64 * (size.1 + 1))
     }
 
     @Test(arguments: [
@@ -49,8 +49,8 @@ import Testing
         #expect(decoding.factor == (plan.isIdentity ? .full : factor), "\(plan)")
         #expect(decoding.plan.canvas == plan.canvas)
         #expect(decoding.plan.scaled == plan.scaled)
-        let (part, picture) = (decoding.plan.part, decoding.plan.picture)
-        #expect(part.x + part.width <= picture.width && part.y + part.height <= picture.height)
+        let (part, image) = (decoding.plan.part, decoding.plan.image)
+        #expect(part.x + part.width <= image.width && part.y + part.height <= image.height)
         #expect(part.width >= plan.scaled.width && part.height >= plan.scaled.height)
     }
 

@@ -3,26 +3,26 @@ import TestSupport
 import Testing
 
 @Suite struct OutputPixelTests {
-    /// A picture of four flat quarters: red, green, blue, white.
+    /// An image of four flat quarters: red, green, blue, white.
     static func quarters(_ format: PixelFormat, width: Int, height: Int) throws -> PixelBuffer {
-        var picture = try PixelBuffer(width: width, height: height, format: .rgb)
+        var image = try PixelBuffer(width: width, height: height, format: .rgb)
         let colors: [[UInt8]] = [[250, 0, 0], [0, 250, 0], [0, 0, 250], [250, 250, 250]]
         for y in 0..<height {
-            try picture.withMutableRow(y) { row in
+            try image.withMutableRow(y) { row in
                 for x in 0..<width {
                     let color = colors[(y < height / 2 ? 0 : 2) + (x < width / 2 ? 0 : 1)]
                     for channel in 0..<3 { row[3 * x + channel] = color[channel] }
                 }
             }
         }
-        return try PixelBuffer(ppm: picture.ppm().span, as: format)
+        return try PixelBuffer(ppm: image.ppm().span, as: format)
     }
 
-    /// A picture that changes slowly, and looks different however it is turned.
+    /// An image that changes slowly, and looks different however it is turned.
     static func gradient(_ format: PixelFormat, width: Int, height: Int) throws -> PixelBuffer {
-        var picture = try PixelBuffer(width: width, height: height, format: .rgb)
+        var image = try PixelBuffer(width: width, height: height, format: .rgb)
         for y in 0..<height {
-            try picture.withMutableRow(y) { row in
+            try image.withMutableRow(y) { row in
                 for x in 0..<width {
                     row[3 * x] = UInt8(255 * x / width)
                     row[3 * x + 1] = UInt8(255 * y / height)
@@ -30,14 +30,14 @@ import Testing
                 }
             }
         }
-        return try PixelBuffer(ppm: picture.ppm().span, as: format)
+        return try PixelBuffer(ppm: image.ppm().span, as: format)
     }
 
     /// Red, green and blue at a place, whatever the format.
-    static func color(_ picture: PixelBuffer, _ x: Int, _ y: Int) throws -> [UInt8] {
-        let header = "P6 \(picture.width) \(picture.height) 255\n".utf8.count
-        let ppm = picture.ppm()
-        let start = picture.format == .gray ? ppm.count : header + 3 * (y * picture.width + x)
+    static func color(_ image: PixelBuffer, _ x: Int, _ y: Int) throws -> [UInt8] {
+        let header = "P6 \(image.width) \(image.height) 255\n".utf8.count
+        let ppm = image.ppm()
+        let start = image.format == .gray ? ppm.count : header + 3 * (y * image.width + x)
         return Array(ppm[start..<start + 3])
     }
 
@@ -49,8 +49,8 @@ import Testing
 
     @Test(arguments: colored, [OutputScale.fit(width: 60, height: 40), .half, .width(50), .full])
     func `scaling keeps the image`(_ format: PixelFormat, _ scale: OutputScale) throws {
-        let picture = try Self.quarters(format, width: 160, height: 96)
-        let result = try picture.applying(scale.plan(forWidth: 160, height: 96))
+        let image = try Self.quarters(format, width: 160, height: 96)
+        let result = try image.applying(scale.plan(forWidth: 160, height: 96))
         #expect((result.width, result.height) == scale.size(forWidth: 160, height: 96))
         #expect(result.format == format)
         let (w, h) = (result.width, result.height)
@@ -66,7 +66,7 @@ import Testing
 
     @Test(arguments: colored)
     func `the bars of a letterbox are black`(_ format: PixelFormat) throws {
-        let picture = try Self.quarters(format, width: 160, height: 80)
+        let image = try Self.quarters(format, width: 160, height: 80)
         let plan = OutputScale.letterbox(width: 80, height: 80).plan(forWidth: 160, height: 80)
         // Memory that was used before shows what is not written.
         let pool = PixelBuffer.Pool()
@@ -76,7 +76,7 @@ import Testing
                 try dirty.withMutablePlane(plane) { for index in $0.indices { $0[index] = 99 } }
             }
         }
-        let result = try picture.applying(plan, pool: pool)
+        let result = try image.applying(plan, pool: pool)
         #expect((result.width, result.height) == (80, 80))
         for y in [0, 19, 60, 79] {
             for x in [0, 40, 79] { #expect(Self.isNear(try Self.color(result, x, y), [0, 0, 0]), "\(x),\(y)") }
@@ -90,9 +90,9 @@ import Testing
 
     @Test(arguments: colored)
     func `filling a box cuts two sides`(_ format: PixelFormat) throws {
-        let picture = try Self.quarters(format, width: 200, height: 100)
+        let image = try Self.quarters(format, width: 200, height: 100)
         let plan = OutputScale.fill(width: 50, height: 50).plan(forWidth: 200, height: 100)
-        let result = try picture.applying(plan)
+        let result = try image.applying(plan)
         #expect((result.width, result.height) == (50, 50))
         #expect(Self.isNear(try Self.color(result, 1, 1), [250, 0, 0]))
         #expect(Self.isNear(try Self.color(result, 48, 1), [0, 250, 0]))
@@ -102,18 +102,18 @@ import Testing
     @Test(arguments: [PixelFormat.bgra, .rgb, .i420, .nv12, .gray])
     func `a cut without scaling is exact`(_ format: PixelFormat) throws {
         var random = SplitMix(seed: 9)
-        var picture = try PixelBuffer(width: 24, height: 10, format: format)
-        for plane in 0..<picture.planeCount {
-            try picture.withMutablePlane(plane) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
+        var image = try PixelBuffer(width: 24, height: 10, format: format)
+        for plane in 0..<image.planeCount {
+            try image.withMutablePlane(plane) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
         }
         let plan = OutputScale.fill(width: 10, height: 10, turning: .never).plan(forWidth: 24, height: 10)
         #expect(plan.part == PixelRectangle(x: 6, y: 0, width: 10, height: 10))
-        let result = try picture.applying(plan)
-        for plane in 0..<picture.planeCount {
+        let result = try image.applying(plan)
+        for plane in 0..<image.planeCount {
             let shape = result.plane(plane)
             let left = (plane == 0 ? 6 : 3) * shape.bytesPerSample
             for row in 0..<shape.height {
-                let expected = picture.withRow(row, ofPlane: plane) { row in
+                let expected = image.withRow(row, ofPlane: plane) { row in
                     (0..<shape.visibleBytesPerRow).map { row[left + $0] }
                 }
                 let found = result.withRow(row, ofPlane: plane) { row in row.indices.map { row[$0] } }
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func `a plan for another size is refused`() throws {
-        let picture = try PixelBuffer(width: 10, height: 10, format: .bgra)
-        #expect(throws: TurboJPEGError.self) { try picture.applying(OutputScale.half.plan(forWidth: 10, height: 11)) }
+        let image = try PixelBuffer(width: 10, height: 10, format: .bgra)
+        #expect(throws: TurboJPEGError.self) { try image.applying(OutputScale.half.plan(forWidth: 10, height: 11)) }
     }
 }

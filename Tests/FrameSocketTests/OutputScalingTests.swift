@@ -6,11 +6,11 @@ import Testing
 @Suite struct OutputScalingTests {
     static func noise(_ format: PixelFormat, width: Int, height: Int) throws -> PixelBuffer {
         var random = SplitMix(seed: 42)
-        var picture = try PixelBuffer(width: width, height: height, format: format)
-        for plane in 0..<picture.planeCount {
-            try picture.withMutablePlane(plane) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
+        var image = try PixelBuffer(width: width, height: height, format: format)
+        for plane in 0..<image.planeCount {
+            try image.withMutablePlane(plane) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
         }
-        return picture
+        return image
     }
 
     /// Whatever the ratio, each new sample is the mean of whole samples that it covers, in every channel.
@@ -18,17 +18,17 @@ import Testing
     func `samples at whole ratios are means`(_ format: PixelFormat, ratio: Int) throws {
         // High enough for several bands.
         let (width, height) = (6, 44)
-        let picture = try Self.noise(format, width: width * ratio, height: height * ratio)
-        let result = try picture.scaled(toWidth: width, height: height)
+        let image = try Self.noise(format, width: width * ratio, height: height * ratio)
+        let result = try image.scaled(toWidth: width, height: height)
         var worst = 0.0
-        for plane in 0..<picture.planeCount {
-            let (from, to) = (picture.plane(plane), result.plane(plane))
+        for plane in 0..<image.planeCount {
+            let (from, to) = (image.plane(plane), result.plane(plane))
             for y in 0..<to.height {
                 for x in 0..<to.visibleBytesPerRow {
                     let (sample, channel) = x.quotientAndRemainder(dividingBy: to.bytesPerSample)
                     var sum = 0
                     for row in y * ratio..<(y + 1) * ratio {
-                        sum += picture.withRow(row, ofPlane: plane) { row in
+                        sum += image.withRow(row, ofPlane: plane) { row in
                             (0..<ratio).reduce(0) {
                                 $0 + Int(row[(sample * ratio + $1) * from.bytesPerSample + channel])
                             }
@@ -44,11 +44,11 @@ import Testing
         #expect(worst <= 2)
     }
 
-    /// Detail that a smaller picture cannot show becomes gray, and no pattern.
+    /// Detail that a smaller image cannot show becomes gray, and no pattern.
     @Test(arguments: PixelFormat.allCases, [(26, 15), (50, 37), (18, 25)])
     func `detail that is too small is averaged`(_ format: PixelFormat, size: (Int, Int)) throws {
-        let picture = try Self.noise(format, width: 160, height: 120)
-        let result = try picture.scaled(toWidth: size.0, height: size.1)
+        let image = try Self.noise(format, width: 160, height: 120)
+        let result = try image.scaled(toWidth: size.0, height: size.1)
         let shape = result.plane(0)
         var (sum, squares) = (0.0, 0.0)
         for y in 0..<shape.height {
@@ -71,21 +71,21 @@ import Testing
         [OutputScale.half, .width(100), .letterbox(width: 90, height: 90)]
     )
     func `planes made while scaling equal planes made afterwards`(_ format: PixelFormat, _ scale: OutputScale) throws {
-        let picture = try OutputPixelTests.gradient(format, width: 403, height: 302)
+        let image = try OutputPixelTests.gradient(format, width: 403, height: 302)
         let plan = scale.plan(forWidth: 403, height: 302)
-        #expect(picture.canBecomePlanes(by: plan))
+        #expect(image.canBecomePlanes(by: plan))
         let pool = PixelBuffer.Pool()
-        let planes = try picture.planes(by: plan, pool: pool)
-        let pixels = try picture.applying(plan, pool: pool)
+        let planes = try image.planes(by: plan, pool: pool)
+        let pixels = try image.applying(plan, pool: pool)
         #expect((planes.width, planes.height) == (pixels.width, pixels.height))
         // No more than rounding lies between them, at the seams of bands as elsewhere.
         #expect(try planes.peakSignalToNoiseRatio(against: pixels) > 40)
     }
 
     @Test func `pixels that stay large keep their format`() throws {
-        let picture = try PixelBuffer(width: 100, height: 100, format: .bgra)
-        #expect(picture.canBecomePlanes(by: OutputScale.width(60).plan(forWidth: 100, height: 100)) == false)
-        #expect(picture.canBecomePlanes(by: OutputScale.width(50).plan(forWidth: 100, height: 100)))
+        let image = try PixelBuffer(width: 100, height: 100, format: .bgra)
+        #expect(image.canBecomePlanes(by: OutputScale.width(60).plan(forWidth: 100, height: 100)) == false)
+        #expect(image.canBecomePlanes(by: OutputScale.width(50).plan(forWidth: 100, height: 100)))
         let planar = try PixelBuffer(width: 100, height: 100, format: .nv12)
         #expect(planar.canBecomePlanes(by: OutputScale.half.plan(forWidth: 100, height: 100)) == false)
     }

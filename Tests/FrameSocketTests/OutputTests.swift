@@ -6,26 +6,26 @@ import Testing
 @Suite struct OutputTests {
     struct Case: CustomTestStringConvertible {
         let scale: OutputScale
-        let picture: (Int, Int)
+        let image: (Int, Int)
         /// x, y, width, height.
         let part: (Int, Int, Int, Int)
         let scaled: (Int, Int)
         let canvas: (Int, Int)
         var orientation = FrameOrientation.up
         var subsampling = ChromaSubsampling.yuv420
-        var testDescription: String { "\(scale.testDescription) of \(picture.0)x\(picture.1) \(orientation)" }
+        var testDescription: String { "\(scale.testDescription) of \(image.0)x\(image.1) \(orientation)" }
 
-        /// Where the canvas is as large as the scaled picture.
+        /// Where the canvas is as large as the scaled image.
         init(
             _ scale: OutputScale,
-            _ picture: (Int, Int),
+            _ image: (Int, Int),
             _ part: (Int, Int, Int, Int),
             _ scaled: (Int, Int),
             _ canvas: (Int, Int)? = nil,
             orientation: FrameOrientation = .up,
             subsampling: ChromaSubsampling = .yuv420
         ) {
-            (self.scale, self.picture, self.part, self.scaled) = (scale, picture, part, scaled)
+            (self.scale, self.image, self.part, self.scaled) = (scale, image, part, scaled)
             (self.canvas, self.orientation, self.subsampling) = (canvas ?? scaled, orientation, subsampling)
         }
     }
@@ -41,7 +41,7 @@ import Testing
 
     static let fits = [
         Case(.fit(width: 1280, height: 720), (1920, 1080), (0, 0, 1920, 1080), (1280, 720)),
-        // The box lies as the picture does.
+        // The box lies as the image does.
         Case(.fit(width: 1280, height: 720), (1080, 1920), (0, 0, 1080, 1920), (720, 1280)),
         Case(.fit(width: 1280, height: 720, turning: .never), (1080, 1920), (0, 0, 1080, 1920), (406, 720)),
         Case(.fit(width: 720, height: 1280, turning: .landscape), (1080, 1920), (0, 0, 1080, 1920), (406, 720)),
@@ -108,7 +108,7 @@ import Testing
         Case(.fill(width: 640, height: 480), (1920, 1080), (240, 0, 1440, 1080), (640, 480)),
         Case(.fill(width: 640, height: 480), (1080, 1920), (0, 240, 1080, 1440), (480, 640)),
         Case(.fill(width: 640, height: 480, turning: .landscape), (1080, 1920), (0, 554, 1080, 810), (640, 480)),
-        // A smaller picture fills the box's shape.
+        // A smaller image fills the box's shape.
         Case(.fill(width: 1600, height: 1200), (800, 450), (100, 0, 600, 450), (600, 450)),
         Case(.fill(width: 640, height: 480), (640, 480), (0, 0, 640, 480), (640, 480)),
         Case(.fill(width: 480, height: 640), (1920, 1080), (240, 0, 1440, 1080), (640, 480), orientation: .right),
@@ -117,8 +117,8 @@ import Testing
     @Test(arguments: fractions + fits + kits + boxes)
     func `a plan has the expected part, size and canvas`(_ expected: Case) {
         let plan = expected.scale.plan(
-            forWidth: expected.picture.0,
-            height: expected.picture.1,
+            forWidth: expected.image.0,
+            height: expected.image.1,
             orientation: expected.orientation,
             subsampling: expected.subsampling
         )
@@ -159,12 +159,12 @@ import Testing
 }
 
 extension OutputPlan {
-    /// The size of the picture that the plan makes, where that is small enough to try.
+    /// The size of the image that the plan makes, where that is small enough to try.
     fileprivate func sizeOfResult(for width: Int, _ height: Int) -> BufferSize {
         guard width * height <= 4096 else { return canvas }
         guard canvas.width * canvas.height <= 1 << 20 else { return canvas }
-        guard let picture = try? PixelBuffer(width: width, height: height, format: .gray, zeroFilled: true),
-            let result = try? picture.applying(self)
+        guard let image = try? PixelBuffer(width: width, height: height, format: .gray, zeroFilled: true),
+            let result = try? image.applying(self)
         else { return BufferSize(width: 0, height: 0) }
         return BufferSize(width: result.width, height: result.height)
     }

@@ -13,8 +13,8 @@ private func expect(
 }
 
 @Suite struct PacingChangeTests {
-    /// A picture whose visible bytes are random, with padding that differs from one call to the next.
-    private func picture(
+    /// An image whose visible bytes are random, with padding that differs from one call to the next.
+    private func image(
         _ format: PixelFormat,
         width: Int = 37,
         height: Int = 21,
@@ -22,34 +22,34 @@ private func expect(
         padding: UInt8 = 0
     ) throws -> PixelBuffer {
         var random = SplitMix(seed: seed)
-        var picture = try PixelBuffer(width: width, height: height, format: format)
-        for plane in 0..<picture.planeCount {
-            try picture.withMutablePlane(plane) { bytes in
+        var image = try PixelBuffer(width: width, height: height, format: format)
+        for plane in 0..<image.planeCount {
+            try image.withMutablePlane(plane) { bytes in
                 for index in bytes.indices { bytes[index] = padding }
             }
-            for row in 0..<picture.plane(plane).height {
-                try picture.withMutableRow(row, ofPlane: plane) { bytes in
+            for row in 0..<image.plane(plane).height {
+                try image.withMutableRow(row, ofPlane: plane) { bytes in
                     for index in bytes.indices { bytes[index] = .random(in: 0...255, using: &random) }
                 }
             }
         }
-        return picture
+        return image
     }
 
     @Test(arguments: PixelFormat.allCases)
     func `equal images are unchanged`(_ format: PixelFormat) throws {
         var detector = ChangeDetector()
-        let changedAtFirst = detector.isChanged(try picture(format))
+        let changedAtFirst = detector.isChanged(try image(format))
         #expect(changedAtFirst)
         detector.keep()
         // Other memory, other padding, same pixels.
-        expect(detector.isChanged(try picture(format, padding: 77)), false)
-        expect(detector.isChanged(try picture(format, seed: 2)), true)
+        expect(detector.isChanged(try image(format, padding: 77)), false)
+        expect(detector.isChanged(try image(format, seed: 2)), true)
     }
 
     @Test(arguments: PixelFormat.allCases, [5, 16, 37, 64])
     func `a change of any byte is found`(_ format: PixelFormat, width: Int) throws {
-        let original = try picture(format, width: width, height: 5)
+        let original = try image(format, width: width, height: 5)
         var detector = ChangeDetector()
         _ = detector.isChanged(original)
         detector.keep()
@@ -70,11 +70,11 @@ private func expect(
         // One white block of eight bytes in black, at each place in turn.
         var detector = ChangeDetector()
         for place in 0..<64 {
-            var picture = try PixelBuffer(width: 256, height: 16, format: .gray, zeroFilled: true)
-            try picture.withMutableRow(place / 32 * 9, ofPlane: 0) { row in
+            var image = try PixelBuffer(width: 256, height: 16, format: .gray, zeroFilled: true)
+            try image.withMutableRow(place / 32 * 9, ofPlane: 0) { row in
                 for byte in 0..<8 { row[place % 32 * 8 + byte] = 255 }
             }
-            expect(detector.isChanged(picture), true, "place \(place)")
+            expect(detector.isChanged(image), true, "place \(place)")
             detector.keep()
         }
     }
@@ -92,7 +92,7 @@ private func expect(
 
     @Test func `images are compared with the last one that was kept`() throws {
         var detector = ChangeDetector()
-        let (first, second) = (try picture(.bgra, seed: 1), try picture(.bgra, seed: 2))
+        let (first, second) = (try image(.bgra, seed: 1), try image(.bgra, seed: 2))
         _ = detector.isChanged(first)
         detector.keep()
         // The second was looked at and not sent, so it still differs from what was sent.

@@ -61,19 +61,19 @@ struct Wire {
     /// A frame's worth of nanoseconds at 60 Hz.
     private let step: UInt64 = 16_666_667
 
-    private func picture(_ value: UInt8, width: Int = 32, height: Int = 16) throws -> PixelBuffer {
-        var picture = try PixelBuffer(width: width, height: height, format: .bgra)
-        try picture.withMutablePlane(0) { for index in $0.indices { $0[index] = value } }
-        return picture
+    private func image(_ value: UInt8, width: Int = 32, height: Int = 16) throws -> PixelBuffer {
+        var image = try PixelBuffer(width: width, height: height, format: .bgra)
+        try image.withMutablePlane(0) { for index in $0.indices { $0[index] = value } }
+        return image
     }
 
     @Test func `frames are taken at the configured rate`() async throws {
-        let picture = try picture(1)
+        let image = try image(1)
         // A hundredth of 60 and of 15 a second: frames that are held back wait for seconds, and no timer comes between.
         let step = 100 * step
         try await Wire.run(.init(pacing: .framesPerSecond(0.15))) { wire in
             for index in 0..<40 {
-                let outcome = wire.uploader.send(picture, timestamp: UInt64(index) * step)
+                let outcome = wire.uploader.send(image, timestamp: UInt64(index) * step)
                 #expect(outcome == (index % 4 == 0 ? .taken : .deferred(.paced)), "frame \(index)")
                 // Waiting for a frame that is held back would send it.
                 if outcome == .taken { try await wire.uploader.finish() }
@@ -102,7 +102,7 @@ struct Wire {
         try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: .seconds(1000)))) { wire in
             var outcomes: [SampleUploader.Outcome] = []
             for (index, value) in [7, 7, 7, 8, 8, 7].enumerated() {
-                outcomes.append(wire.uploader.send(try picture(UInt8(value)), timestamp: UInt64(index) * step))
+                outcomes.append(wire.uploader.send(try image(UInt8(value)), timestamp: UInt64(index) * step))
                 try await wire.uploader.finish()
             }
             #expect(
@@ -112,9 +112,9 @@ struct Wire {
             )
             // After the time of `keepAlive` it goes again, and in another orientation at once.
             let later = 6 * step + 1_000_000_000_000
-            #expect(wire.uploader.send(try picture(7), timestamp: later) == .taken)
+            #expect(wire.uploader.send(try image(7), timestamp: later) == .taken)
             try await wire.uploader.finish()
-            #expect(wire.uploader.send(try picture(7), orientation: .left, timestamp: later + 1) == .taken)
+            #expect(wire.uploader.send(try image(7), orientation: .left, timestamp: later + 1) == .taken)
             try await wire.uploader.finish()
             #expect(wire.uploader.statistics.drops == [.unchanged: 3])
             #expect(wire.uploader.statistics.sent == 5)
@@ -122,7 +122,7 @@ struct Wire {
     }
 
     @Test func `unchanged JPEGs are left out`() async throws {
-        let jpeg: [UInt8] = try JPEGEncoder().encode(try picture(3))
+        let jpeg: [UInt8] = try JPEGEncoder().encode(try image(3))
         let size = BufferSize(width: 32, height: 16)
         try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged())) { wire in
             #expect(wire.uploader.send(jpeg: FrameBytes(copying: jpeg.span), bufferSize: size, timestamp: 0) == .taken)
@@ -133,10 +133,10 @@ struct Wire {
     }
 
     @Test func `a frame can be requested`() async throws {
-        let picture = try picture(1)
+        let image = try image(1)
         try await Wire.run(.init(pacing: .framesPerSecond(0.001).skippingUnchanged(keepAlive: nil))) { wire in
-            #expect(wire.uploader.send(picture, timestamp: 0) == .taken)
-            #expect(wire.uploader.send(picture, timestamp: step) == .deferred(.paced))
+            #expect(wire.uploader.send(image, timestamp: 0) == .taken)
+            #expect(wire.uploader.send(image, timestamp: step) == .deferred(.paced))
             _ = try await wire.next()
             // The latest is the one that was held back; asked for again it is repeated.
             for _ in 0..<2 {
@@ -146,17 +146,17 @@ struct Wire {
             }
             #expect(await eventually { wire.uploader.statistics.repeats == 1 })
             #expect(wire.uploader.statistics.sent == 2)
-            #expect(wire.uploader.send(picture, timestamp: 3 * step) == .deferred(.paced))
+            #expect(wire.uploader.send(image, timestamp: 3 * step) == .deferred(.paced))
         }
     }
 
     @Test func `the configuration can change while frames are sent`() async throws {
         // Its JPEG is far over the size to which bodies are padded.
         var random = SplitMix(seed: 1)
-        var picture = try PixelBuffer(width: 320, height: 180, format: .bgra)
-        try picture.withMutablePlane(0) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
+        var image = try PixelBuffer(width: 320, height: 180, format: .bgra)
+        try image.withMutablePlane(0) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
         try await Wire.run(.init(quality: 90)) { wire in
-            wire.uploader.send(picture, timestamp: 0)
+            wire.uploader.send(image, timestamp: 0)
             let first = try await wire.next()
             try await wire.uploader.finish()
             wire.uploader.update { configuration in
@@ -166,8 +166,8 @@ struct Wire {
                 configuration.sendsTiming = false
             }
             #expect(wire.uploader.configuration.quality == 10)
-            #expect(wire.uploader.send(picture, timestamp: 1) == .deferred(.paced))
-            #expect(wire.uploader.send(picture, timestamp: 2) == .taken)
+            #expect(wire.uploader.send(image, timestamp: 1) == .deferred(.paced))
+            #expect(wire.uploader.send(image, timestamp: 2) == .taken)
             let second = try await wire.next()
             #expect(first.bufferSize == BufferSize(width: 320, height: 180))
             #expect(first.sequence == 0)
@@ -178,13 +178,13 @@ struct Wire {
     }
 
     @Test func `many threads may submit frames and change the configuration`() async throws {
-        let pictures = try (0..<4).map { try picture(UInt8($0)) }
+        let images = try (0..<4).map { try image(UInt8($0)) }
         try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged())) { wire in
             await withTaskGroup(of: Void.self) { group in
                 for task in 0..<4 {
                     group.addTask {
                         for index in 0..<200 {
-                            wire.uploader.send(pictures[(index + task) % 4])
+                            wire.uploader.send(images[(index + task) % 4])
                             if index % 50 == task { wire.uploader.update { $0.quality = 20 + index % 60 } }
                             if index % 70 == task { wire.uploader.requestFrame() }
                         }
@@ -207,8 +207,8 @@ struct Wire {
     ])
     func `a JPEG is sent at a smaller size`(scale: OutputScale, width: Int, height: Int) async throws {
         for subsampling in [ChromaSubsampling.yuv420, .yuv444, .gray] {
-            let picture = try OutputPixelTests.gradient(.rgb, width: 640, height: 400)
-            let jpeg: [UInt8] = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(picture)
+            let image = try OutputPixelTests.gradient(.rgb, width: 640, height: 400)
+            let jpeg: [UInt8] = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(image)
             try await Wire.run(.init(quality: 95, scale: scale)) { wire in
                 #expect(wire.uploader.send(resizing: FrameBytes(copying: jpeg.span)) == .taken)
                 let frame = try await wire.next()
@@ -236,8 +236,8 @@ struct Wire {
 
     @Test func `the image that exceeds the budget is dropped`() async throws {
         // 640x400 BGRA are 1.02 MB, and their JPEG at quality 80 at most 0.3 MB.
-        let large = try picture(9, width: 640, height: 400)
-        let small = try picture(9, width: 64, height: 64)
+        let large = try image(9, width: 640, height: 400)
+        let small = try image(9, width: 64, height: 64)
         try await Wire.run(.init(maximumMemory: 1_200_000)) { wire in
             #expect(wire.uploader.send(large) == .dropped(.overMemoryBudget))
             #expect(wire.uploader.send(small) == .taken)
@@ -252,7 +252,7 @@ struct Wire {
     }
 
     @Test func `a later configuration does not change the memory budget`() async throws {
-        let large = try picture(9, width: 640, height: 400)
+        let large = try image(9, width: 640, height: 400)
         try await Wire.run(.init(maximumMemory: 1000)) { wire in
             wire.uploader.update { $0 = .init(maximumMemory: nil) }
             #expect(wire.uploader.send(large) == .dropped(.overMemoryBudget))

@@ -9,7 +9,7 @@ import Testing
 @Suite struct PixelPropertyTests {
     /// An image, and what else a seed decides.
     struct Case {
-        let picture: PixelBuffer
+        let image: PixelBuffer
         let reference: ReferenceImage
         var random: SplitMix
         let isPlain: Bool
@@ -31,7 +31,7 @@ import Testing
             // One value, a slope, or noise.
             let kind = Int.random(in: 0..<3, using: &random)
             var noise = random
-            picture = try unsafe GuardedPicture.make(width: width, height: height, format: format, padding: padding) {
+            image = try unsafe GuardedImage.make(width: width, height: height, format: format, padding: padding) {
                 row,
                 y,
                 plane in
@@ -44,12 +44,12 @@ import Testing
                         }
                 }
             }
-            reference = ReferenceImage(picture)
+            reference = ReferenceImage(image)
             self.random = random
             isPlain = kind == 0
         }
 
-        var name: String { "\(picture.width)x\(picture.height) \(picture.format.name)" }
+        var name: String { "\(image.width)x\(image.height) \(image.format.name)" }
 
         /// A target that is no more work for the slow way than the image.
         mutating func side(upTo longest: Int) -> Int {
@@ -62,26 +62,30 @@ import Testing
     // MARK: The same samples
 
     @Test(arguments: UInt64(0)..<40) func `rotating moves every sample to its place`(seed: UInt64) throws {
-        let image = try Case(seed)
+        let example = try Case(seed)
         for orientation in FrameOrientation.allCases {
-            let found = try ReferenceImage(image.picture.upright(from: orientation))
-            #expect(found.planes == image.reference.upright(from: orientation).planes, "\(image.name), \(orientation)")
+            let found = try ReferenceImage(example.image.upright(from: orientation))
+            #expect(
+                found.planes == example.reference.upright(from: orientation).planes,
+                "\(example.name), \(orientation)"
+            )
         }
     }
 
     @Test(arguments: UInt64(100)..<160) func `cropping and copying preserve every sample`(seed: UInt64) throws {
-        var image = try Case(seed)
-        let (width, height) = (image.side(upTo: image.picture.width), image.side(upTo: image.picture.height))
-        let cut = try image.picture.cropped(toWidth: width, height: height)
-        #expect(ReferenceImage(cut).planes == image.reference.resized(width: width, height: height).planes)
+        var example = try Case(seed)
+        let (width, height) = (example.side(upTo: example.image.width), example.side(upTo: example.image.height))
+        let cut = try example.image.cropped(toWidth: width, height: height)
+        #expect(ReferenceImage(cut).planes == example.reference.resized(width: width, height: height).planes)
         let packed = try [UInt8](capacity: cut.packedByteCount) { try cut.copyPacked(into: &$0) }
-        #expect(packed == ReferenceImage(cut).planes.flatMap(\.bytes), "\(image.name)")
+        #expect(packed == ReferenceImage(cut).planes.flatMap(\.bytes), "\(example.name)")
         let copy = try PixelBuffer(copying: packed.span, width: width, height: height, format: cut.format)
         #expect(copy.hasSamePixels(as: cut))
-        var written = image.picture
+        var written = example.image
         try written.withMutableRow(0) { $0[0] ^= 0xFF }
         #expect(
-            !written.hasSamePixels(as: image.picture) && ReferenceImage(image.picture).planes == image.reference.planes
+            !written.hasSamePixels(as: example.image)
+                && ReferenceImage(example.image).planes == example.reference.planes
         )
     }
 
@@ -89,14 +93,14 @@ import Testing
     func `a color converted to another range and matrix equals the one from the formulas`(
         seed: UInt64
     ) throws {
-        let image = try Case(seed, [.i420, .nv12], pixels: 20_000)
+        let example = try Case(seed, [.i420, .nv12], pixels: 20_000)
         for (source, target) in [
             (Self.colors[1], Self.colors[0]), (Self.colors[2], Self.colors[3]), (Self.colors[0], Self.colors[3]),
         ] {
-            let found = try ReferenceImage(image.picture.converted(from: source, to: target))
-            for (plane, expected) in zip(found.planes, image.reference.converted(from: source, to: target)) {
+            let found = try ReferenceImage(example.image.converted(from: source, to: target))
+            for (plane, expected) in zip(found.planes, example.reference.converted(from: source, to: target)) {
                 let worst = zip(plane.bytes, expected).map { abs(Double($0) - min(max($1, 0), 255)) }.max() ?? 0
-                #expect(worst <= 1, "\(image.name)")
+                #expect(worst <= 1, "\(example.name)")
             }
         }
     }
@@ -149,36 +153,36 @@ import Testing
 
     @Test(arguments: UInt64(300)..<380) func `a scaled sample is from the area that it represents`(seed: UInt64) throws
     {
-        var image = try Case(seed)
-        let width = image.side(upTo: 65_500)
-        let height = image.side(upTo: max(1, min(65_500, 400_000 / width)))
-        let found = try ReferenceImage(image.picture.scaled(toWidth: width, height: height))
-        for (plane, source) in zip(found.planes, image.reference.planes) {
-            let name = "\(image.name) to \(width)x\(height)"
-            check(plane, at: whole(plane), against: source, whole(source), tolerance: 2, &image.random, name)
+        var example = try Case(seed)
+        let width = example.side(upTo: 65_500)
+        let height = example.side(upTo: max(1, min(65_500, 400_000 / width)))
+        let found = try ReferenceImage(example.image.scaled(toWidth: width, height: height))
+        for (plane, source) in zip(found.planes, example.reference.planes) {
+            let name = "\(example.name) to \(width)x\(height)"
+            check(plane, at: whole(plane), against: source, whole(source), tolerance: 2, &example.random, name)
         }
     }
 
     @Test(arguments: UInt64(480)..<500) func `samples are copied into memory with other strides`(seed: UInt64) throws {
-        var image = try Case(seed)
-        let format = image.picture.format
-        let padding = (0..<3).map { _ in Int.random(in: 0...70, using: &image.random) }
+        var example = try Case(seed)
+        let format = example.image.format
+        let padding = (0..<3).map { _ in Int.random(in: 0...70, using: &example.random) }
         // Memory that ends with the last sample, and a second look at what was written there.
         var places: [(base: UnsafeMutablePointer<UInt8>, bytesPerRow: Int)] = unsafe []
-        let target = try unsafe GuardedPicture.make(
-            width: image.picture.width,
-            height: image.picture.height,
+        let target = try unsafe GuardedImage.make(
+            width: example.image.width,
+            height: example.image.height,
             format: format,
             padding: padding
         ) { row, y, _ in
             guard y == 0, let base = row.baseAddress else { return }
             unsafe places.append((base, row.count + padding[places.count % padding.count]))
         }
-        try unsafe image.picture.copySamples(to: places)
-        #expect(target.hasSamePixels(as: image.picture), "\(image.name)")
-        #expect(throws: TurboJPEGError.self) { try unsafe image.picture.copySamples(to: places + places) }
-        unsafe places[0].bytesPerRow = image.picture.plane(0).visibleBytesPerRow - 1
-        #expect(throws: TurboJPEGError.self) { try unsafe image.picture.copySamples(to: places) }
+        try unsafe example.image.copySamples(to: places)
+        #expect(target.hasSamePixels(as: example.image), "\(example.name)")
+        #expect(throws: TurboJPEGError.self) { try unsafe example.image.copySamples(to: places + places) }
+        unsafe places[0].bytesPerRow = example.image.plane(0).visibleBytesPerRow - 1
+        #expect(throws: TurboJPEGError.self) { try unsafe example.image.copySamples(to: places) }
     }
 
     /// A scale of any kind.
@@ -198,35 +202,35 @@ import Testing
     @Test(arguments: UInt64(500)..<620) func `a plan puts each part in its place, surrounded by black`(seed: UInt64)
         throws
     {
-        var image = try Case(seed)
-        let scale = Self.scale(&image)
-        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &image.random))
+        var example = try Case(seed)
+        let scale = Self.scale(&example)
+        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &example.random))
         let plan = scale.plan(
-            forWidth: image.picture.width,
-            height: image.picture.height,
+            forWidth: example.image.width,
+            height: example.image.height,
             orientation: orientation,
-            subsampling: try #require(ChromaSubsampling.allCases.randomElement(using: &image.random))
+            subsampling: try #require(ChromaSubsampling.allCases.randomElement(using: &example.random))
         )
-        let name = "\(image.name), \(scale), \(orientation)"
-        check(try image.picture.applying(plan), plan, image.reference.planes, &image.random, name)
-        guard image.picture.canBecomePlanes(by: plan) else { return }
-        let planes = try image.picture.planes(by: plan, pool: PixelBuffer.Pool())
-        check(planes, plan, image.reference.luminance, tolerance: 3, &image.random, name + " to planes")
+        let name = "\(example.name), \(scale), \(orientation)"
+        check(try example.image.applying(plan), plan, example.reference.planes, &example.random, name)
+        guard example.image.canBecomePlanes(by: plan) else { return }
+        let planes = try example.image.planes(by: plan, pool: PixelBuffer.Pool())
+        check(planes, plan, example.reference.luminance, tolerance: 3, &example.random, name + " to planes")
     }
 
     private func check(
-        _ picture: PixelBuffer,
+        _ image: PixelBuffer,
         _ plan: OutputPlan,
         _ sources: [ReferenceImage.Plane],
         tolerance: Int = 2,
         _ random: inout SplitMix,
         _ name: String
     ) {
-        #expect(BufferSize(width: picture.width, height: picture.height) == plan.canvas)
-        let found = ReferenceImage(picture)
+        #expect(BufferSize(width: image.width, height: image.height) == plan.canvas)
+        let found = ReferenceImage(image)
         for (index, (plane, source)) in zip(found.planes, sources).enumerated() {
             let target = plan.place.divided(by: index == 0 ? 1 : 2)
-            let part = source.width == plan.picture.width && source.height == plan.picture.height ? 1 : 2
+            let part = source.width == plan.image.width && source.height == plan.image.height ? 1 : 2
             check(plane, at: target, against: source, plan.part.divided(by: part), tolerance: tolerance, &random, name)
             let isBlack = { (x: Int, y: Int) in
                 (0..<plane.channels).allSatisfy { [0, 255, 128].contains(plane[x, y, $0]) }

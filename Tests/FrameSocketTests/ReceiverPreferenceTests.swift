@@ -7,29 +7,32 @@ import Testing
 /// Whatever a receiver prefers, every image is sent: as near to the preference as it can be.
 @Suite(.timeLimit(.minutes(5))) struct ReceiverPreferenceTests {
     @Test(arguments: UInt64(2_000)..<2_080) func `no preference makes the encoder fail`(seed: UInt64) throws {
-        var image = try PixelPropertyTests.Case(seed)
+        var example = try PixelPropertyTests.Case(seed)
         var preferences = ControlRequest.Preferences()
         // What the wire can say.
-        if Bool.random(using: &image.random) {
-            preferences.size = BufferSize(width: image.side(upTo: 16_384), height: image.side(upTo: 16_384))
+        if Bool.random(using: &example.random) {
+            preferences.size = BufferSize(width: example.side(upTo: 16_384), height: example.side(upTo: 16_384))
         }
-        if Bool.random(using: &image.random) { preferences.quality = Int.random(in: 1...100, using: &image.random) }
-        if Bool.random(using: &image.random) {
-            preferences.frameRateInMillihertz = Int.random(in: 1...1_000_000, using: &image.random)
+        if Bool.random(using: &example.random) { preferences.quality = Int.random(in: 1...100, using: &example.random) }
+        if Bool.random(using: &example.random) {
+            preferences.frameRateInMillihertz = Int.random(in: 1...1_000_000, using: &example.random)
         }
         let own = SampleUploader.Configuration(
-            scale: PixelPropertyTests.scale(&image),
-            subsampling: try #require(ChromaSubsampling.allCases.randomElement(using: &image.random)),
-            appliesOrientation: Bool.random(using: &image.random)
+            scale: PixelPropertyTests.scale(&example),
+            subsampling: try #require(ChromaSubsampling.allCases.randomElement(using: &example.random)),
+            appliesOrientation: Bool.random(using: &example.random)
         )
-        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &image.random))
+        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &example.random))
         let configuration = own.preferring(preferences)
-        let sent = try FrameEncoder().encode(.pixels(image.picture), orientation, configuration)
+        let sent = try FrameEncoder().encode(.pixels(example.image), orientation, configuration)
         let found = try sent.jpeg.withBytes { bytes throws(TurboJPEGError) in try JPEGHeader(inspecting: bytes) }
         #expect(BufferSize(width: found.width, height: found.height) == sent.bufferSize)
         if let box = preferences.size {
             let (long, short) = (max(box.width, box.height), min(box.width, box.height))
-            #expect(max(found.width, found.height) <= long && min(found.width, found.height) <= short, "\(image.name)")
+            #expect(
+                max(found.width, found.height) <= long && min(found.width, found.height) <= short,
+                "\(example.name)"
+            )
         }
     }
 
@@ -49,27 +52,27 @@ import Testing
     {
         let receiver = try RawReceiver(.init(quality: 77))
         let visit = try await receiver.accept()
-        try await visit.ask(.helloForPictures)
+        try await visit.ask(.helloForImages)
         try await visit.socket.write(Array("POST /prefer HTTP/1.1\r\nContent-Length: 0\r\n\(fields)\r\n\r\n".utf8))
         try await visit.ask(.ping(1))
         // The answer to the ping may stand for the refusal as well.
         let answer = try #require(try await soon { try await visit.reader.next { $0.pong == 1 } } ?? nil)
         #expect(answer.field("Refused-Preferences") == "1")
         #expect(receiver.uploader.configuration.quality == 77 && receiver.uploader.configuration.scale == .full)
-        receiver.uploader.send(try testPicture(200, 120))
+        receiver.uploader.send(try testImage(200, 120))
         #expect(try await visit.frame()?.width == 200)
         #expect(receiver.uploader.connection.isOpen)
     }
 
     @Test(arguments: [false, true])
     func `a preference that does not fit into memory is refused by a status`(isCopied: Bool) async throws {
-        let image = try testPicture(320, 200, as: .bgra)
+        let image = try testImage(320, 200, as: .bgra)
         let need = FrameEncoder().memoryNeed(isCopied ? .scaled(image) : .pixels(image), .up, .init(quality: 10))
         let receiver = try RawReceiver(.init(quality: 10, maximumMemory: need.total))
         for number in UInt64(1)...2 {
             // A second receiver is told as well.
             let visit = try await receiver.accept()
-            try await visit.ask(.helloForPictures, .prefer(ControlRequest.Preferences(quality: 100)), .ping(number))
+            try await visit.ask(.helloForImages, .prefer(ControlRequest.Preferences(quality: 100)), .ping(number))
             _ = try await soon { try await visit.reader.next { $0.pong == number } }
             if isCopied { receiver.uploader.send(copying: image) } else { receiver.uploader.send(image) }
             let status = try await soon { try await visit.reader.next { $0.field("Refused-Preferences") != nil } }
@@ -90,7 +93,7 @@ import Testing
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
         let preferences = ControlRequest.Preferences(size: BufferSize(width: box.0, height: box.1), quality: 1)
-        try await visit.ask(.helloForPictures, .prefer(preferences))
+        try await visit.ask(.helloForImages, .prefer(preferences))
         _ = try await visit.framesBeforePong(1)
         let image = try PixelBuffer(width: size.0, height: size.1, format: .bgra, zeroFilled: true)
         receiver.uploader.send(image)

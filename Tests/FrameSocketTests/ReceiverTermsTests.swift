@@ -12,13 +12,13 @@ import Testing
         quality: 1
     )
 
-    @Test(arguments: [nil, ControlRequest.helloForPictures])
+    @Test(arguments: [nil, ControlRequest.helloForImages])
     func `a receiver's preferences end with it, whether the next one says hello or not`(hello: ControlRequest?)
         async throws
     {
         let receiver = try RawReceiver(.init(quality: 90))
         let demanding = try await receiver.accept()
-        try await demanding.ask(.helloForPictures, .prefer(Self.tiny))
+        try await demanding.ask(.helloForImages, .prefer(Self.tiny))
         #expect(await becomesTrue { receiver.uploader.configuration.scale == .fit(width: 16, height: 16) })
         demanding.socket.close()
 
@@ -26,7 +26,7 @@ import Testing
         if let hello { try await plain.ask(hello) }
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })
         for round in 0..<3 {
-            receiver.uploader.send(try testPicture(200, 120), timestamp: UInt64(round) * 33_000_000)
+            receiver.uploader.send(try testImage(200, 120), timestamp: UInt64(round) * 33_000_000)
             let frame = try await plain.frame()
             try #require(frame?.width == 200, "the preferences of the receiver before are in force")
         }
@@ -37,7 +37,7 @@ import Testing
     @Test func `a receiver's preferences end with it while nobody is connected`() async throws {
         let receiver = try RawReceiver()
         let demanding = try await receiver.accept()
-        try await demanding.ask(.helloForPictures, .prefer(Self.tiny))
+        try await demanding.ask(.helloForImages, .prefer(Self.tiny))
         #expect(await becomesTrue { receiver.uploader.configuration.quality == 1 })
         unsafe unlink(receiver.directory.socket)
         receiver.listener.close()
@@ -49,7 +49,7 @@ import Testing
         let receiver = try RawReceiver()
         for request in [ControlRequest.pause, .hello(ControlRequest.Hello(wants: []))] {
             let visit = try await receiver.accept()
-            try await visit.ask(.helloForPictures, request)
+            try await visit.ask(.helloForImages, request)
             _ = try await visit.framesBeforePong(1)
             visit.socket.close()
             let next = try await receiver.accept()
@@ -63,7 +63,7 @@ import Testing
     @Test func `a further hello changes neither preferences nor a pause`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
-        try await visit.ask(.helloForPictures, .prefer(Self.tiny), .pause, .helloForPictures)
+        try await visit.ask(.helloForImages, .prefer(Self.tiny), .pause, .helloForImages)
         _ = try await visit.framesBeforePong(1)
         #expect(receiver.uploader.connection.isPaused)
         #expect(receiver.uploader.configuration.quality == 1)
@@ -73,7 +73,7 @@ import Testing
     @Test func `an empty prefer resets all preferences`() async throws {
         let receiver = try RawReceiver(.init(quality: 90))
         let visit = try await receiver.accept()
-        try await visit.ask(.helloForPictures, .prefer(Self.tiny))
+        try await visit.ask(.helloForImages, .prefer(Self.tiny))
         #expect(await becomesTrue { receiver.uploader.configuration.quality == 1 })
         try await visit.ask(.prefer(ControlRequest.Preferences()))
         #expect(await becomesTrue { receiver.uploader.configuration.quality == 90 })
@@ -99,10 +99,10 @@ import Testing
 
     @Test func `preferences received before the uploader exists apply from its first frame on`() async throws {
         let (directory, listener, connection, visit) = try await connection(
-            after: [.helloForPictures, .prefer(Self.tiny)]
+            after: [.helloForImages, .prefer(Self.tiny)]
         )
         let uploader = SampleUploader(connection: connection)
-        uploader.send(try testPicture(200, 120))
+        uploader.send(try testImage(200, 120))
         #expect(try await visit.frame()?.width == 16)
         #expect(uploader.configuration.quality == 1)
         withExtendedLifetime((directory, listener)) {}
@@ -110,7 +110,7 @@ import Testing
 
     @Test func `a pause received before the uploader exists applies, and its end brings the latest frame`() async throws
     {
-        let (directory, listener, connection, visit) = try await connection(after: [.helloForPictures, .pause])
+        let (directory, listener, connection, visit) = try await connection(after: [.helloForImages, .pause])
         let uploader = SampleUploader(connection: connection)
         uploader.offer(1)
         try await uploader.settle()

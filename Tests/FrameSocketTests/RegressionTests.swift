@@ -69,8 +69,8 @@ import Testing
         try await connection.open(within: nil)
         let received = try #require(try await firstConnection(of: server))
         let uploader = SampleUploader(connection: connection, configuration: .init(quality: 0))
-        let picture = try testPicture(64, 48)
-        for _ in 0..<100 { uploader.send(picture) }
+        let image = try testImage(64, 48)
+        for _ in 0..<100 { uploader.send(image) }
         try await uploader.finish()
         #expect(uploader.statistics.drops[.encodingFailed, default: 0] > 0 && uploader.statistics.sent == 0)
         #expect(uploader.send(jpeg: FrameBytes(body(1, count: 300)), bufferSize: Self.size) == .taken)
@@ -232,7 +232,7 @@ import Testing
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
-        let good = try JPEGEncoder().encode(testPicture(40, 30))
+        let good = try JPEGEncoder().encode(testImage(40, 30))
         let undecodable = [Array(good.prefix(good.count / 2)), body(1, count: 500), [0xFF, 0xD8, 0xFF, 0xD9], [0]]
         async let sending: Void = client.write(
             undecodable.flatMap { message($0, width: 40, height: 30) + message(good, width: 40, height: 30) }
@@ -242,7 +242,7 @@ import Testing
         for _ in undecodable {
             let bad = try #require(try await frames.next())
             #expect(throws: TurboJPEGError.self) { try decoder.decode(bad) }
-            // The connection is kept, and the next picture is whole.
+            // The connection is kept, and the next image is whole.
             let frame = try #require(try await frames.next())
             #expect(try decoder.decode(frame).hasSamePixels(as: JPEGDecoder().decode(bytes: good, as: .bgra)))
         }

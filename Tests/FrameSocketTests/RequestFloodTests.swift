@@ -36,7 +36,7 @@ import Testing
     {
         let hostile = try RawReceiver()
         let visit = try await hostile.accept()
-        try await visit.ask(.helloForPictures)
+        try await visit.ask(.helloForImages)
         hostile.uploader.offer(1)
         let isOver = Flag()
         let (socket, reader) = (visit.socket, visit.reader)

@@ -50,13 +50,13 @@ import Testing
 
     @Test func `an image arrives as described`() async throws {
         let (uploader, server, received) = try await pair(.init(quality: 95))
-        let picture = try testPicture(200, 120, as: .bgra)
-        #expect(uploader.send(picture, orientation: .left, timestamp: 12_345) == .taken)
+        let image = try testImage(200, 120, as: .bgra)
+        #expect(uploader.send(image, orientation: .left, timestamp: 12_345) == .taken)
         var frames = received.frames.makeAsyncIterator()
         let frame = try #require(try await frames.next())
         #expect(frame.orientation == .left && frame.timestamp == 12_345 && frame.sequence == 0)
         #expect(frame.bufferSize == BufferSize(width: 200, height: 120))
-        let jpeg = try JPEGEncoder(quality: 95).encode(picture)
+        let jpeg = try JPEGEncoder(quality: 95).encode(image)
         let expected = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
         #expect(try FrameDecoder().decode(frame).hasSamePixels(as: expected))
         try await uploader.finish()
@@ -69,7 +69,7 @@ import Testing
     @Test func `the time is now unless specified, on the receiver's clock`() async throws {
         let (uploader, server, received) = try await pair()
         let before = MonotonicClock.now()
-        uploader.send(try testPicture(16, 16))
+        uploader.send(try testImage(16, 16))
         var frames = received.frames.makeAsyncIterator()
         let frame = try #require(try await frames.next())
         let timestamp = try #require(frame.timestamp)
@@ -79,7 +79,7 @@ import Testing
 
     @Test func `our own fields are left out if timing is off, and short bodies are padded`() async throws {
         let (uploader, server, peer) = try await rawPair(.init(sendsTiming: false))
-        uploader.send(try testPicture(120, 81), orientation: .right)
+        uploader.send(try testImage(120, 81), orientation: .right)
         let expected = """
             HTTP/1.1 200 OK\r\nContent-Length: 10240\r\nBuffer-Width: 120\r\nBuffer-Height: 81\r\n\
             Buffer-Orientation: 6\r\n\r\n
@@ -124,7 +124,7 @@ import Testing
     @Test func `without a server frames are deferred, and the first server gets the latest`() async throws {
         let uploader = SampleUploader(connection: directory.connection())
         for time in 0..<3 {
-            #expect(uploader.send(try testPicture(8, 8), timestamp: UInt64(time)) == .deferred(.notConnected))
+            #expect(uploader.send(try testImage(8, 8), timestamp: UInt64(time)) == .deferred(.notConnected))
         }
         // Nobody can get them, so they are not waited for.
         try await uploader.finish()
@@ -161,7 +161,7 @@ import Testing
         try await uploader.finish()
         // The first waits for its consumer, the second is under way: nothing is read until the consumer comes.
         await sendLarge(uploader)
-        for _ in 0..<10 { #expect(uploader.send(try testPicture(64, 48)) == .taken) }
+        for _ in 0..<10 { #expect(uploader.send(try testImage(64, 48)) == .taken) }
         #expect(uploader.statistics.drops == [.superseded: 9] && uploader.statistics.underWay == 2)
 
         var statistics = ReceptionStatistics()
@@ -183,7 +183,7 @@ import Testing
     @Test func `a frame that cannot be encoded affects no other`() async throws {
         // Three times as large as it is possible, for the wide one.
         let (uploader, server, received) = try await pair(.init(scale: .fraction(numerator: 33, denominator: 1)))
-        let (good, bad) = (try testPicture(10, 10), try testPicture(2000, 1))
+        let (good, bad) = (try testImage(10, 10), try testImage(2000, 1))
         var frames = received.frames.makeAsyncIterator()
         for round in 0..<5 {
             #expect(uploader.send(bad) == .taken)
@@ -204,7 +204,7 @@ import Testing
         async throws
     {
         let (uploader, server, received) = try await pair(.init(quality: quality))
-        uploader.send(try testPicture(10, 10))
+        uploader.send(try testImage(10, 10))
         try await uploader.finish()
         #expect(uploader.statistics.lastEncodingError?.code == .invalidQuality)
         uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: Self.size)
@@ -216,7 +216,7 @@ import Testing
     @Test func `a lost connection drops the frame being sent and the waiting one`() async throws {
         let (uploader, server, peer) = try await rawPair()
         await sendLarge(uploader)
-        uploader.send(try testPicture(10, 10))
+        uploader.send(try testImage(10, 10))
         unsafe unlink(directory.socket)
         server.close()
         peer.close()
@@ -230,7 +230,7 @@ import Testing
             try await uploader.connection.send(FrameMessage(jpeg: Self.large, bufferSize: Self.size))
         }
         _ = try await peer.read(1)
-        #expect(uploader.send(try testPicture(10, 10)) == .taken)
+        #expect(uploader.send(try testImage(10, 10)) == .taken)
         try await uploader.finish()
         #expect(uploader.statistics.drops == [.superseded: 1])
         peer.close()
@@ -240,7 +240,7 @@ import Testing
 
     @Test func `every submitted frame is sent or counted as dropped, from many threads at once`() async throws {
         let (uploader, server, received) = try await pair()
-        let picture = try testPicture(64, 48, as: .i420)
+        let image = try testImage(64, 48, as: .i420)
         let receiving = Task {
             var sequences: [UInt64] = []
             for try await frame in received.frames { sequences.append(frame.sequence ?? 0) }
@@ -251,7 +251,7 @@ import Testing
             for _ in 0..<8 {
                 group.addTask {
                     for _ in 0..<50 {
-                        if uploader.send(picture) == .taken { taken.increment() }
+                        if uploader.send(image) == .taken { taken.increment() }
                         await Task.yield()
                     }
                 }
@@ -273,7 +273,7 @@ import Testing
         let (uploader, server, received) = try await pair()
         uploader.connection.close()
         _ = try await uploader.connection.closed()
-        #expect(uploader.send(try testPicture(8, 8)) == .dropped(.notConnected))
+        #expect(uploader.send(try testImage(8, 8)) == .dropped(.notConnected))
         try await uploader.finish()
         _ = (server, received)
     }
@@ -282,9 +282,9 @@ import Testing
         let receiver = try RawReceiver(.init(quality: 100, subsampling: .yuv444))
         let visit = try await receiver.accept()
         // Nobody reads its JPEG of 13 MB for now, and a socket holds 8 MB where the system allows buffers of 4 MiB.
-        var picture = try OutputScalingTests.noise(.bgra, width: 2560, height: 1440)
-        #expect(receiver.uploader.send(picture) == .taken)
-        let isReleased = await becomesTrue { picture.isAlone }
+        var image = try OutputScalingTests.noise(.bgra, width: 2560, height: 1440)
+        #expect(receiver.uploader.send(image) == .taken)
+        let isReleased = await becomesTrue { image.isAlone }
         #expect(isReleased)
         #expect(receiver.uploader.statistics.sent == 0 && receiver.uploader.statistics.underWay == 1)
         #expect(try await visit.frame()?.body.isEmpty == false)
@@ -292,11 +292,11 @@ import Testing
 
     @Test func `an image that is changed after it was submitted is sent as it was`() async throws {
         let (uploader, server, received) = try await pair(.init(quality: 100, subsampling: .yuv444))
-        var picture = try solidPicture(32, 32, red: 10, green: 20, blue: 30)
-        let before = picture
+        var image = try solidImage(32, 32, red: 10, green: 20, blue: 30)
+        let before = image
         await sendLarge(uploader)
-        uploader.send(picture)
-        try picture.fill(255)
+        uploader.send(image)
+        try image.fill(255)
         var frames = received.frames.makeAsyncIterator()
         _ = try await frames.next()
         let frame = try #require(try await frames.next())

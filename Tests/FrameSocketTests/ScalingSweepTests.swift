@@ -9,10 +9,10 @@ import Testing
         let sides = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24]
         for width in sides {
             for height in sides {
-                let picture = try PixelBuffer(width: width, height: height, format: format, zeroFilled: true)
+                let image = try PixelBuffer(width: width, height: height, format: format, zeroFilled: true)
                 for newWidth in sides {
                     for newHeight in sides {
-                        let scaled = try picture.scaled(toWidth: newWidth, height: newHeight)
+                        let scaled = try image.scaled(toWidth: newWidth, height: newHeight)
                         guard scaled.width == newWidth, scaled.height == newHeight else {
                             Issue.record("\(width)x\(height) to \(newWidth)x\(newHeight)")
                             return

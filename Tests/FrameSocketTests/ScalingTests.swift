@@ -3,7 +3,7 @@ import Testing
 
 @testable import FrameSocket
 
-/// Pictures made smaller and larger, against plain sums.
+/// Images made smaller and larger, against plain sums.
 @Suite struct ScalingTests {
     /// The means of the samples that each new one covers, by area: slow and plain.
     private func scaledByArea(_ matrix: Matrix, toWidth width: Int, height: Int) -> [[[Double]]] {
@@ -31,8 +31,8 @@ import Testing
         }
     }
 
-    private func worstError(_ picture: PixelBuffer, _ source: PixelBuffer) -> Double {
-        zip(picture.matrices, source.matrices).map { matrix, source in
+    private func worstError(_ image: PixelBuffer, _ source: PixelBuffer) -> Double {
+        zip(image.matrices, source.matrices).map { matrix, source in
             let expected = scaledByArea(source, toWidth: matrix.width, height: matrix.height)
             return zip(matrix.rows.joined().joined(), expected.joined().joined()).map { abs(Double($0) - $1) }.max()
                 ?? 0
@@ -41,10 +41,10 @@ import Testing
 
     @Test(arguments: [(2, 2), (64, 48), (66, 2), (126, 250), (562, 34)])
     func `half-size gray is the rounded mean of four samples`(width: Int, height: Int) throws {
-        let picture = try testPicture(width, height, as: .gray)
-        let half = try picture.scaled(toWidth: width / 2, height: height / 2)
+        let image = try testImage(width, height, as: .gray)
+        let half = try image.scaled(toWidth: width / 2, height: height / 2)
         for y in 0..<height / 2 {
-            let (upper, lower) = (picture.row(2 * y), picture.row(2 * y + 1))
+            let (upper, lower) = (image.row(2 * y), image.row(2 * y + 1))
             let expected = (0..<width / 2).map { x in
                 let sum = Int(upper[2 * x]) + Int(upper[2 * x + 1]) + Int(lower[2 * x]) + Int(lower[2 * x + 1])
                 return UInt8((sum + 2) / 4)
@@ -55,28 +55,28 @@ import Testing
 
     @Test(arguments: PixelFormat.allCases, [2, 4])
     func `whole divisors give means in every format`(format: PixelFormat, divisor: Int) throws {
-        let picture = try testPicture(48, 32, as: format)
-        let scaled = try picture.scaled(toWidth: 48 / divisor, height: 32 / divisor)
+        let image = try testImage(48, 32, as: format)
+        let scaled = try image.scaled(toWidth: 48 / divisor, height: 32 / divisor)
         #expect(scaled.format == format)
         // A quarter is a half of a half, each of them rounded.
-        #expect(worstError(scaled, picture) <= (divisor == 2 ? 1 : 2))
+        #expect(worstError(scaled, image) <= (divisor == 2 ? 1 : 2))
     }
 
     @Test(arguments: PixelFormat.allCases, [(3, 4), (2, 3), (3, 8), (1, 3), (1, 5), (1, 7)])
     func `other fractions of a smooth image are close to means`(format: PixelFormat, fraction: (Int, Int)) throws {
-        let picture = try PixelBuffer(width: 84, height: 84, format: format) { plane, x, y in
+        let image = try PixelBuffer(width: 84, height: 84, format: format) { plane, x, y in
             UInt8(20 + plane * 20 + x / 4 + y)
         }
         let side = 84 * fraction.0 / fraction.1
-        let scaled = try picture.scaled(toWidth: side, height: side)
-        #expect(worstError(scaled, picture) <= 3)
+        let scaled = try image.scaled(toWidth: side, height: side)
+        #expect(worstError(scaled, image) <= 3)
     }
 
     @Test(arguments: PixelFormat.allCases) func `a uniform color stays uniform at any size`(format: PixelFormat) throws
     {
-        let picture = try PixelBuffer(width: 37, height: 23, format: format) { plane, _, _ in UInt8(50 + 60 * plane) }
+        let image = try PixelBuffer(width: 37, height: 23, format: format) { plane, _, _ in UInt8(50 + 60 * plane) }
         for (width, height) in [(1, 1), (2, 1), (1, 2), (36, 22), (18, 11), (37, 1), (64, 64), (500, 3)] {
-            let scaled = try picture.scaled(toWidth: width, height: height)
+            let scaled = try image.scaled(toWidth: width, height: height)
             for (plane, matrix) in scaled.matrices.enumerated() {
                 let isAsExpected = matrix.rows.joined().joined().allSatisfy { abs(Int($0) - (50 + 60 * plane)) <= 1 }
                 #expect(isAsExpected, "\(width)x\(height), plane \(plane)")
@@ -87,12 +87,12 @@ import Testing
     /// libyuv's box filter for packed pixels stops the process for some of these.
     @Test(arguments: PixelFormat.allCases) func `every small size fits into every other`(format: PixelFormat) throws {
         for (width, height) in [(1, 1), (4, 6), (8, 12), (9, 5), (16, 18), (17, 4)] {
-            let picture = try PixelBuffer(width: width, height: height, format: format) { plane, _, _ in
+            let image = try PixelBuffer(width: width, height: height, format: format) { plane, _, _ in
                 UInt8(50 + 60 * plane)
             }
             for newWidth in 1...10 {
                 for newHeight in 1...10 {
-                    let scaled = try picture.scaled(toWidth: newWidth, height: newHeight)
+                    let scaled = try image.scaled(toWidth: newWidth, height: newHeight)
                     let isAsExpected = (0..<scaled.planeCount).allSatisfy { plane in
                         scaled.row(0, ofPlane: plane).allSatisfy { abs(Int($0) - (50 + 60 * plane)) <= 2 }
                     }
@@ -103,15 +103,15 @@ import Testing
     }
 
     @Test func `an image of the target size shares its memory with the result`() throws {
-        let picture = try testPicture(20, 30, as: .bgra)
-        #expect(try picture.scaled(toWidth: 20, height: 30).address == picture.address)
+        let image = try testImage(20, 30, as: .bgra)
+        #expect(try image.scaled(toWidth: 20, height: 30).address == image.address)
     }
 
     @Test(arguments: [(0, 1), (1, 0), (-1, 5), (65_501, 1), (1, 65_501), (.max, .max)])
     func `impossible sizes are errors`(width: Int, height: Int) throws {
-        let picture = try testPicture(4, 4)
+        let image = try testImage(4, 4)
         #expect(
-            #expect(throws: TurboJPEGError.self) { try picture.scaled(toWidth: width, height: height) }?.code
+            #expect(throws: TurboJPEGError.self) { try image.scaled(toWidth: width, height: height) }?.code
                 == .invalidSize
         )
     }
@@ -122,7 +122,7 @@ import Testing
         let (width, height) = size
         let length = max(width, height)
         let shapes = try PixelBuffer(width: width, height: height, format: format).planeShapes
-        let picture = try PixelBuffer(width: width, height: height, format: format) { plane, x, y in
+        let image = try PixelBuffer(width: width, height: height, format: format) { plane, x, y in
             let shape = shapes[plane]
             return UInt8(20 + 10 * plane + 100 * x / shape.visibleBytesPerRow + 100 * y / shape.height)
         }
@@ -130,9 +130,9 @@ import Testing
             let across = target == 1 ? 1 : min(width, height)
             let scaled =
                 try width > height
-                ? picture.scaled(toWidth: target, height: across) : picture.scaled(toWidth: across, height: target)
+                ? image.scaled(toWidth: target, height: across) : image.scaled(toWidth: across, height: target)
             // libyuv interpolates with 7 bits: two steps too dark at most, and the gradient's own rounding.
-            #expect(worstError(scaled, picture) <= 4, "to \(scaled.width)x\(scaled.height)")
+            #expect(worstError(scaled, image) <= 4, "to \(scaled.width)x\(scaled.height)")
         }
     }
 

@@ -34,15 +34,15 @@ import Testing
         let memory = try claim(first, isNew: true).memory
         var late: SharedClaim? = try claim(old, isNew: true)
         #expect(late?.memory !== memory)
-        let image = try testPicture(32, 32, as: .gray)
+        let image = try testImage(32, 32, as: .gray)
         if let late { _ = try store.fill(late, with: image) }
         late = nil
         pool.ended(first)
         let next = pool.lease(0, byteCount: 4_096)
         let claim = try claim(next, isNew: false)
         #expect(claim.memory === memory, "the receiver has other memory")
-        let picture = try store.fill(claim, with: image)
-        #expect(picture.pixels.hasSamePixels(as: image))
+        let filled = try store.fill(claim, with: image)
+        #expect(filled.pixels.hasSamePixels(as: image))
     }
 
     @Test func `releasing the memory of an ended connection late spares that of the next one`() throws {

@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: PixelFormat.allCases)
     func `an image of any format arrives in the sender's memory, unchanged`(format: PixelFormat) async throws {
         var pair = try await Pair(directory)
-        let image = try testPicture(61, 47, as: format)
+        let image = try testImage(61, 47, as: format)
         #expect(pair.uploader.send(image, orientation: .right, timestamp: 77) == .taken)
         let frame = try await pair.next()
         let shared = try #require(frame.shared)
@@ -78,7 +78,7 @@ import Testing
     @Test func `only rows that differ from the last frame are reported`() async throws {
         var pair = try await Pair(directory)
         let decoder = FrameDecoder()
-        var image = try testPicture(64, 48, as: .i420)
+        var image = try testImage(64, 48, as: .i420)
         var held: [PixelBuffer] = []
         for index in 0..<12 {
             let row = 4 * (index % 12)
@@ -100,7 +100,7 @@ import Testing
 
     @Test func `a receiver that keeps every buffer gets the latest frame when it releases one`() async throws {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
-        let image = try testPicture(32, 32, as: .gray)
+        let image = try testImage(32, 32, as: .gray)
         var kept: [Frame] = []
         for _ in 0..<2 {
             pair.uploader.send(image)
@@ -122,7 +122,7 @@ import Testing
     @Test(arguments: 1...3)
     func `any number of buffers is enough for a receiver that releases each frame`(buffers: Int) async throws {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: buffers)))
-        var image = try testPicture(32, 32, as: .gray)
+        var image = try testImage(32, 32, as: .gray)
         for value in 0..<10 {
             try image.fill(UInt8(value))
             pair.uploader.send(image)
@@ -142,7 +142,7 @@ import Testing
 
     @Test func `a receiver that declines gets JPEGs from then on, beginning with the latest frame`() async throws {
         var pair = try await Pair(directory)
-        let image = try testPicture(64, 48, as: .bgra)
+        let image = try testImage(64, 48, as: .bgra)
         pair.uploader.send(image)
         let first = try await pair.next()
         #expect(first.shared != nil)
@@ -157,7 +157,7 @@ import Testing
     @Test(arguments: [false, true])
     func `a frame is sent again at once, held by the receiver or not`(isHeld: Bool) async throws {
         var pair = try await Pair(directory)
-        let image = try testPicture(64, 48, as: .nv12)
+        let image = try testImage(64, 48, as: .nv12)
         pair.uploader.send(image)
         var first: Frame? = try await pair.next()
         let sequence = try #require(first).sequence
@@ -175,7 +175,7 @@ import Testing
 
     @Test func `scale and orientation apply, and preferences of the receiver`() async throws {
         var pair = try await Pair(directory, .init(appliesOrientation: true, sharing: .allowed()))
-        let image = try testPicture(64, 32, as: .bgra)
+        let image = try testImage(64, 32, as: .bgra)
         pair.uploader.send(image, orientation: .right)
         let turned = try await pair.next()
         #expect(turned.bufferSize == BufferSize(width: 32, height: 64) && turned.orientation == .up)
@@ -194,7 +194,7 @@ import Testing
         let connection = SocketConnection(path: directory.socket)
         let uploader = SampleUploader(connection: connection, configuration: .init(sharing: .allowed()))
         // Kept until the first receiver has said hello, and for every one after it.
-        let image = try testPicture(64, 48, as: .bgra)
+        let image = try testImage(64, 48, as: .bgra)
         var connections = server.connections.makeAsyncIterator()
         var kept: [Frame] = []
         for _ in 0..<4 {

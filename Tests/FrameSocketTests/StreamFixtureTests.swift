@@ -50,8 +50,8 @@ import Testing
             #expect(Data(frame.jpeg.array()) == Data(bytes[expected.body]))
             let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
             #expect((header.width, header.height) == (expected.jpegWidth, expected.jpegHeight))
-            let picture = try FrameDecoder().decode(frame, as: .i420)
-            #expect((picture.width, picture.height) == (expected.width, expected.height))
+            let image = try FrameDecoder().decode(frame, as: .i420)
+            #expect((image.width, image.height) == (expected.width, expected.height))
         }
         expect(failure, stream.cut)
         #expect(connection.closeReason == failure.map { .failed($0) } ?? .closedByPeer(.stoppedByUser))

@@ -33,12 +33,12 @@ import Testing
         let encoder = FrameEncoder()
         let decoder = FrameDecoder()
         let connection = connection()
-        var picture = try testPicture(200, 640, as: .bgra)
+        var image = try testImage(200, 640, as: .bgra)
         let size = BufferSize(width: 200, height: 640)
         var rows: [[Range<Int>]] = []
         for step in 0..<12 {
-            if step % 3 != 2 { try picture.withMutableRow(330) { $0[8] ^= 0xFF } }
-            let sent = try encoder.encode(.pixels(picture), Self.up, .init())
+            if step % 3 != 2 { try image.withMutableRow(330) { $0[8] ^= 0xFF } }
+            let sent = try encoder.encode(.pixels(image), Self.up, .init())
             let decoded = try decoder.decodeChanges(frame(sent.jpeg, size, connection))
             let expected = try whole(sent.jpeg, as: .bgra)
             #expect(decoded.image.hasSamePixels(as: expected), "step \(step)")
@@ -49,19 +49,19 @@ import Testing
         #expect(rows[9] == [319..<337] && rows[10] == [319..<337])
     }
 
-    /// Each has its own picture to go on from, more of them than are kept among them.
+    /// Each has its own image to go on from, more of them than are kept among them.
     @Test(arguments: [0, 1, 2, 4]) func `connections do not share images`(kept: Int) throws {
         var configuration = FrameDecoder.Configuration()
         configuration.maximumStandingImages = kept
         let decoder = FrameDecoder(configuration: configuration)
         let connections = (0..<3).map { _ in connection() }
         let encoders = (0..<3).map { _ in FrameEncoder() }
-        var pictures = try (0..<3).map { try testPicture(200, 320 + 32 * ($0 % 2), as: .bgra) }
+        var images = try (0..<3).map { try testImage(200, 320 + 32 * ($0 % 2), as: .bgra) }
         for step in 0..<12 {
             for number in 0..<3 {
-                try pictures[number].withMutableRow(20 * step + number) { $0[8 * number] ^= 0xFF }
-                let picture = pictures[number]
-                let sent = try encoders[number].encode(.pixels(picture), Self.up, .init())
+                try images[number].withMutableRow(20 * step + number) { $0[8 * number] ^= 0xFF }
+                let image = images[number]
+                let sent = try encoders[number].encode(.pixels(image), Self.up, .init())
                 let frame = frame(sent.jpeg, sent.bufferSize, connections[number])
                 for format in [PixelFormat.bgra, .i420] {
                     let decoded = try decoder.decode(frame, as: format)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func `a padded, a resized and a rotated image are handled`() throws {
-        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testPicture(201, 321), with: .init()).jpeg)
+        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testImage(201, 321), with: .init()).jpeg)
         let connection = connection()
         let size = BufferSize(width: 200, height: 320)
         let expected = try whole(jpeg, as: .bgra).cropped(toWidth: 200, height: 320)
@@ -118,7 +118,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func `all rows change with the orientation or size of a frame`(isUpright: Bool) throws {
-        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testPicture(200, 320), with: .init()).jpeg)
+        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testImage(200, 320), with: .init()).jpeg)
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = isUpright
         let decoder = FrameDecoder(configuration: configuration)
@@ -143,11 +143,11 @@ import Testing
         let fanOut = FrameBroadcaster()
         let connection = connection()
         let encoder = FrameEncoder()
-        var picture = try testPicture(200, 640, as: .bgra)
+        var image = try testImage(200, 640, as: .bgra)
         var readers = [fanOut.reader(), fanOut.reader()].map { $0.makeAsyncIterator() }
         for step in 0..<4 {
-            try picture.withMutableRow(100 * step + 8) { $0[8] ^= 0xFF }
-            let sent = try encoder.encode(.pixels(picture), Self.up, .init())
+            try image.withMutableRow(100 * step + 8) { $0[8] ^= 0xFF }
+            let sent = try encoder.encode(.pixels(image), Self.up, .init())
             fanOut.publish(frame(sent.jpeg, sent.bufferSize, connection))
             var rows: [[Range<Int>]] = []
             for index in readers.indices {
@@ -167,17 +167,17 @@ import Testing
 
     /// Strips are for memory that there is.
     @Test func `strips are omitted if they are turned off or have no room`() throws {
-        let picture = try testPicture(200, 320, as: .bgra)
-        let whole: [UInt8] = try JPEGEncoder().encode(picture)
-        let need = FrameEncoder().memoryNeed(.pixels(picture), .up, .init(strips: .off))
-        let roomy = FrameEncoder().memoryNeed(.pixels(picture), .up, .init())
+        let image = try testImage(200, 320, as: .bgra)
+        let whole: [UInt8] = try JPEGEncoder().encode(image)
+        let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(strips: .off))
+        let roomy = FrameEncoder().memoryNeed(.pixels(image), .up, .init())
         #expect(need.total < roomy.total && roomy.keepsStrips && !need.keepsStrips)
         let configurations: [(SampleUploader.Configuration, isWhole: Bool)] = [
             (.init(strips: .off), true), (.init(maximumMemory: roomy.total - 1), true), (.init(), false),
             (.init(maximumMemory: roomy.total), false),
         ]
         for (configuration, isWhole) in configurations {
-            let sent = try FrameEncoder().encode(.pixels(picture), .up, configuration)
+            let sent = try FrameEncoder().encode(.pixels(image), .up, configuration)
             #expect((sent.jpeg.array() == whole) == isWhole)
         }
     }
@@ -190,12 +190,12 @@ import Testing
         let connection = connection()
         for number in [0, 0, 1, 2, 3, 4, 4, 3, 2, 1, 0] {
             let png = try Fixtures.bytes("screens/\(name)/00\(number).png")
-            let picture = try PixelBuffer(png: png.span)
-            let sent = try encoder.encode(.pixels(picture), .up, .init())
+            let image = try PixelBuffer(png: png.span)
+            let sent = try encoder.encode(.pixels(image), .up, .init())
             let decoded = try decoder.decode(frame(sent.jpeg, sent.bufferSize, connection), as: format)
-            let plain = try JPEGEncoder().encode(picture)
+            let plain = try JPEGEncoder().encode(image)
             let expected = try JPEGDecoder().decode(bytes: plain, as: format)
-            #expect(decoded.hasSamePixels(as: expected), "picture \(number)")
+            #expect(decoded.hasSamePixels(as: expected), "image \(number)")
         }
     }
 }

@@ -3,14 +3,14 @@ import TestSupport
 import Testing
 
 @Suite struct TurningTests {
-    /// Turning without loss is the same as decoding, turning, wherever the picture is of whole blocks.
+    /// Turning without loss is the same as decoding, turning, wherever the image is of whole blocks.
     @Test(arguments: FrameOrientation.allCases, [ChromaSubsampling.yuv444, .yuv422, .yuv420, .yuv440, .gray])
     func `lossless rotation equals rotation of the pixels`(
         _ orientation: FrameOrientation,
         _ subsampling: ChromaSubsampling
     ) throws {
-        let picture = try OutputPixelTests.gradient(.rgb, width: 96, height: 64)
-        let jpeg: [UInt8] = try JPEGEncoder(quality: 90, subsampling: subsampling).encode(picture)
+        let image = try OutputPixelTests.gradient(.rgb, width: 96, height: 64)
+        let jpeg: [UInt8] = try JPEGEncoder(quality: 90, subsampling: subsampling).encode(image)
         let turned = try JPEGTransform(uprighting: orientation).apply(to: jpeg.span, edges: .perfect)
         let decoder = JPEGDecoder()
         let expected = try decoder.decode(jpeg.span, as: .gray).upright(from: orientation)
@@ -22,9 +22,9 @@ import Testing
 
     @Test(arguments: FrameOrientation.allCases)
     func `a frame is rotated without loss`(_ orientation: FrameOrientation) async throws {
-        let picture = try OutputPixelTests.gradient(.bgra, width: 96, height: 64)
+        let image = try OutputPixelTests.gradient(.bgra, width: 96, height: 64)
         try await Wire.run { wire in
-            wire.uploader.send(picture, orientation: orientation, timestamp: 77)
+            wire.uploader.send(image, orientation: orientation, timestamp: 77)
             let frame = try await wire.next()
             let message = try frame.uprightJPEG()
             #expect(message.orientation == .up)
@@ -43,9 +43,9 @@ import Testing
     }
 
     @Test func `partial blocks are cut, refused or kept`() async throws {
-        let picture = try OutputPixelTests.gradient(.bgra, width: 100, height: 70)
+        let image = try OutputPixelTests.gradient(.bgra, width: 100, height: 70)
         try await Wire.run { wire in
-            wire.uploader.send(picture, orientation: .down)
+            wire.uploader.send(image, orientation: .down)
             let frame = try await wire.next()
             #expect(try frame.uprightJPEG().bufferSize == BufferSize(width: 96, height: 64))
             #expect(try frame.uprightJPEG(edges: .keep).bufferSize == BufferSize(width: 100, height: 70))
@@ -55,11 +55,11 @@ import Testing
 
     @Test(arguments: FrameOrientation.allCases)
     func `the sender rotates pixels`(_ orientation: FrameOrientation) async throws {
-        let picture = try OutputPixelTests.gradient(.bgra, width: 90, height: 50)
+        let image = try OutputPixelTests.gradient(.bgra, width: 90, height: 50)
         try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in
-            wire.uploader.send(picture, orientation: orientation)
+            wire.uploader.send(image, orientation: orientation)
             let frame = try await wire.next()
-            let expected = try picture.upright(from: orientation)
+            let expected = try image.upright(from: orientation)
             #expect(frame.orientation == (orientation == .unknown ? .unknown : .up))
             #expect(frame.bufferSize == BufferSize(width: expected.width, height: expected.height))
             let found = try FrameDecoder().decode(frame)
@@ -69,8 +69,8 @@ import Testing
 
     @Test(arguments: [(96, 64), (100, 70)])
     func `the sender rotates JPEGs`(width: Int, height: Int) async throws {
-        let picture = try OutputPixelTests.gradient(.bgra, width: width, height: height)
-        let jpeg: [UInt8] = try JPEGEncoder(quality: 95).encode(picture)
+        let image = try OutputPixelTests.gradient(.bgra, width: width, height: height)
+        let jpeg: [UInt8] = try JPEGEncoder(quality: 95).encode(image)
         try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in
             wire.uploader.send(
                 jpeg: FrameBytes(copying: jpeg.span),
@@ -81,7 +81,7 @@ import Testing
             #expect(frame.orientation == .up)
             #expect(frame.bufferSize == BufferSize(width: height, height: width))
             let found = try FrameDecoder().decode(frame)
-            #expect(try found.peakSignalToNoiseRatio(against: picture.upright(from: .left)) > 30)
+            #expect(try found.peakSignalToNoiseRatio(against: image.upright(from: .left)) > 30)
         }
     }
 
@@ -97,12 +97,12 @@ import Testing
             var decoderConfiguration = FrameDecoder.Configuration()
             decoderConfiguration.isUpright = true
             let decoder = FrameDecoder(configuration: decoderConfiguration)
-            for (index, (picture, orientation)) in (steps + steps).enumerated() {
-                #expect(wire.uploader.send(picture, orientation: orientation) == .taken)
+            for (index, (image, orientation)) in (steps + steps).enumerated() {
+                #expect(wire.uploader.send(image, orientation: orientation) == .taken)
                 let frame = try await wire.next()
                 #expect(frame.sequence == UInt64(index))
-                let expected = try picture.upright(from: orientation)
-                let found = try decoder.decode(frame, as: picture.format)
+                let expected = try image.upright(from: orientation)
+                let found = try decoder.decode(frame, as: image.format)
                 #expect(try found.peakSignalToNoiseRatio(against: expected) > 30, "step \(index)")
                 try await wire.uploader.finish()
             }
@@ -115,9 +115,9 @@ import Testing
     func `video frames have planes, a timestamp and a rotation`(_ format: VideoFrame.Format, isUpright: Bool)
         async throws
     {
-        let picture = try OutputPixelTests.gradient(format.pixelFormat, width: 75, height: 41)
+        let image = try OutputPixelTests.gradient(format.pixelFormat, width: 75, height: 41)
         try await Wire.run(.init(quality: 100)) { wire in
-            wire.uploader.send(picture, orientation: .right, timestamp: 123_456_789)
+            wire.uploader.send(image, orientation: .right, timestamp: 123_456_789)
             let frame = try await wire.next()
             var configuration = FrameDecoder.Configuration()
             configuration.isUpright = isUpright
@@ -132,7 +132,7 @@ import Testing
             #expect(chroma.bytesPerRow >= chroma.visibleBytesPerRow)
             let counts = video.withPlanes { luma, blue, red in [luma.count, blue.count, red.count] }
             #expect(counts == [0, 1, video.planeCount - 1].map { video.plane($0).byteCount })
-            let expected = isUpright ? try picture.upright(from: .right) : picture
+            let expected = isUpright ? try image.upright(from: .right) : image
             #expect(try video.image.peakSignalToNoiseRatio(against: expected) > 40)
         }
     }

@@ -30,7 +30,7 @@ import Testing
 
     @Test func `a configuration change may use the uploader`() throws {
         let uploader = SampleUploader(connection: directory.connection(), configuration: .init(quality: 40))
-        let image = try testPicture(8, 8)
+        let image = try testImage(8, 8)
         var seen: [Int] = []
         uploader.update { configuration in
             seen = [uploader.statistics.offered, uploader.configuration.quality]
@@ -172,7 +172,7 @@ import Testing
         try await connection.open(within: nil)
         let uploader = SampleUploader(connection: connection, configuration: .init(pacing: .framesPerSecond(20)))
         let received = try #require(try await firstConnection(of: server))
-        for time in 0..<5 as Range<UInt64> { uploader.send(try testPicture(16, 16), timestamp: time) }
+        for time in 0..<5 as Range<UInt64> { uploader.send(try testImage(16, 16), timestamp: time) }
         var frames = received.frames.makeAsyncIterator()
         #expect(try await frames.next()?.timestamp == 0)
         #expect(try await frames.next()?.timestamp == 4)

@@ -48,7 +48,7 @@ import Testing
     {
         let receiver = try RawReceiver(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
         let visit = try await receiver.accept()
-        try await visit.ask(.helloForPictures)
+        try await visit.ask(.helloForImages)
         _ = try await visit.framesBeforePong(1)
         // Its bytes are compared whenever it is offered, and never differ.
         let large = FrameBytes(body(1, count: 64 << 20))

@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `a preference that does not fit into memory does not apply`() throws {
-        let image = try testPicture(640, 400, as: .bgra)
+        let image = try testImage(640, 400, as: .bgra)
         let own = SampleUploader.Configuration(quality: 10)
         let need = FrameEncoder().memoryNeed(.pixels(image), .up, own)
         var rig = UploaderRig(.init(quality: 10, maximumMemory: need.total))
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `another size applies to pixels, and a JPEG is repeated unchanged`() throws {
-        let image = try testPicture(64, 48, as: .bgra)
+        let image = try testImage(64, 48, as: .bgra)
         var rig = UploaderRig()
         func offer(_ rig: inout UploaderRig) -> EncodingJob? {
             _ = rig.machine.offer(UploadFrame(.pixels(image), offeredAt: rig.now), at: rig.now)
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func `sizes far beyond what can be encoded do not overflow`() throws {
-        let image = try testPicture(64, 48, as: .bgra)
+        let image = try testImage(64, 48, as: .bgra)
         let scale = OutputScale.fraction(numerator: 1 << 50, denominator: 1)
         let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(scale: scale))
         #expect(need.total > 0)

@@ -22,7 +22,7 @@ import Testing
         try await connection.open(within: nil)
         let received = try #require(try await firstConnection(of: server))
         let sending = Task {
-            // The size changes as that of pictures does, and is known to the receiver after a few of them.
+            // The size changes as that of images does, and is known to the receiver after a few of them.
             let messages = (0..<10).map { FrameMessage(body($0, count: 90_000 + 1000 * $0)) }
             for index in 0..<1050 { try await connection.send(messages[index % 10]) }
             connection.close()

@@ -9,7 +9,7 @@ struct FrameOrientationTests {
         var isMirrored: Bool
         var rotation: Int
         var deployedRotation: Int
-        /// What becomes of the picture abc / def.
+        /// What becomes of the image abc / def.
         var upright: [String]
 
         var testDescription: String { "\(orientation)" }
@@ -92,10 +92,10 @@ struct FrameOrientationTests {
         #expect(orientation.isMirrored == row.isMirrored)
         #expect(orientation.rotation == row.rotation)
         #expect(orientation.deployedRotation == row.deployedRotation)
-        var picture = ["abc", "def"].map(Array.init)
-        if orientation.isMirrored { picture = picture.map { $0.reversed() } }
-        for _ in 0..<(orientation.rotation / 90) { picture = Self.turnedClockwise(picture) }
-        #expect(picture.map { String($0) } == row.upright)
+        var image = ["abc", "def"].map(Array.init)
+        if orientation.isMirrored { image = image.map { $0.reversed() } }
+        for _ in 0..<(orientation.rotation / 90) { image = Self.turnedClockwise(image) }
+        #expect(image.map { String($0) } == row.upright)
         #expect(orientation.swapsAxes == (row.upright.count == 3))
     }
 
@@ -104,7 +104,7 @@ struct FrameOrientationTests {
         #expect(FrameOrientation(rawValue: 9) == nil)
     }
 
-    private static func turnedClockwise(_ picture: [[Character]]) -> [[Character]] {
-        picture[0].indices.map { column in picture.reversed().map { $0[column] } }
+    private static func turnedClockwise(_ image: [[Character]]) -> [[Character]] {
+        image[0].indices.map { column in image.reversed().map { $0[column] } }
     }
 }

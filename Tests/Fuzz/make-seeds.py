@@ -78,7 +78,7 @@ CONTROL = {
 TOKENS = {"right": b"a token, and it is a secret", "wrong": b"a token, and it is a secreT", "longer": b"a token, and it is a secret!"}
 
 
-def picture(*options, size=(24, 17)):
+def jpeg(*options, size=(24, 17)):
     """A small JPEG with some detail."""
     width, height = size
     pixels = bytes((x * 11 + y * 7 * c) % 256 for y in range(height) for x in range(width) for c in (1, 2, 3))
@@ -87,22 +87,22 @@ def picture(*options, size=(24, 17)):
 
 
 JPEGS = {
-    "420": picture("-sample", "2x2"),
-    "422": picture("-sample", "2x1"),
-    "440": picture("-sample", "1x2"),
-    "411": picture("-sample", "4x1"),
-    "444": picture("-sample", "1x1"),
-    "gray": picture("-grayscale"),
-    "rgb": picture("-rgb"),
-    "restart": picture("-restart", "1"),
-    "strips": picture("-restart", "1", size=(24, 80)),
-    "strips-440": picture("-restart", "2", "-sample", "1x2", size=(16, 100)),
-    "progressive": picture("-progressive"),
-    "optimized": picture("-optimize"),
-    "one-pixel": picture(size=(1, 1)),
-    "padded": picture() + bytes(40),
-    "two": picture() + picture("-grayscale"),
-    "arithmetic": picture("-arithmetic"),
+    "420": jpeg("-sample", "2x2"),
+    "422": jpeg("-sample", "2x1"),
+    "440": jpeg("-sample", "1x2"),
+    "411": jpeg("-sample", "4x1"),
+    "444": jpeg("-sample", "1x1"),
+    "gray": jpeg("-grayscale"),
+    "rgb": jpeg("-rgb"),
+    "restart": jpeg("-restart", "1"),
+    "strips": jpeg("-restart", "1", size=(24, 80)),
+    "strips-440": jpeg("-restart", "2", "-sample", "1x2", size=(16, 100)),
+    "progressive": jpeg("-progressive"),
+    "optimized": jpeg("-optimize"),
+    "one-pixel": jpeg(size=(1, 1)),
+    "padded": jpeg() + bytes(40),
+    "two": jpeg() + jpeg("-grayscale"),
+    "arithmetic": jpeg("-arithmetic"),
 }
 
 

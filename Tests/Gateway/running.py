@@ -88,7 +88,7 @@ class Site:
         return serve, serve.wait_for(r"open (\S+)")[1]
 
     def send(self, size="640x360", rate=15):
-        """A source with the time in its pictures, and what sends them."""
+        """A source with the time in its images, and what sends them."""
         source = self.start(
             [sys.executable, "Tests/Gateway/source.py", "--size", size, "--rate", str(rate)], stdout=subprocess.PIPE
         )

@@ -75,7 +75,7 @@ class Viewers:
         return f"Promise.all(Array.from(frames, (copy) => copy.eval({json.dumps(expression)})))"
 
     def read_time(self):
-        """Begins to read the time out of the pictures: see timecode.js."""
+        """Begins to read the time out of the images: see timecode.js."""
         self.each((HERE / "timecode.js").read_text())
 
     def statistics(self):

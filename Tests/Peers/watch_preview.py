@@ -1,6 +1,6 @@
 """Requests resources of a preview as programs other than browsers do, with Python's own HTTP client.
 
-`get` prints the answer to one request. `stream` reads the pictures of `/stream`, and prints each as soon as the head of the
+`get` prints the answer to one request. `stream` reads the images of `/stream`, and prints each as soon as the head of the
 next part has come, which is when Chromium shows it; then how the stream ended.
 """
 
@@ -120,7 +120,7 @@ def main():
     streaming = actions.add_parser("stream")
     streaming.add_argument("--path", default="/stream")
     streaming.add_argument("--parts", type=int, metavar="N", help="leave after N of them")
-    streaming.add_argument("--until", metavar="SHA256", help="leave after this picture")
+    streaming.add_argument("--until", metavar="SHA256", help="leave after this image")
     streaming.add_argument("--room", type=int, metavar="BYTES", help="of the system's buffer for what is not read yet")
     streaming.add_argument("--pause-until", type=pathlib.Path, metavar="FILE", help="read nothing until FILE is there")
     streaming.set_defaults(run=stream)

@@ -44,8 +44,8 @@ enum Content {
     /// The width that a sender states which may be killed.
     static let doomedWidth = 2
 
-    /// A picture that no other is like.
-    static func picture(_ random: inout SplitMix) throws(TurboJPEGError) -> PixelBuffer {
+    /// An image that no other is like.
+    static func image(_ random: inout SplitMix) throws(TurboJPEGError) -> PixelBuffer {
         let (width, height) = (Int.random(in: 16...640, using: &random), Int.random(in: 16...480, using: &random))
         let row = bytes(width * 3, &random)
         var pixels: [UInt8] = []
@@ -56,8 +56,8 @@ enum Content {
 
     /// A JPEG that is cut, or has wrong bytes, a wrong size, or something behind its end.
     static func poisonJPEG(_ random: inout SplitMix) throws(TurboJPEGError) -> [UInt8] {
-        let picture = try picture(&random)
-        var jpeg = try JPEGEncoder(quality: 60).encode(picture)
+        let image = try image(&random)
+        var jpeg = try JPEGEncoder(quality: 60).encode(image)
         switch random.next() % 5 {
         case 0:
             jpeg.removeLast(Int.random(in: 1..<jpeg.count, using: &random))

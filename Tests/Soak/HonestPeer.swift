@@ -21,13 +21,13 @@ extension Peer {
         _ = try? await connection.closed()
     }
 
-    /// Pictures by way of an uploader, which follows the host's requests.
-    mutating func sendPictures(until deadline: ContinuousClock.Instant) async {
+    /// Images by way of an uploader, which follows the host's requests.
+    mutating func sendImages(until deadline: ContinuousClock.Instant) async {
         let uploader = SampleUploader(connection: connection())
         do {
             try await uploader.connection.open(within: .seconds(10))
             while ContinuousClock.now < deadline, uploader.connection.closeReason == nil {
-                uploader.send(try Content.picture(&random))
+                uploader.send(try Content.image(&random))
                 try await Task.sleep(for: .milliseconds(10))
             }
         } catch {}

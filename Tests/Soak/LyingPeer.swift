@@ -59,7 +59,7 @@ extension Peer {
             try await socket.write(message + Content.message(body))
         case .stranger:
             try await socket.write(Array(body.prefix(64)))
-        case .video, .pictures, .talker, .flapper, .doomed:
+        case .video, .images, .talker, .flapper, .doomed:
             break
         }
     }

@@ -7,7 +7,7 @@ struct Peer {
     /// What peers do.
     enum Kind: String, CaseIterable, Sendable {
         // Honest ones, all of whose frames must arrive until the host ends the connection.
-        case video, pictures, talker, flapper, doomed
+        case video, images, talker, flapper, doomed
         // Ones that stall or lie.
         case silent, garbage, cut, lengths, claims, hugeClaims, slowHeader, slowBody, poison, mutant, stranger
     }
@@ -43,7 +43,7 @@ struct Peer {
         let deadline = ContinuousClock.now + .seconds(seconds)
         switch kind {
         case .video, .doomed: await peer.sendVideo(until: deadline)
-        case .pictures: await peer.sendPictures(until: deadline)
+        case .images: await peer.sendImages(until: deadline)
         case .talker: await peer.talk(until: deadline)
         case .flapper: await peer.flap(until: deadline)
         default: await peer.lie(until: deadline)

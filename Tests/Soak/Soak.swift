@@ -65,7 +65,7 @@ final class Soak: Sendable {
 
     private func runPeer(_ random: inout SplitMix, at end: ContinuousClock.Instant) async {
         // Half of them honest, whatever the number of ways to lie.
-        let honest: [Peer.Kind] = [.video, .pictures, .talker, .flapper, .doomed]
+        let honest: [Peer.Kind] = [.video, .images, .talker, .flapper, .doomed]
         let kinds = random.next() % 2 == 0 ? honest : Peer.Kind.allCases
         guard let kind = kinds.randomElement(using: &random) else { return }
         let left = max(.zero, end - .now) / .seconds(1)

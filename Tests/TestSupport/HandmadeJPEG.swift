@@ -39,7 +39,7 @@ package enum HandmadeJPEG {
         return [0xFF, marker, UInt8(length >> 8), UInt8(length & 255)] + content
     }
 
-    /// A gray picture without any detail, in the fewest bytes there can be, two bits a block, or in others.
+    /// A gray image without any detail, in the fewest bytes there can be, two bits a block, or in others.
     package static func plain(width: Int, height: Int, bytes: Int? = nil) -> [UInt8] {
         let blocks = ((width + 7) / 8) * ((height + 7) / 8)
         let data = [UInt8](repeating: 0, count: bytes ?? (blocks + 3) / 4)

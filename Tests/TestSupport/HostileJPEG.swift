@@ -17,7 +17,7 @@ package struct HostileJPEG: Sendable, CustomStringConvertible {
     }
 
     /// A JPEG that can be decoded, of 75x51 pixels.
-    package static let good = (try? JPEGEncoder().encode(testPicture(75, 51))) ?? []
+    package static let good = (try? JPEGEncoder().encode(testImage(75, 51))) ?? []
 
     private static let quantization = HandmadeJPEG.segment(0xDB, [0] + [UInt8](repeating: 1, count: 64))
     private static let gray: [(id: UInt8, sampling: UInt8)] = [(1, 0x11)]
@@ -144,7 +144,7 @@ package struct HostileJPEG: Sendable, CustomStringConvertible {
 
     private static let ends = [
         HostileJPEG("J19", "a byte after the end", good + [1], .trailingData),
-        HostileJPEG("J19", "two pictures", good + good, .trailingData),
+        HostileJPEG("J19", "two images", good + good, .trailingData),
         HostileJPEG("J19", "too much padding", good + zeros(10_241), .trailingData),
     ]
 }
@@ -185,7 +185,7 @@ extension HostileJPEG {
             + [0, 0xFF, 0xD9]
     }
 
-    /// A progressive picture, whose scans refine the same bits again and again.
+    /// A progressive image, whose scans refine the same bits again and again.
     package static func progressive(scans: Int) -> [UInt8] {
         let header = HandmadeJPEG.header(width: 64, height: 64, components: gray, frame: 0xC2)
         let start = header.firstIndex(ofMarker: 0xDA, from: 2) ?? 0

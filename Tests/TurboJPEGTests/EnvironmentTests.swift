@@ -15,7 +15,7 @@
             let strips = StripEncoder(height: .mcuRows(1))
             let encoder = JPEGEncoder(quality: 80)
             for seed in [3, 5] {
-                let image = try testPicture(200, 160 + seed, as: .bgra)
+                let image = try testImage(200, 160 + seed, as: .bgra)
                 let joined = try JPEGDecoder().decode(bytes: strips.encode(image, with: encoder).jpeg, as: .bgra)
                 let whole = try JPEGDecoder().decode(bytes: encoder.encode(image), as: .bgra)
                 guard joined.hasSamePixels(as: whole) else { return false }
@@ -44,7 +44,7 @@
             await #expect(processExitsWith: .success) {
                 let strips = StripEncoder(height: .mcuRows(1))
                 let encoder = JPEGEncoder(quality: 80)
-                var image = try testPicture(200, 160, as: .bgra)
+                var image = try testImage(200, 160, as: .bgra)
                 _ = try strips.encode(image, with: encoder)
                 Self.set("TJ_OPTIMIZE", to: "1")
                 try image.withMutableRow(5) { $0[9] ^= 0xFF }
@@ -57,7 +57,7 @@
         @Test func `a JPEG that is progressive because of the environment is an error that names the variable`() async {
             await #expect(processExitsWith: .success) {
                 Self.set("TJ_PROGRESSIVE", to: "1")
-                let image = try testPicture(64, 48, as: .bgra)
+                let image = try testImage(64, 48, as: .bgra)
                 let error = #expect(throws: TurboJPEGError.self) { _ = try JPEGEncoder().encode(image) }
                 #expect(error?.code == .encodeFailed && error?.message.contains("TJ_PROGRESSIVE") == true)
             }
@@ -66,7 +66,7 @@
         @Test(arguments: ["TJ_OPTIMIZE", "TJ_PROGRESSIVE", "TJ_ARITHMETIC", "TJ_RESTART"])
         func `strips do not depend on the environment`(variable: String) async {
             await #expect(processExitsWith: .success) { [variable] in
-                let image = try testPicture(200, 160, as: .bgra)
+                let image = try testImage(200, 160, as: .bgra)
                 let jpeg = try StripEncoder().encode(image, with: JPEGEncoder()).jpeg
                 Self.set(variable, to: "1")
                 #expect(try StripEncoder().encode(image, with: JPEGEncoder()).jpeg == jpeg)

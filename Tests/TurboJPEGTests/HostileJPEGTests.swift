@@ -21,7 +21,7 @@ import TurboJPEG
         var strict = decoder
         strict.stopsOnWarning = true
         decoder.stopsOnWarning = false
-        let jpeg = try ReferenceTool.cjpeg.run(["-progressive"], on: testPicture(75, 51).ppm())
+        let jpeg = try ReferenceTool.cjpeg.run(["-progressive"], on: testImage(75, 51).ppm())
         let scan = try #require(jpeg.firstIndex(ofMarker: 0xDA, from: 2))
         let place = try isInHeader ? scan : #require(jpeg.firstIndex(ofMarker: 0xDA, from: scan + 2))
         // Bytes between two segments are a warning; the scan that follows them is an error. The library's code says
@@ -60,7 +60,7 @@ import TurboJPEG
         var decoder = JPEGDecoder()
         decoder.limits.maximumDimension = dimension
         decoder.limits.maximumPixels = pixels
-        let jpeg = try JPEGEncoder().encode(testPicture(width, height))
+        let jpeg = try JPEGEncoder().encode(testImage(width, height))
         let code = errorCode { () throws(TurboJPEGError) in _ = try decoder.decode(bytes: jpeg, as: .rgb) }
         #expect(code == (isAccepted ? nil : .tooLarge))
         let double = try #require(ScalingFactor(parsing: "2"))

@@ -33,10 +33,10 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
     func `packed pixels equal those of djpeg`(subsampling: ChromaSubsampling, options: DecodingOptions) throws {
         let scale = try #require(ScalingFactor(parsing: options.scale))
         for (width, height) in [(1, 1), (17, 33), (150, 101)] {
-            let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testPicture(width, height))
+            let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testImage(width, height))
             let colors = try ReferenceTool.djpeg.run(options.arguments, on: jpeg)
             let grays = try ReferenceTool.djpeg.run(options.arguments + ["-grayscale"], on: jpeg)
-            // The smallest pictures have one size at several fractions, and the library then takes the largest.
+            // The smallest images have one size at several fractions, and the library then takes the largest.
             if (width, height) == (1, 1), options.scale != "1/1" { continue }
             for format in packedFormats {
                 let decoded = try options.decoder.decode(bytes: jpeg, as: format, scale: scale)
@@ -48,7 +48,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: packedFormats)
     func `a phone's screen is decoded as djpeg does it`(format: PixelFormat) throws {
-        let jpeg = try JPEGEncoder().encode(testPicture(563, 1219))
+        let jpeg = try JPEGEncoder().encode(testImage(563, 1219))
         let expected = try ReferenceTool.djpeg.run(["-pnm"] + (format == .gray ? ["-grayscale"] : []), on: jpeg)
         let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
         #expect(try decoded.hasSamePixels(as: PixelBuffer(ppm: expected.span, as: format)))
@@ -56,7 +56,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: [["-progressive"], ["-restart", "1"], ["-optimize"], ["-rgb"], ["-grayscale"]])
     func `other kinds of JPEG are decoded as djpeg does it`(arguments: [String]) throws {
-        let jpeg = try ReferenceTool.cjpeg.run(arguments, on: testPicture(75, 51).ppm())
+        let jpeg = try ReferenceTool.cjpeg.run(arguments, on: testImage(75, 51).ppm())
         let expected = try ReferenceTool.djpeg.run(["-ppm"], on: jpeg)
         var decoder = JPEGDecoder()
         decoder.limits = .ownFiles
@@ -68,7 +68,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
     func `bytes outside the rectangle are left alone`(format: PixelFormat, subsampling: ChromaSubsampling) throws {
         let decoder = JPEGDecoder()
         for (width, height) in [(17, 33), (16, 16), (1, 1), (1, 7)] {
-            let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testPicture(width, height))
+            let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testImage(width, height))
             let expected = try decoder.decode(bytes: jpeg, as: format)
             for (extraWidth, extraHeight, padding) in [(0, 0, 0), (0, 0, 1), (0, 0, 13), (1, 1, 0), (9, 5, 3)] {
                 let (fullWidth, fullHeight) = (width + extraWidth, height + extraHeight)
@@ -98,7 +98,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
     }
 
     @Test func `decoding into a shared buffer leaves the other copy alone`() throws {
-        let jpeg = try JPEGEncoder().encode(testPicture(20, 20))
+        let jpeg = try JPEGEncoder().encode(testImage(20, 20))
         for size in [20, 24] {
             var buffer = try PixelBuffer(width: size, height: size, format: .bgra, zeroFilled: true)
             let other = buffer
@@ -111,7 +111,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: [(19, 20), (20, 19), (1, 1)])
     func `a buffer that is too small is refused`(width: Int, height: Int) throws {
-        let jpeg = try JPEGEncoder().encode(testPicture(20, 20))
+        let jpeg = try JPEGEncoder().encode(testImage(20, 20))
         var buffer = try PixelBuffer(width: width, height: height, format: .bgra, zeroFilled: true)
         let code = errorCode { () throws(TurboJPEGError) in try JPEGDecoder().decode(jpeg.span, into: &buffer) }
         #expect(code == .bufferTooSmall)
@@ -122,7 +122,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
     func `memory is recycled`(format: PixelFormat) throws {
         let pool = PixelBuffer.Pool()
         let decoder = JPEGDecoder(pool: pool)
-        let jpeg = try JPEGEncoder().encode(testPicture(33, 17))
+        let jpeg = try JPEGEncoder().encode(testImage(33, 17))
         for _ in 0..<10 { _ = try decoder.decode(bytes: jpeg, as: format) }
         #expect(pool.allocatedCount == 1)
         #expect(pool.recycledCount == 9)
@@ -135,11 +135,11 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, format) in formats.enumerated() {
                 group.addTask {
-                    let picture = try testPicture(61 + index, 47, as: format)
-                    let jpeg = try encoder.encode(picture)
+                    let image = try testImage(61 + index, 47, as: format)
+                    let jpeg = try encoder.encode(image)
                     let first = try decoder.decode(bytes: jpeg, as: format)
                     for _ in 0..<60 {
-                        #expect(try encoder.encode(picture) == jpeg)
+                        #expect(try encoder.encode(image) == jpeg)
                         #expect(try decoder.decode(bytes: jpeg, as: format).hasSamePixels(as: first))
                         #expect(throws: TurboJPEGError.self) {
                             try decoder.decode(bytes: jpeg.dropLast(40) + [], as: format)

@@ -6,8 +6,8 @@ import TurboJPEG
     @Test(arguments: packedFormats, ChromaSubsampling.allCases)
     func `a decoded JPEG is close to its image`(format: PixelFormat, subsampling: ChromaSubsampling) throws {
         for (width, height) in [(1, 1), (17, 33), (128, 96)] {
-            let picture = try testPicture(width, height, as: format)
-            let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(picture)
+            let image = try testImage(width, height, as: format)
+            let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(image)
             let header = try JPEGHeader(inspecting: jpeg.span)
             #expect((header.width, header.height) == (width, height))
             let isGray = format == .gray || subsampling == .gray
@@ -17,10 +17,10 @@ import TurboJPEG
             let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
             #expect(decoded.format == format)
             // Without chroma, the luma is what has to be kept.
-            let expected = isGray ? try PixelBuffer(ppm: picture.ppm().span, as: .gray) : picture
+            let expected = isGray ? try PixelBuffer(ppm: image.ppm().span, as: .gray) : image
             let actual = isGray ? try PixelBuffer(ppm: decoded.ppm().span, as: .gray) : decoded
             let quality = try actual.peakSignalToNoiseRatio(against: expected)
-            // Chroma that four pixels share cannot follow the hard edges of the picture's coloured patches.
+            // Chroma that four pixels share cannot follow the hard edges of the image's coloured patches.
             #expect(quality > (isGray || subsampling == .yuv444 ? 36 : 24), "\(width)x\(height): \(quality) dB")
         }
     }
@@ -33,8 +33,8 @@ import TurboJPEG
         ]
         let pixel = try #require(expected[format])
         let bytes = (0..<16 * 16).flatMap { _ in pixel }
-        let picture = try PixelBuffer(copying: bytes.span, width: 16, height: 16, format: format)
-        let jpeg = try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(picture)
+        let image = try PixelBuffer(copying: bytes.span, width: 16, height: 16, format: format)
+        let jpeg = try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(image)
         // The reference program says which byte was taken for which channel, and our decoder has to put it back there.
         let reference = try ReferenceTool.djpeg.run(["-pnm"], on: jpeg).suffix(3)
         #expect(zip(reference, [200, 100, 30]).allSatisfy { abs(Int($0) - $1) <= 2 })
@@ -44,29 +44,29 @@ import TurboJPEG
 
     @Test(arguments: [PixelFormat.bgra, .rgba, .argb, .abgr, .bgrx])
     func `the fourth byte is ignored`(format: PixelFormat) throws {
-        var picture = try testPicture(24, 24, as: format)
-        let jpeg = try JPEGEncoder().encode(picture)
+        var image = try testImage(24, 24, as: format)
+        let jpeg = try JPEGEncoder().encode(image)
         let alpha = [.argb, .abgr].contains(format) ? 0 : 3
         for y in 0..<24 {
-            try picture.withMutableRow(y) { row in
+            try image.withMutableRow(y) { row in
                 for x in 0..<24 { row[4 * x + alpha] = UInt8(x * 7) }
             }
         }
-        #expect(try JPEGEncoder().encode(picture) == jpeg)
+        #expect(try JPEGEncoder().encode(image) == jpeg)
     }
 
     @Test(arguments: PixelFormat.allCases, [ChromaSubsampling.yuv420, .gray])
     func `padding is not encoded`(format: PixelFormat, subsampling: ChromaSubsampling) throws {
         let encoder = JPEGEncoder(subsampling: subsampling)
         for (width, height) in [(17, 33), (16, 16), (1, 1)] {
-            let tight = try testPicture(width, height, as: format)
+            let tight = try testImage(width, height, as: format)
             let stride = width * format.bytesPerPixel
             let jpeg = try encoder.encode(tight)
             for padding in [0, 1, 13] {
-                let padded = try testPicture(width, height, as: format, bytesPerRow: stride + padding)
+                let padded = try testImage(width, height, as: format, bytesPerRow: stride + padding)
                 #expect(try encoder.encode(padded) == jpeg, "\(width)x\(height), \(padding) bytes")
             }
-            let larger = try testPicture(width + 9, height + 9, as: format)
+            let larger = try testImage(width + 9, height + 9, as: format)
             var part = try larger.cropped(toWidth: width, height: height)
             try part.copySamples(of: tight)
             #expect(try encoder.encode(part) == jpeg)
@@ -76,15 +76,15 @@ import TurboJPEG
     @Test(arguments: [0, -1, 101, .max, .min])
     func `an impossible quality is refused`(quality: Int) throws {
         for format in PixelFormat.allCases {
-            let picture = try testPicture(4, 4, as: format)
-            let code = errorCode { () throws(TurboJPEGError) in _ = try JPEGEncoder(quality: quality).encode(picture) }
+            let image = try testImage(4, 4, as: format)
+            let code = errorCode { () throws(TurboJPEGError) in _ = try JPEGEncoder(quality: quality).encode(image) }
             #expect(code == .invalidQuality)
         }
     }
 
     @Test func `a higher quality takes more bytes`() throws {
-        let picture = try testPicture(160, 120)
-        let counts = try [1, 50, 80, 100].map { try JPEGEncoder(quality: $0).encode(picture).count }
+        let image = try testImage(160, 120)
+        let counts = try [1, 50, 80, 100].map { try JPEGEncoder(quality: $0).encode(image).count }
         #expect(counts == counts.sorted() && Set(counts).count == 4)
     }
 
@@ -92,23 +92,23 @@ import TurboJPEG
     func `a JPEG is appended to the output`(subsampling: ChromaSubsampling) throws {
         let encoder = JPEGEncoder(quality: 100, subsampling: subsampling)
         for format in PixelFormat.allCases {
-            let picture = try testPicture(17, 9, as: format)
+            let image = try testImage(17, 9, as: format)
             let room = try encoder.maximumByteCount(width: 17, height: 9)
             let bytes = try [UInt8](capacity: room + 1) { output in
                 output.append(42)
-                try encoder.encode(picture, into: &output)
+                try encoder.encode(image, into: &output)
             }
-            #expect(try bytes == [42] + encoder.encode(picture))
+            #expect(try bytes == [42] + encoder.encode(image))
         }
     }
 
     @Test func `output with too little room is left alone`() throws {
         let encoder = JPEGEncoder()
-        let picture = try testPicture(17, 9)
+        let image = try testImage(17, 9)
         let room = try encoder.maximumByteCount(width: 17, height: 9)
         let bytes = [UInt8](capacity: 3) { output in
             output.append(42)
-            let code = errorCode { () throws(TurboJPEGError) in try encoder.encode(picture, into: &output) }
+            let code = errorCode { () throws(TurboJPEGError) in try encoder.encode(image, into: &output) }
             #expect(code == .outputTooSmall)
         }
         #expect(bytes == [42])
@@ -130,24 +130,24 @@ import TurboJPEG
         var generator = SplitMix(seed: seed)
         for subsampling in ChromaSubsampling.allCases {
             for format in [PixelFormat.rgb, .i420, .nv12, .gray] {
-                var picture = try PixelBuffer(width: 65, height: 33, format: format)
-                for plane in 0..<picture.planeCount {
-                    try picture.withMutablePlane(plane) { span in
+                var image = try PixelBuffer(width: 65, height: 33, format: format)
+                for plane in 0..<image.planeCount {
+                    try image.withMutablePlane(plane) { span in
                         for index in 0..<span.count { span[index] = UInt8.random(in: 0...255, using: &generator) }
                     }
                 }
                 let encoder = JPEGEncoder(quality: 100, subsampling: subsampling)
                 let room = try encoder.maximumByteCount(width: 65, height: 33)
-                #expect(try encoder.encode(picture).count <= room, "seed \(seed)")
+                #expect(try encoder.encode(image).count <= room, "seed \(seed)")
             }
         }
     }
 
     @Test(arguments: planarFormats)
     func `planes keep their subsampling`(format: PixelFormat) throws {
-        let picture = try testPicture(40, 30, as: format)
+        let image = try testImage(40, 30, as: format)
         for subsampling in ChromaSubsampling.allCases {
-            let jpeg = try JPEGEncoder(subsampling: subsampling).encode(picture)
+            let jpeg = try JPEGEncoder(subsampling: subsampling).encode(image)
             let header = try JPEGHeader(inspecting: jpeg.span)
             #expect(header.subsampling == (subsampling == .gray ? .gray : .yuv420))
         }
@@ -155,15 +155,15 @@ import TurboJPEG
 
     @Test(arguments: sizes)
     func `encoding planes adds no loss`(width: Int, height: Int) throws {
-        let picture = try testPicture(width, height, as: .i420)
-        let interleaved = try testPicture(width, height, as: .nv12)
-        #expect(try picture.peakSignalToNoiseRatio(against: interleaved) == .infinity)
-        let jpeg = try JPEGEncoder(quality: 100).encode(picture)
+        let image = try testImage(width, height, as: .i420)
+        let interleaved = try testImage(width, height, as: .nv12)
+        #expect(try image.peakSignalToNoiseRatio(against: interleaved) == .infinity)
+        let jpeg = try JPEGEncoder(quality: 100).encode(image)
         #expect(try JPEGEncoder(quality: 100).encode(interleaved) == jpeg)
         let decoded = try JPEGDecoder().decode(bytes: jpeg, as: .i420)
-        #expect(try decoded.peakSignalToNoiseRatio(against: picture) > 48)
-        let gray = try JPEGEncoder(quality: 90, subsampling: .gray).encode(picture)
-        let luma = try PixelBuffer(copying: picture.packedLuma.span, width: width, height: height, format: .gray)
+        #expect(try decoded.peakSignalToNoiseRatio(against: image) > 48)
+        let gray = try JPEGEncoder(quality: 90, subsampling: .gray).encode(image)
+        let luma = try PixelBuffer(copying: image.packedLuma.span, width: width, height: height, format: .gray)
         #expect(try JPEGEncoder(quality: 90).encode(luma) == gray)
     }
 }

@@ -50,8 +50,8 @@ import TurboJPEG
 
     @Test func `J5: a plain image in the minimum number of bytes is decoded`() throws {
         for (width, height) in [(8, 8), (80, 80), (81, 7), (1000, 3)] {
-            let picture = try JPEGDecoder().decode(bytes: HandmadeJPEG.plain(width: width, height: height), as: .gray)
-            #expect((picture.width, picture.height) == (width, height))
+            let image = try JPEGDecoder().decode(bytes: HandmadeJPEG.plain(width: width, height: height), as: .gray)
+            #expect((image.width, image.height) == (width, height))
         }
     }
 
@@ -67,7 +67,7 @@ import TurboJPEG
     }
 
     @Test func `J9: a progressive image is decoded if allowed`() throws {
-        let jpeg = try ReferenceTool.cjpeg.run(["-progressive"], on: testPicture(75, 51).ppm())
+        let jpeg = try ReferenceTool.cjpeg.run(["-progressive"], on: testImage(75, 51).ppm())
         #expect(Self.error(of: jpeg, as: .bgra)?.code == .unsupported)
         var decoder = JPEGDecoder()
         decoder.limits = .ownFiles
@@ -80,10 +80,10 @@ import TurboJPEG
     func `J14: what senders make is decoded`(subsampling: ChromaSubsampling, size: (width: Int, height: Int)) throws {
         var encoder = JPEGEncoder()
         encoder.subsampling = subsampling
-        let jpeg = try encoder.encode(testPicture(size.width, size.height))
+        let jpeg = try encoder.encode(testImage(size.width, size.height))
         for format in Self.formats {
-            let picture = try JPEGDecoder().decode(bytes: jpeg, as: format)
-            #expect((picture.width, picture.height) == size)
+            let image = try JPEGDecoder().decode(bytes: jpeg, as: format)
+            #expect((image.width, image.height) == size)
         }
     }
 
@@ -92,8 +92,8 @@ import TurboJPEG
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("scans-\(UUID().uuidString)")
         try Data(script.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let jpeg = try ReferenceTool.cjpeg.run(["-scans", file.path], on: testPicture(75, 51).ppm())
-        let plain = try ReferenceTool.cjpeg.run([], on: testPicture(75, 51).ppm())
+        let jpeg = try ReferenceTool.cjpeg.run(["-scans", file.path], on: testImage(75, 51).ppm())
+        let plain = try ReferenceTool.cjpeg.run([], on: testImage(75, 51).ppm())
         let expected = try JPEGDecoder().decode(bytes: plain, as: .bgra)
         #expect(try JPEGDecoder().decode(bytes: jpeg, as: .bgra).hasSamePixels(as: expected))
     }
@@ -107,7 +107,7 @@ import TurboJPEG
         subsampling: ChromaSubsampling
     ) throws {
         // The library encodes with the typical tables, so that leaving them out changes nothing.
-        let jpeg = try JPEGEncoder(quality: 80, subsampling: subsampling).encode(testPicture(75, 51))
+        let jpeg = try JPEGEncoder(quality: 80, subsampling: subsampling).encode(testImage(75, 51))
         let bare = HandmadeJPEG.repeating(0xC4, times: 0, in: jpeg)
         #expect(bare.count < jpeg.count - 20)
         #expect(Self.refusal(of: bare, by: JPEGDecoder()) == .missingTable)
@@ -152,7 +152,7 @@ import TurboJPEG
         HandmadeJPEG.segment(0xC4, []), HandmadeJPEG.segment(0xDB, []), [0xFF, 0x01], [0xFF, 0xFF, 0xFF, 0x01],
     ])
     func `meaningless bytes before a segment are skipped`(bytes: [UInt8]) throws {
-        let jpeg = try JPEGEncoder(quality: 80).encode(testPicture(75, 51))
+        let jpeg = try JPEGEncoder(quality: 80).encode(testImage(75, 51))
         let expected = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
         for marker in [0xDB, 0xC0, 0xC4, 0xDA] as [UInt8] {
             let longer = HandmadeJPEG.inserting(bytes, before: marker, in: jpeg)

@@ -7,7 +7,7 @@ import TurboJPEG
     private static let jpegs: [[UInt8]] = ChromaSubsampling.allCases.compactMap { subsampling in
         // Turned on its side, 4:1:1 becomes something that the library cannot name.
         subsampling == .yuv411
-            ? nil : try? JPEGEncoder(quality: 90, subsampling: subsampling).encode(testPicture(96, 64))
+            ? nil : try? JPEGEncoder(quality: 90, subsampling: subsampling).encode(testImage(96, 64))
     }
 
     @Test(arguments: jpegs)
@@ -41,9 +41,9 @@ import TurboJPEG
 
     @Test func `the turns go in the direction of their names`() throws {
         // A bright upper left corner tells where it goes.
-        var picture = try PixelBuffer(width: 32, height: 32, format: .gray, zeroFilled: true)
-        for y in 0..<16 { try picture.withMutableRow(y) { row in for x in 0..<16 { row[x] = 255 } } }
-        let jpeg = try JPEGEncoder(quality: 100).encode(picture)
+        var image = try PixelBuffer(width: 32, height: 32, format: .gray, zeroFilled: true)
+        for y in 0..<16 { try image.withMutableRow(y) { row in for x in 0..<16 { row[x] = 255 } } }
+        let jpeg = try JPEGEncoder(quality: 100).encode(image)
         let corners: [JPEGTransform: (Int, Int)] = [
             .none: (0, 0), .flipHorizontal: (31, 0), .flipVertical: (0, 31), .transpose: (0, 0), .transverse: (31, 31),
             .rotate90: (31, 0), .rotate180: (31, 31), .rotate270: (0, 31),
@@ -57,7 +57,7 @@ import TurboJPEG
     }
 
     @Test func `partial blocks are cut or refused`() throws {
-        let jpeg = try JPEGEncoder(subsampling: .yuv420).encode(testPicture(33, 17))
+        let jpeg = try JPEGEncoder(subsampling: .yuv420).encode(testImage(33, 17))
         var thrown: TurboJPEGError?
         do throws(TurboJPEGError) {
             _ = try JPEGTransform.rotate90.apply(to: jpeg.span, edges: .perfect)
@@ -75,7 +75,7 @@ import TurboJPEG
 
     @Test(arguments: JPEGTransform.allCases)
     func `one chroma sample for four pixels does not swap sides`(transform: JPEGTransform) throws {
-        let jpeg = try JPEGEncoder(subsampling: .yuv411).encode(testPicture(64, 64))
+        let jpeg = try JPEGEncoder(subsampling: .yuv411).encode(testImage(64, 64))
         let code = errorCode { () throws(TurboJPEGError) in
             let turned = try transform.apply(to: jpeg.span)
             _ = try JPEGHeader(inspecting: turned.span)
@@ -84,7 +84,7 @@ import TurboJPEG
     }
 
     @Test func `damaged and oversized JPEGs are refused`() throws {
-        let jpeg = try JPEGEncoder().encode(testPicture(64, 64))
+        let jpeg = try JPEGEncoder().encode(testImage(64, 64))
         let cases: [([UInt8], TurboJPEGError.Code)] = [
             ([], .notJPEG), ([0xFF, 0xD8, 0xFF, 0xD9], .noPicture), (Array(jpeg.prefix(jpeg.count / 2)), .truncated),
             (HandmadeJPEG.header(width: 65_500, height: 65_500), .tooLarge),

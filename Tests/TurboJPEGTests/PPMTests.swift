@@ -5,15 +5,15 @@ import TurboJPEG
 @Suite struct PPMTests {
     @Test(arguments: PixelFormat.allCases, sizes.dropLast())
     func `an image that is written and read again is the same`(format: PixelFormat, size: (Int, Int)) throws {
-        let picture = try testPicture(size.0, size.1, as: format)
-        let file = picture.ppm()
+        let image = try testImage(size.0, size.1, as: format)
+        let file = image.ppm()
         #expect(file.starts(with: Array((format == .gray ? "P5" : "P6").utf8)))
         let again = try PixelBuffer(ppm: file.span, as: format)
         if format.isPlanar {
             // Through RGB and back: chroma is rounded and, where colours leave RGB's range, cut.
-            #expect(try again.peakSignalToNoiseRatio(against: picture) > 36)
+            #expect(try again.peakSignalToNoiseRatio(against: image) > 36)
         } else {
-            #expect(again.hasSamePixels(as: picture))
+            #expect(again.hasSamePixels(as: image))
         }
     }
 
@@ -32,8 +32,8 @@ import TurboJPEG
         ] as [(String, [UInt8], [UInt8])]
     )
     func `every valid form of a header is accepted`(header: String, samples: [UInt8], pixels: [UInt8]) throws {
-        let picture = try PixelBuffer(ppm: (Array(header.utf8) + samples).span)
-        #expect(picture.row(0) == pixels)
+        let image = try PixelBuffer(ppm: (Array(header.utf8) + samples).span)
+        #expect(image.row(0) == pixels)
     }
 
     @Test(arguments: [
@@ -70,8 +70,8 @@ import TurboJPEG
             let tail = (0..<count).map { _ in alphabet.randomElement(using: &generator) ?? 0 }
             let bytes = Array("P\(Int.random(in: 2...6, using: &generator))".utf8) + tail
             let code = errorCode { () throws(TurboJPEGError) in
-                let picture = try PixelBuffer(ppm: bytes.span)
-                #expect(picture.packedByteCount <= 3 * bytes.count, "seed \(seed): more pixels than bytes")
+                let image = try PixelBuffer(ppm: bytes.span)
+                #expect(image.packedByteCount <= 3 * bytes.count, "seed \(seed): more pixels than bytes")
             }
             if let code { #expect(code.rawValue.hasPrefix("ppm."), "seed \(seed), \(bytes)") }
         }

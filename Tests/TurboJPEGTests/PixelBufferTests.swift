@@ -64,7 +64,7 @@ import TurboJPEG
     }
 
     @Test func `changing a copy leaves the original alone`() throws {
-        let original = try testPicture(20, 10, as: .bgra)
+        let original = try testImage(20, 10, as: .bgra)
         let before = original.bytes()
         var copy = original
         try copy.withMutableRow(3) { $0[5] = 77 }
@@ -79,7 +79,7 @@ import TurboJPEG
 
     @Test(arguments: PixelFormat.allCases)
     func `cropping shares memory`(format: PixelFormat) throws {
-        let whole = try testPicture(21, 13, as: format)
+        let whole = try testImage(21, 13, as: format)
         let part = try whole.cropped(toWidth: 9, height: 5)
         #expect((part.width, part.height) == (9, 5))
         for plane in 0..<part.planeCount {
@@ -94,24 +94,24 @@ import TurboJPEG
 
         var changed = part
         try changed.fill(1)
-        #expect(whole.hasSamePixels(as: try testPicture(21, 13, as: format)))
+        #expect(whole.hasSamePixels(as: try testImage(21, 13, as: format)))
     }
 
     @Test(arguments: [(0, 5), (5, 0), (22, 5), (5, 14), (.max, .max)])
     func `cropping outside of the image is refused`(width: Int, height: Int) throws {
-        let whole = try testPicture(21, 13)
+        let whole = try testImage(21, 13)
         let code = errorCode { () throws(TurboJPEGError) in _ = try whole.cropped(toWidth: width, height: height) }
         #expect(code == .invalidSize)
     }
 
     @Test(arguments: PixelFormat.allCases, sizes.dropLast())
     func `raw bytes are read and written unchanged`(format: PixelFormat, size: (Int, Int)) throws {
-        let picture = try testPicture(size.0, size.1, as: format)
+        let image = try testImage(size.0, size.1, as: format)
         let chroma = (size.0 + 1) / 2 * ((size.1 + 1) / 2) * 2
-        #expect(picture.packedByteCount == size.0 * size.1 * format.bytesPerPixel + (format.isPlanar ? chroma : 0))
-        let bytes = try packed(picture)
+        #expect(image.packedByteCount == size.0 * size.1 * format.bytesPerPixel + (format.isPlanar ? chroma : 0))
+        let bytes = try packed(image)
         let again = try PixelBuffer(copying: bytes.span, width: size.0, height: size.1, format: format)
-        #expect(again.hasSamePixels(as: picture))
+        #expect(again.hasSamePixels(as: image))
         for wrong in [Array(bytes.dropLast()), bytes + [0]] {
             let code = errorCode { () throws(TurboJPEGError) in
                 _ = try PixelBuffer(copying: wrong.span, width: size.0, height: size.1, format: format)
@@ -123,31 +123,31 @@ import TurboJPEG
     @Test(arguments: PixelFormat.allCases)
     func `raw bytes may have padding`(format: PixelFormat) throws {
         let stride = 23 * format.bytesPerPixel + 5
-        let picture = try testPicture(23, 11, as: format, bytesPerRow: stride)
-        let tight = try testPicture(23, 11, as: format)
-        #expect(picture.plane(0).bytesPerRow == stride)
+        let image = try testImage(23, 11, as: format, bytesPerRow: stride)
+        let tight = try testImage(23, 11, as: format)
+        #expect(image.plane(0).bytesPerRow == stride)
         var bytes: [UInt8] = []
-        for plane in 0..<picture.planeCount {
-            let shape = picture.plane(plane)
+        for plane in 0..<image.planeCount {
+            let shape = image.plane(plane)
             for y in 0..<shape.height {
                 let padding = [UInt8](repeating: 0xA5, count: shape.bytesPerRow - shape.visibleBytesPerRow)
-                bytes += picture.row(y, ofPlane: plane) + padding
+                bytes += image.row(y, ofPlane: plane) + padding
             }
         }
-        let last = picture.plane(picture.planeCount - 1)
+        let last = image.plane(image.planeCount - 1)
         for cut in [0, last.bytesPerRow - last.visibleBytesPerRow] {
             let given = Array(bytes.dropLast(cut))
             let copy = try PixelBuffer(copying: given.span, width: 23, height: 11, format: format, bytesPerRow: stride)
             #expect(copy.hasSamePixels(as: tight))
         }
-        #expect(try packed(picture) == packed(tight))
+        #expect(try packed(image) == packed(tight))
     }
 
     @Test func `output with too little room is left alone`() throws {
-        let picture = try testPicture(4, 4)
-        let bytes = [UInt8](capacity: picture.packedByteCount) { output in
+        let image = try testImage(4, 4)
+        let bytes = [UInt8](capacity: image.packedByteCount) { output in
             output.append(9)
-            let code = errorCode { () throws(TurboJPEGError) in try picture.copyPacked(into: &output) }
+            let code = errorCode { () throws(TurboJPEGError) in try image.copyPacked(into: &output) }
             #expect(code == .bufferTooSmall)
         }
         #expect(bytes == [9])
@@ -158,17 +158,17 @@ import TurboJPEG
         let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: 24)
         unsafe memory.initialize(repeating: 7, count: 24)
         do {
-            var picture = try unsafe PixelBuffer(
+            var image = try unsafe PixelBuffer(
                 adopting: [(UnsafePointer(memory), 12)],
                 width: 3,
                 height: 2,
                 format: .bgra
             ) { releases.increment() }
-            #expect(picture.address == UInt(bitPattern: memory))
-            let copy = picture
-            try picture.withMutableRow(0) { $0[0] = 1 }
+            #expect(image.address == UInt(bitPattern: memory))
+            let copy = image
+            try image.withMutableRow(0) { $0[0] = 1 }
             #expect(unsafe memory[0] == 7)
-            #expect(picture.row(0)[0] == 1)
+            #expect(image.row(0)[0] == 1)
             #expect(copy.row(0)[0] == 7)
             #expect(releases.value == 0)
         }
@@ -176,7 +176,7 @@ import TurboJPEG
         unsafe memory.deallocate()
     }
 
-    private func packed(_ picture: PixelBuffer) throws -> [UInt8] {
-        try [UInt8](capacity: picture.packedByteCount) { output in try picture.copyPacked(into: &output) }
+    private func packed(_ image: PixelBuffer) throws -> [UInt8] {
+        try [UInt8](capacity: image.packedByteCount) { output in try image.copyPacked(into: &output) }
     }
 }

@@ -5,7 +5,7 @@ import TurboJPEG
 @Suite struct PlanarDecodingTests {
     @Test(arguments: ChromaSubsampling.allCases, sizes.dropLast())
     func `luma equals that of djpeg`(subsampling: ChromaSubsampling, size: (Int, Int)) throws {
-        let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testPicture(size.0, size.1))
+        let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testImage(size.0, size.1))
         let gray = try ReferenceTool.djpeg.run(["-pnm", "-grayscale"], on: jpeg)
         let expected = try PixelBuffer(ppm: gray.span, as: .gray)
         for format in planarFormats {
@@ -16,7 +16,7 @@ import TurboJPEG
 
     @Test(arguments: sizes)
     func `colors equal those of djpeg with repeated chroma`(width: Int, height: Int) throws {
-        let jpeg = try JPEGEncoder().encode(testPicture(width, height))
+        let jpeg = try JPEGEncoder().encode(testImage(width, height))
         let expected = try ReferenceTool.djpeg.run(["-pnm", "-nosmooth"], on: jpeg)
         for format in planarFormats {
             let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
@@ -26,7 +26,7 @@ import TurboJPEG
 
     @Test(arguments: ChromaSubsampling.allCases, sizes)
     func `both planar formats hold the same samples`(subsampling: ChromaSubsampling, size: (Int, Int)) throws {
-        let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testPicture(size.0, size.1))
+        let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testImage(size.0, size.1))
         let planes = try JPEGDecoder().decode(bytes: jpeg, as: .i420)
         let pairs = try JPEGDecoder().decode(bytes: jpeg, as: .nv12)
         for y in 0..<size.1 { #expect(planes.row(y) == pairs.row(y)) }
@@ -45,7 +45,7 @@ import TurboJPEG
     ) throws {
         for width in 1...40 {
             let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(
-                solidPicture(width, 9, red: 200, green: 90, blue: 40)
+                solidImage(width, 9, red: 200, green: 90, blue: 40)
             )
             for scale in ScalingFactor.allSupported where scale.numerator <= scale.denominator {
                 let planes = try JPEGDecoder().decode(bytes: jpeg, as: format, scale: scale)
@@ -59,7 +59,7 @@ import TurboJPEG
     @Test(arguments: ChromaSubsampling.allCases)
     func `resampled chroma is near that of the colors`(subsampling: ChromaSubsampling) throws {
         for (width, height) in [(64, 48), (63, 47)] {
-            let jpeg = try JPEGEncoder(quality: 100, subsampling: subsampling).encode(smoothPicture(width, height))
+            let jpeg = try JPEGEncoder(quality: 100, subsampling: subsampling).encode(smoothImage(width, height))
             let colors = try JPEGDecoder().decode(bytes: jpeg, as: .rgb)
             let expected = try PixelBuffer(ppm: colors.ppm().span, as: .i420)
             let decoded = try JPEGDecoder().decode(bytes: jpeg, as: .i420)
@@ -69,7 +69,7 @@ import TurboJPEG
     }
 
     @Test func `a gray JPEG has no color`() throws {
-        let jpeg = try JPEGEncoder(subsampling: .gray).encode(testPicture(17, 33))
+        let jpeg = try JPEGEncoder(subsampling: .gray).encode(testImage(17, 33))
         for format in planarFormats {
             let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
             for plane in 1..<format.planeCount {
@@ -79,7 +79,7 @@ import TurboJPEG
     }
 
     @Test func `a JPEG of red, green and blue is converted`() throws {
-        let jpeg = try ReferenceTool.cjpeg.run(["-rgb", "-quality", "100"], on: smoothPicture(31, 21).ppm())
+        let jpeg = try ReferenceTool.cjpeg.run(["-rgb", "-quality", "100"], on: smoothImage(31, 21).ppm())
         #expect(try JPEGHeader(inspecting: jpeg.span).colorspace == .rgb)
         let expected = try PixelBuffer(ppm: JPEGDecoder().decode(bytes: jpeg, as: .rgb).ppm().span, as: .nv12)
         #expect(try JPEGDecoder().decode(bytes: jpeg, as: .nv12).hasSamePixels(as: expected))
@@ -87,7 +87,7 @@ import TurboJPEG
 
     @Test(arguments: ChromaSubsampling.allCases, ScalingFactor.allSupported)
     func `scaled planes equal those of djpeg`(subsampling: ChromaSubsampling, scale: ScalingFactor) throws {
-        let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(smoothPicture(145, 99))
+        let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(smoothImage(145, 99))
         let decoded = try JPEGDecoder().decode(bytes: jpeg, as: .i420, scale: scale)
         let gray = try ReferenceTool.djpeg.run(["-pnm", "-grayscale", "-scale", scale.description], on: jpeg)
         let luma = try PixelBuffer(ppm: gray.span, as: .gray)
@@ -98,8 +98,8 @@ import TurboJPEG
         #expect(quality > 30, "\(quality) dB")
     }
 
-    /// A picture whose colours change slowly, so that the way in which chroma is resampled hardly matters.
-    private func smoothPicture(_ width: Int, _ height: Int) throws -> PixelBuffer {
+    /// An image whose colours change slowly, so that the way in which chroma is resampled hardly matters.
+    private func smoothImage(_ width: Int, _ height: Int) throws -> PixelBuffer {
         var ppm = Array("P6\n\(width) \(height)\n255\n".utf8)
         for y in 0..<height {
             for x in 0..<width {

@@ -25,7 +25,7 @@ import TurboJPEG
 
     @Test(arguments: ScalingFactor.allSupported, sizes.dropLast())
     func `the size of the decoded image is the scaled one`(scale: ScalingFactor, size: (Int, Int)) throws {
-        let jpeg = try JPEGEncoder().encode(testPicture(size.0, size.1))
+        let jpeg = try JPEGEncoder().encode(testImage(size.0, size.1))
         for format in [PixelFormat.bgra, .nv12] {
             let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format, scale: scale)
             #expect((decoded.width, decoded.height) == scale.scaled(width: size.0, height: size.1))

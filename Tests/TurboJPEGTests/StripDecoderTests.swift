@@ -35,7 +35,7 @@ import TurboJPEG
 
     /// Each seam between two threads is decoded twice.
     @Test(arguments: [1, 2, 16, 64]) func `many threads decode hardly more strips than one`(threads: Int) throws {
-        let image = try testPicture(64, 68 * 16, as: .bgra)
+        let image = try testImage(64, 68 * 16, as: .bgra)
         let jpeg = try StripEncoder(height: .mcuRows(1)).encode(image, with: JPEGEncoder()).jpeg
         let decoder = StripDecoder(maximumThreads: threads)
         let changes = try decoder.decode(jpeg.span, as: .bgra).changes
@@ -47,7 +47,7 @@ import TurboJPEG
     @Test(arguments: cases)
     func `an incremental decode equals a whole one`(_ test: Case) throws {
         let seed = UInt64(test.size.width * 1_000 + test.size.height)
-        var scene = try EditedPicture(test.size.width, test.size.height, as: .bgra, seed: seed)
+        var scene = try EditedImage(test.size.width, test.size.height, as: .bgra, seed: seed)
         let encoder = JPEGEncoder(quality: 85, subsampling: test.subsampling)
         let strips = StripEncoder(height: test.height)
         var decoder = JPEGDecoder()
@@ -55,20 +55,20 @@ import TurboJPEG
         let incremental = StripDecoder(decoder: decoder, maximumThreads: test.threads)
         var random = SplitMix(seed: seed)
         var before: PixelBuffer?
-        var held: [(picture: PixelBuffer, whole: PixelBuffer)] = []
+        var held: [(image: PixelBuffer, whole: PixelBuffer)] = []
         var saved = 0
         for frame in 0..<60 {
-            let jpeg = try strips.encode(scene.picture, with: encoder).jpeg
+            let jpeg = try strips.encode(scene.image, with: encoder).jpeg
             let whole = try decoder.decode(bytes: jpeg, as: test.format)
-            let (picture, changes) = try incremental.decode(jpeg.span, as: test.format)
-            #expect(picture.hasSamePixels(as: whole), "frame \(frame), seed \(seed)")
+            let (image, changes) = try incremental.decode(jpeg.span, as: test.format)
+            #expect(image.hasSamePixels(as: whole), "frame \(frame), seed \(seed)")
             #expect(whole.rows(thatDifferFrom: before).isSubset(of: changes.rows), "frame \(frame), seed \(seed)")
-            for (picture, whole) in held {
-                #expect(picture.hasSamePixels(as: whole), "held at frame \(frame), seed \(seed)")
+            for (image, whole) in held {
+                #expect(image.hasSamePixels(as: whole), "held at frame \(frame), seed \(seed)")
             }
             if changes.codedCount < changes.stripCount { saved += 1 }
             before = whole
-            held.append((picture, whole))
+            held.append((image, whole))
             while held.count > Int.random(in: 0...3, using: &random) { held.removeFirst() }
             try scene.edit()
         }
@@ -76,31 +76,31 @@ import TurboJPEG
     }
 
     @Test func `only what has changed is decoded`() throws {
-        var picture = try testPicture(160, 640, as: .bgra)
+        var image = try testImage(160, 640, as: .bgra)
         let strips = StripEncoder(height: .mcuRows(1))
         let decoder = StripDecoder(maximumThreads: 2)
         func decode() throws -> StripChanges {
-            let jpeg = try strips.encode(picture, with: JPEGEncoder()).jpeg
+            let jpeg = try strips.encode(image, with: JPEGEncoder()).jpeg
             return try decoder.decode(jpeg.span, as: .bgra).changes
         }
         #expect(try decode().rows == [0..<640])
         #expect(try decode() == StripChanges(rows: [], stripCount: 40, codedCount: 0))
-        try picture.withMutableRow(100) { $0[5] ^= 0xFF }
+        try image.withMutableRow(100) { $0[5] ^= 0xFF }
         #expect(try decode() == StripChanges(rows: [95..<113], stripCount: 40, codedCount: 3))
-        for row in [3, 639] { try picture.withMutableRow(row) { $0[5] ^= 0xFF } }
+        for row in [3, 639] { try image.withMutableRow(row) { $0[5] ^= 0xFF } }
         #expect(try decode() == StripChanges(rows: [0..<17, 623..<640], stripCount: 40, codedCount: 4))
     }
 
-    /// Memory of two pictures is enough for a consumer that holds the last one, and of one for those that hold none.
+    /// Memory of two images is enough for a consumer that holds the last one, and of one for those that hold none.
     @Test(arguments: [(0, 1), (1, 2)])
     func `memory of few images is kept`(holding: Int, allocated: Int) throws {
-        var scene = try EditedPicture(160, 320, as: .bgra, seed: 3)
+        var scene = try EditedImage(160, 320, as: .bgra, seed: 3)
         let pool = PixelBuffer.Pool()
         let decoder = StripDecoder(decoder: JPEGDecoder(pool: pool))
         let strips = StripEncoder(height: .mcuRows(1))
         var held: [PixelBuffer] = []
         for _ in 0..<30 {
-            let jpeg = try strips.encode(scene.picture, with: JPEGEncoder()).jpeg
+            let jpeg = try strips.encode(scene.image, with: JPEGEncoder()).jpeg
             held.append(try decoder.decode(jpeg.span, as: .bgra).image)
             if held.count > holding { held.removeFirst() }
             try scene.edit()
@@ -110,12 +110,12 @@ import TurboJPEG
 
     @Test func `other JPEGs are decoded as a whole`() throws {
         let decoder = StripDecoder()
-        let picture = try testPicture(160, 320, as: .bgra)
-        let plain = try JPEGEncoder().encode(picture)
-        let cut = try StripEncoder(height: .mcuRows(1)).encode(picture, with: JPEGEncoder()).jpeg
-        let small = try StripEncoder(height: .mcuRows(1)).encode(testPicture(64, 64), with: JPEGEncoder()).jpeg
-        let oblique = try ReferenceTool.cjpeg.run(["-restart", "7B"], on: picture.ppm())
-        let restarted = try ReferenceTool.cjpeg.run(["-restart", "1", "-optimize"], on: picture.ppm())
+        let image = try testImage(160, 320, as: .bgra)
+        let plain = try JPEGEncoder().encode(image)
+        let cut = try StripEncoder(height: .mcuRows(1)).encode(image, with: JPEGEncoder()).jpeg
+        let small = try StripEncoder(height: .mcuRows(1)).encode(testImage(64, 64), with: JPEGEncoder()).jpeg
+        let oblique = try ReferenceTool.cjpeg.run(["-restart", "7B"], on: image.ppm())
+        let restarted = try ReferenceTool.cjpeg.run(["-restart", "1", "-optimize"], on: image.ppm())
         for jpeg in [plain, plain, cut, plain, cut, small, cut, oblique, oblique, restarted, restarted, cut] {
             for format in [PixelFormat.bgra, .i420] {
                 let decoded = try decoder.decode(jpeg.span, as: format).image
@@ -132,7 +132,7 @@ import TurboJPEG
     {
         let seed: UInt64 = 0x5EED
         var random = SplitMix(seed: seed)
-        var scene = try EditedPicture(100, 150, as: .bgra, seed: seed)
+        var scene = try EditedImage(100, 150, as: .bgra, seed: seed)
         let encoder = JPEGEncoder(subsampling: subsampling)
         let strips = StripEncoder(height: .mcuRows(1))
         let decoder = StripDecoder(maximumThreads: 2)
@@ -140,7 +140,7 @@ import TurboJPEG
         var (good, bad) = (0, 0)
         for frame in 0..<250 {
             if frame % 3 == 0 { try scene.edit() }
-            var jpeg = try strips.encode(scene.picture, with: encoder).jpeg
+            var jpeg = try strips.encode(scene.image, with: encoder).jpeg
             if frame % 2 == 1 { jpeg.damage(using: &random) }
             var (expected, found): (PixelBuffer?, PixelBuffer?)
             let expectedCode = errorCode { () throws(TurboJPEGError) in
@@ -167,8 +167,8 @@ import TurboJPEG
 
     /// The part above gives the only row of the second part, which is read to its end all the same.
     @Test func `a part of one row is judged like the whole`() throws {
-        let picture = try testPicture(100, 257, as: .bgra)
-        let jpeg = try StripEncoder(height: .mcuRows(16)).encode(picture, with: JPEGEncoder()).jpeg
+        let image = try testImage(100, 257, as: .bgra)
+        let jpeg = try StripEncoder(height: .mcuRows(16)).encode(image, with: JPEGEncoder()).jpeg
         let place = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xD0 })
         let empty = Array(jpeg[...(place + 1)]) + jpeg.suffix(2)
         let decoder = StripDecoder(maximumThreads: 2)
@@ -189,8 +189,8 @@ import TurboJPEG
 
     /// The library looks at what follows the image as well.
     @Test func `whatever follows the last strip is judged like the whole`() throws {
-        let picture = try testPicture(100, 150, as: .bgra)
-        let jpeg = try StripEncoder().encode(picture, with: JPEGEncoder()).jpeg
+        let image = try testImage(100, 150, as: .bgra)
+        let jpeg = try StripEncoder().encode(image, with: JPEGEncoder()).jpeg
         let odd = Array(jpeg.dropLast(2)) + Self.oddSegment + jpeg.suffix(2)
         let decoder = StripDecoder(maximumThreads: 1)
         for _ in 0..<2 {
@@ -218,9 +218,9 @@ import TurboJPEG
         }
     }
 
-    /// Of two threads at once one decodes as a whole; what comes next does not follow the other one's picture alone.
+    /// Of two threads at once one decodes as a whole; what comes next does not follow the other one's image alone.
     @Test func `a JPEG after one that was decoded without strips counts as changed`() throws {
-        let scenes = try [1, 2].map { try EditedPicture(1_000, 1_000, as: .bgra, seed: $0).picture }
+        let scenes = try [1, 2].map { try EditedImage(1_000, 1_000, as: .bgra, seed: $0).image }
         let jpegs = try scenes.map { try StripEncoder(height: .mcuRows(1)).encode($0, with: JPEGEncoder()).jpeg }
         let decoder = StripDecoder()
         for _ in 0..<2_000 {
@@ -242,12 +242,12 @@ import TurboJPEG
     }
 
     private static func isExact(_ decoder: StripDecoder, seed: UInt64) throws -> Bool {
-        var scene = try EditedPicture(100, 150, as: .bgra, seed: seed)
+        var scene = try EditedImage(100, 150, as: .bgra, seed: seed)
         let strips = StripEncoder(height: .mcuRows(1))
         for _ in 0..<30 {
-            let jpeg = try strips.encode(scene.picture, with: JPEGEncoder()).jpeg
-            let picture = try decoder.decode(jpeg.span, as: .bgra).image
-            guard try picture.hasSamePixels(as: JPEGDecoder().decode(bytes: jpeg, as: .bgra)) else { return false }
+            let jpeg = try strips.encode(scene.image, with: JPEGEncoder()).jpeg
+            let image = try decoder.decode(jpeg.span, as: .bgra).image
+            guard try image.hasSamePixels(as: JPEGDecoder().decode(bytes: jpeg, as: .bgra)) else { return false }
             try scene.edit()
         }
         return true

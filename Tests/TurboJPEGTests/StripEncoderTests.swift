@@ -31,14 +31,14 @@ import TurboJPEG
     @Test(arguments: cases)
     func `an incremental encode equals a whole one`(_ test: Case) throws {
         let seed = UInt64(test.size.width * 1_000 + test.size.height)
-        var scene = try EditedPicture(test.size.width, test.size.height, as: test.format, seed: seed)
+        var scene = try EditedImage(test.size.width, test.size.height, as: test.format, seed: seed)
         let encoder = JPEGEncoder(quality: 60 + test.size.width % 40, subsampling: test.subsampling)
         let strips = StripEncoder(height: test.height)
         let planes: PixelFormat = test.subsampling == .gray || test.format == .gray ? .gray : .i420
         var before: PixelBuffer?
         for frame in 0..<50 {
-            let (jpeg, changes) = try strips.encode(scene.picture, with: encoder)
-            let whole = try encoder.encode(scene.picture)
+            let (jpeg, changes) = try strips.encode(scene.image, with: encoder)
+            let whole = try encoder.encode(scene.image)
             let decoder = JPEGDecoder()
             for format in [.bgra, planes] {
                 let joined = try decoder.decode(bytes: jpeg, as: format)
@@ -46,26 +46,26 @@ import TurboJPEG
                 #expect(isSame, "frame \(frame), seed \(seed)")
             }
             if changes.stripCount == 1 { #expect(jpeg == whole) }
-            let picture = scene.picture
-            #expect(picture.rows(thatDifferFrom: before).isSubset(of: changes.rows), "frame \(frame), seed \(seed)")
-            before = picture
+            let image = scene.image
+            #expect(image.rows(thatDifferFrom: before).isSubset(of: changes.rows), "frame \(frame), seed \(seed)")
+            before = image
             try scene.edit()
         }
     }
 
     @Test func `only what has changed is encoded`() throws {
-        var picture = try testPicture(160, 320, as: .bgra)
+        var image = try testImage(160, 320, as: .bgra)
         let strips = StripEncoder(height: .mcuRows(1))
         let encoder = JPEGEncoder()
-        let first = try strips.encode(picture, with: encoder)
+        let first = try strips.encode(image, with: encoder)
         #expect(first.changes == StripChanges.all(rows: 320, strips: 20))
 
-        let second = try strips.encode(picture, with: encoder)
+        let second = try strips.encode(image, with: encoder)
         #expect(second.jpeg == first.jpeg)
         #expect(second.changes.rows.isEmpty && second.changes.codedCount == 0)
 
-        for row in [100, 300] { try picture.withMutableRow(row) { $0[5] ^= 0xFF } }
-        let third = try strips.encode(picture, with: encoder).changes
+        for row in [100, 300] { try image.withMutableRow(row) { $0[5] ^= 0xFF } }
+        let third = try strips.encode(image, with: encoder).changes
         #expect(third.rows == [96..<112, 288..<304] && third.codedCount == 2)
     }
 
@@ -75,40 +75,40 @@ import TurboJPEG
         JPEGEncoder(dct: .fast),
     ])
     func `other options encode every strip again`(_ other: JPEGEncoder) throws {
-        let picture = try testPicture(160, 320, as: .bgra)
+        let image = try testImage(160, 320, as: .bgra)
         let strips = StripEncoder(height: .mcuRows(1))
         for encoder in [JPEGEncoder(), other, JPEGEncoder()] {
-            let changes = try strips.encode(picture, with: encoder).changes
+            let changes = try strips.encode(image, with: encoder).changes
             #expect(changes.codedCount == changes.stripCount)
         }
-        for changed in try [testPicture(160, 319, as: .bgra), testPicture(159, 320, as: .bgra), testPicture(160, 320)] {
+        for changed in try [testImage(160, 319, as: .bgra), testImage(159, 320, as: .bgra), testImage(160, 320)] {
             let changes = try strips.encode(changed, with: JPEGEncoder()).changes
             #expect(changes.codedCount == changes.stripCount)
         }
         strips.forget()
-        let changes = try strips.encode(picture, with: JPEGEncoder()).changes
+        let changes = try strips.encode(image, with: JPEGEncoder()).changes
         #expect(changes.codedCount == changes.stripCount)
     }
 
     /// A strip that has kept changing is taken for changed once more, and then found to be still.
     @Test func `a strip settles when its changes end`() throws {
-        var picture = try testPicture(160, 64, as: .bgra)
+        var image = try testImage(160, 64, as: .bgra)
         let strips = StripEncoder(height: .mcuRows(1))
         for frame in 0..<8 {
-            for row in 0..<64 { try picture.withMutableRow(row) { $0[0] = UInt8(frame) } }
-            #expect(try strips.encode(picture, with: JPEGEncoder()).changes.codedCount == 4)
+            for row in 0..<64 { try image.withMutableRow(row) { $0[0] = UInt8(frame) } }
+            #expect(try strips.encode(image, with: JPEGEncoder()).changes.codedCount == 4)
         }
-        let counts = try (0..<3).map { _ in try strips.encode(picture, with: JPEGEncoder()).changes.codedCount }
+        let counts = try (0..<3).map { _ in try strips.encode(image, with: JPEGEncoder()).changes.codedCount }
         #expect(counts == [4, 0, 0])
     }
 
     @Test func `strips are as low as possible, whatever changes`() throws {
-        var picture = try testPicture(160, 640, as: .bgra)
+        var image = try testImage(160, 640, as: .bgra)
         let strips = StripEncoder(maximumThreads: 2)
         for rows in [8..<9, 0..<640, 8..<9, 0..<0] {
             for _ in 0..<5 {
-                for row in rows { try picture.withMutableRow(row) { $0[0] &+= 1 } }
-                #expect(try strips.encode(picture, with: JPEGEncoder()).changes.stripCount == 40)
+                for row in rows { try image.withMutableRow(row) { $0[0] &+= 1 } }
+                #expect(try strips.encode(image, with: JPEGEncoder()).changes.stripCount == 40)
             }
         }
     }
@@ -119,61 +119,61 @@ import TurboJPEG
         format: PixelFormat,
         mcuRows: Int
     ) throws {
-        var scene = try EditedPicture(100, 16 * 23 + 9, as: format, seed: 11)
+        var scene = try EditedImage(100, 16 * 23 + 9, as: format, seed: 11)
         let kept = StripEncoder(height: .mcuRows(mcuRows), maximumThreads: 1)
         let encoder = JPEGEncoder(quality: 70)
         for _ in 0..<20 {
-            let jpeg = try kept.encode(scene.picture, with: encoder).jpeg
+            let jpeg = try kept.encode(scene.image, with: encoder).jpeg
             for threads in [1, 3] {
                 let fresh = StripEncoder(height: .mcuRows(mcuRows), maximumThreads: threads)
-                #expect(try fresh.encode(scene.picture, with: encoder).jpeg == jpeg)
+                #expect(try fresh.encode(scene.image, with: encoder).jpeg == jpeg)
             }
             try scene.edit()
         }
     }
 
     @Test func `restart intervals fit into sixteen bits`() throws {
-        let picture = try solidPicture(9_000, 100, red: 10, green: 90, blue: 200)
+        let image = try solidImage(9_000, 100, red: 10, green: 90, blue: 200)
         let encoder = JPEGEncoder(subsampling: .gray)
-        let (jpeg, changes) = try StripEncoder(height: .mcuRows(1_000)).encode(picture, with: encoder)
+        let (jpeg, changes) = try StripEncoder(height: .mcuRows(1_000)).encode(image, with: encoder)
         #expect(changes.stripCount == 1)
-        let wide = try solidPicture(65_500, 70, red: 10, green: 90, blue: 200)
+        let wide = try solidImage(65_500, 70, red: 10, green: 90, blue: 200)
         let strips = try StripEncoder(height: .mcuRows(1_000)).encode(wide, with: encoder)
         #expect(strips.changes.stripCount == 2)
         #expect(try JPEGHeader(inspecting: strips.jpeg.span).height == 70)
-        #expect(try jpeg == encoder.encode(picture))
+        #expect(try jpeg == encoder.encode(image))
     }
 
     @Test func `errors are those of the encoder`() throws {
-        let picture = try testPicture(160, 320, as: .bgra)
+        let image = try testImage(160, 320, as: .bgra)
         let strips = StripEncoder()
         #expect(
             errorCode { () throws(TurboJPEGError) in
-                _ = try strips.encode(picture, with: JPEGEncoder(quality: 0))
+                _ = try strips.encode(image, with: JPEGEncoder(quality: 0))
             } == .invalidQuality
         )
         var bytes: [UInt8]?
         let code = errorCode { () throws(TurboJPEGError) in
             do {
                 bytes = try [UInt8](capacity: 100) { output in
-                    try strips.encode(picture, with: JPEGEncoder(), into: &output)
+                    try strips.encode(image, with: JPEGEncoder(), into: &output)
                 }
             } catch let error as TurboJPEGError { throw error } catch {}
         }
         #expect(code == .outputTooSmall && bytes == nil)
-        #expect(try strips.encode(picture, with: JPEGEncoder()).jpeg.count > 1_000)
+        #expect(try strips.encode(image, with: JPEGEncoder()).jpeg.count > 1_000)
     }
 
     /// Other decoders see the same pixels as well.
     @Test(arguments: ChromaSubsampling.allCases)
     func `other decoders see the same pixels`(_ subsampling: ChromaSubsampling) throws {
-        var scene = try EditedPicture(203, 149, as: .bgra, seed: 7)
+        var scene = try EditedImage(203, 149, as: .bgra, seed: 7)
         let strips = StripEncoder(height: .mcuRows(2))
         let encoder = JPEGEncoder(subsampling: subsampling)
-        _ = try strips.encode(scene.picture, with: encoder)
+        _ = try strips.encode(scene.image, with: encoder)
         try scene.edit()
-        let joined = try strips.encode(scene.picture, with: encoder).jpeg
-        let whole = try encoder.encode(scene.picture)
+        let joined = try strips.encode(scene.image, with: encoder).jpeg
+        let whole = try encoder.encode(scene.image)
         #expect(try ReferenceTool.djpeg.run([], on: joined) == ReferenceTool.djpeg.run([], on: whole))
         for decoder in ForeignDecoder.allCases where decoder.isInstalled {
             #expect(try decoder.decode(joined) == decoder.decode(whole), "\(decoder)")

@@ -27,8 +27,8 @@ import TurboJPEG
                     [0.1, 0.5, 0.9].flatMap { b in [0.1, 0.5, 0.9].map { [a, b, $0] } }
                 }[number]
                 let (from, to) = (samples(color, as: source), samples(color, as: target))
-                let picture = try PixelBuffer.planar(7, 5, format, from.map { UInt8($0.rounded()) })
-                let found = try picture.converted(from: source, to: target)
+                let image = try PixelBuffer.planar(7, 5, format, from.map { UInt8($0.rounded()) })
+                let found = try image.converted(from: source, to: target)
                 let expected = try PixelBuffer.planar(7, 5, format, to.map { UInt8($0.rounded()) })
                 for plane in 0..<found.planeCount {
                     let isNear = zip(found.row(2, ofPlane: plane), expected.row(2, ofPlane: plane)).allSatisfy {
@@ -62,26 +62,26 @@ import TurboJPEG
     @Test(arguments: PixelFormat.allCases) func `an image that needs no conversion is not copied`(format: PixelFormat)
         throws
     {
-        let picture = try PixelBuffer(width: 4, height: 4, format: format, zeroFilled: true)
-        #expect(try picture.converted(from: .jpeg).address == picture.address)
+        let image = try PixelBuffer(width: 4, height: 4, format: format, zeroFilled: true)
+        #expect(try image.converted(from: .jpeg).address == image.address)
         let limited = VideoColor(range: .limited, matrix: .bt601)
-        #expect(try (picture.converted(from: limited).address == picture.address) == !format.isPlanar)
+        #expect(try (image.converted(from: limited).address == image.address) == !format.isPlanar)
     }
 }
 
 extension PixelBuffer {
-    /// A picture of one color, given as its samples of luma, Cb and Cr.
+    /// An image of one color, given as its samples of luma, Cb and Cr.
     fileprivate static func planar(_ width: Int, _ height: Int, _ format: PixelFormat, _ samples: [UInt8]) throws
         -> PixelBuffer
     {
-        var picture = try PixelBuffer(width: width, height: height, format: format)
-        for plane in 0..<picture.planeCount {
-            try picture.withMutablePlane(plane) { bytes in
+        var image = try PixelBuffer(width: width, height: height, format: format)
+        for plane in 0..<image.planeCount {
+            try image.withMutablePlane(plane) { bytes in
                 for index in 0..<bytes.count {
                     bytes[index] = plane == 0 ? samples[0] : format == .nv12 ? samples[1 + index % 2] : samples[plane]
                 }
             }
         }
-        return picture
+        return image
     }
 }

@@ -134,7 +134,7 @@ static int read_head(FILE *stream, struct head *head)
         if (head->values[field] < 0)
             head->fault = "a field is missing";
     if (!head->fault && head->values[WIDTH] * head->values[HEIGHT] > 33554432)
-        head->fault = "a picture has too many pixels";
+        head->fault = "an image has too many pixels";
     return 1;
 }
 

@@ -73,7 +73,7 @@ def checked(numbers):
         raise StreamError(f"{min(missing).decode()} is missing")
     length, width, height, orientation = (numbers[name] for name in REQUIRED)
     if width * height == 0 or width * height > 2**25:
-        raise StreamError(f"a picture of {width} by {height} cannot be")
+        raise StreamError(f"an image of {width} by {height} cannot be")
     return length, width, height, orientation
 
 

@@ -7,7 +7,7 @@
 #include "baseline_counts.h"
 #include "baseline_heads.h"
 #include "baseline_lane.h"
-#include "baseline_pictures.h"
+#include "baseline_images.h"
 #include "baseline_process.h"
 #include "baseline_senders.h"
 #include "baseline_transport.h"

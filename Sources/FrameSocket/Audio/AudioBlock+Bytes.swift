@@ -13,7 +13,7 @@ extension AudioBlock {
         guard bytes.count.isMultiple(of: format.channels * 2) else {
             throw AudioError(
                 .incompleteFrame,
-                "\(bytes.count) bytes are not a whole number of \(format.channels * 2)-byte frames."
+                "\(bytes.count) bytes are not a whole number of \(format.channels * 2)-byte frames"
             )
         }
         let count = bytes.count / 2
@@ -36,7 +36,7 @@ extension AudioBlock {
         guard output.freeCapacity >= byteCount else {
             throw AudioError(
                 .outputTooSmall,
-                "The output has room for \(output.freeCapacity) bytes; the audio has \(byteCount)."
+                "the output has room for \(output.freeCapacity) bytes; the audio has \(byteCount)"
             )
         }
         unsafe output.withUnsafeMutableBufferPointer { buffer, count in

@@ -18,7 +18,7 @@ public struct AudioBlock: Sendable, Hashable {
         guard samples.count.isMultiple(of: format.channels) else {
             throw AudioError(
                 .incompleteFrame,
-                "\(samples.count) samples are not a whole number of \(format.channels)-channel frames."
+                "\(samples.count) samples are not a whole number of \(format.channels)-channel frames"
             )
         }
         self.init(format: format, timestamp: timestamp, wholeFrames: samples)

@@ -23,12 +23,12 @@ public struct AudioFormat: Sendable, Hashable {
         guard Self.sampleRates.contains(sampleRate) else {
             throw AudioError(
                 .unsupportedFormat,
-                "Invalid sample rate \(sampleRate) Hz: expected \(Self.sampleRates.lowerBound) to "
-                    + "\(Self.sampleRates.upperBound)."
+                "invalid sample rate \(sampleRate) Hz: expected \(Self.sampleRates.lowerBound) to "
+                    + "\(Self.sampleRates.upperBound)"
             )
         }
         guard Self.channelCounts.contains(channels) else {
-            throw AudioError(.unsupportedFormat, "Invalid channel count \(channels): expected 1 (mono) or 2 (stereo).")
+            throw AudioError(.unsupportedFormat, "invalid channel count \(channels): expected 1 (mono) or 2 (stereo)")
         }
         self.sampleRate = sampleRate
         self.channels = channels

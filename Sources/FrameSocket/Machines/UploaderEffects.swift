@@ -107,7 +107,7 @@ package enum EncodingResult: Sendable {
     /// The content is encoded.
     case encoded(EncodedImage, digest: UInt64?)
     /// The content is in its shared buffer, with this orientation.
-    case shared(SharedPicture, FrameOrientation, digest: UInt64?)
+    case shared(BufferedImage, FrameOrientation, digest: UInt64?)
     /// The system has no memory to share; the content is returned.
     case notShared(FrameContent)
     /// The content equals what it was compared with, and is returned.

@@ -133,7 +133,7 @@ extension UploaderMachine {
     /// Releases the frame sent last if the next one needs its buffer.
     mutating func freeBuffer(at now: UInt64) {
         guard waiting != nil || deferral != nil, candidate(at: now) != nil, awaitsBuffer else { return }
-        guard let lease = sentFrame?.sharedPicture?.claim.lease, pool.canSend(lease) else { return }
+        guard let lease = sentFrame?.bufferedImage?.claim.lease, pool.canSend(lease) else { return }
         if let frame = sentFrame.take() { discard(frame) }
     }
 
@@ -141,28 +141,28 @@ extension UploaderMachine {
     var awaitsBuffer: Bool {
         let frame = waiting ?? deferral?.frame ?? sentFrame
         guard let frame, frame.content?.pixels != nil, pool.freeIndex(for: 0) == nil else { return false }
-        guard let claim = (frame.sharedPicture ?? drawn(in: frame))?.claim else { return true }
+        guard let claim = (frame.bufferedImage ?? drawn(in: frame))?.claim else { return true }
         return !pool.canSend(claim.lease)
     }
 
     /// Returns the image of a frame that the program drew in a shared buffer, if it is sent as it is.
-    private func drawn(in frame: borrowing UploadFrame) -> SharedPicture? {
+    private func drawn(in frame: borrowing UploadFrame) -> BufferedImage? {
         guard case .pixels(let pixels) = frame.content, frame.plan?.output.isIdentity ?? true,
             frame.plan?.isTurning != true
         else { return nil }
-        return SharedPicture(drawn: pixels)
+        return BufferedImage(drawn: pixels)
     }
 
     /// Recognizes an image that the program drew in a shared buffer.
     mutating func moveToBuffer(_ frame: inout UploadFrame) {
-        guard pool.isOpen, let picture = drawn(in: frame), pool.isCurrent(picture.claim.lease) else { return }
-        frame.content = .shared(picture)
+        guard pool.isOpen, let image = drawn(in: frame), pool.isCurrent(image.claim.lease) else { return }
+        frame.content = .shared(image)
     }
 
     /// Returns what happens to a frame, whose plan has been made, in its turn.
     func route(of frame: borrowing UploadFrame) -> Route {
         guard pool.isOpen else { return .encode }
-        if let lease = frame.sharedPicture?.claim.lease, pool.canSend(lease) { return .asItIs }
+        if let lease = frame.bufferedImage?.claim.lease, pool.canSend(lease) { return .asItIs }
         guard let size = frame.plan?.sharedByteCount, let index = pool.freeIndex(for: size),
             pool.growth(of: index, for: size) <= memoryLimit - heldBytes - frame.totalByteCount
         else { return .encode }
@@ -171,7 +171,7 @@ extension UploaderMachine {
 
     /// Handles an image that was copied to its shared buffer.
     mutating func takeCopied(
-        _ picture: consuming SharedPicture,
+        _ image: consuming BufferedImage,
         _ orientation: FrameOrientation,
         of turn: consuming Turn,
         _ digest: UInt64?,
@@ -179,37 +179,37 @@ extension UploaderMachine {
     ) {
         turn.frame.orientation = orientation
         if let digest { turn.frame.digest = digest }
-        guard pool.isCurrent(picture.claim.lease) else {
+        guard pool.isCurrent(image.claim.lease) else {
             // The connection has ended meanwhile, or the receiver has declined.
-            turn.frame.content = .scaled(picture.pixels)
+            turn.frame.content = .scaled(image.pixels)
             return returnToQueue(turn)
         }
         defer { sharedOrientation = orientation }
-        if let unsentRows, let rows = picture.changedRows, orientation == sharedOrientation {
-            picture.changedRows = rows.joined(with: unsentRows)
+        if let unsentRows, let rows = image.changedRows, orientation == sharedOrientation {
+            image.changedRows = rows.joined(with: unsentRows)
         } else {
-            picture.changedRows = nil
+            image.changedRows = nil
         }
-        unsentRows = picture.changedRows
-        turn.frame.content = .shared(picture)
+        unsentRows = image.changedRows
+        turn.frame.content = .shared(image)
         turn.byteCount = turn.frame.byteCount
         submitEncoded(turn, at: now)
     }
 
     /// Records the outcome of a frame for its shared buffer, and for what the receiver can compare the next one with.
     mutating func settleBuffer(of turn: inout Turn, isSent: Bool) {
-        guard var picture = turn.frame.sharedPicture else { return }
-        pool.settled(picture.claim.lease, isSent: isSent)
-        guard pool.isCurrent(picture.claim.lease) else { return turn.frame.leaveBuffer() }
+        guard var image = turn.frame.bufferedImage else { return }
+        pool.settled(image.claim.lease, isSent: isSent)
+        guard pool.isCurrent(image.claim.lease) else { return turn.frame.leaveBuffer() }
         guard isSent else { return }
-        switch picture.origin {
+        switch image.origin {
         case .copied: unsentRows = 0..<0
         // The next image is compared with the one copied last, which the receiver does not have.
         case .drawn: unsentRows = nil
         case .sent: break
         }
-        (picture.origin, picture.changedRows) = (.sent, 0..<0)
-        turn.frame.content = .shared(picture)
+        (image.origin, image.changedRows) = (.sent, 0..<0)
+        turn.frame.content = .shared(image)
     }
 }
 
@@ -225,6 +225,6 @@ extension Range<Int> {
 extension UploadFrame {
     /// Treats the image in a shared buffer as one in ordinary memory.
     mutating func leaveBuffer() {
-        if let picture = sharedPicture { content = .scaled(picture.pixels) }
+        if let image = bufferedImage { content = .scaled(image.pixels) }
     }
 }

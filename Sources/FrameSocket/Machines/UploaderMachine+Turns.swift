@@ -150,9 +150,9 @@ extension UploaderMachine {
             if let digest { turn.frame.digest = digest }
             turn.byteCount = image.jpeg.count + (turn.frame.plan?.need.workspace ?? 0)
             submitEncoded(turn, at: now)
-        case .shared(let picture, let orientation, let digest):
+        case .shared(let image, let orientation, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(turn.beganAt))
-            takeCopied(picture, orientation, of: turn, digest, at: now)
+            takeCopied(image, orientation, of: turn, digest, at: now)
         case .notShared(let content):
             turn.frame.content = content
             stopSharing(for: turn)
@@ -183,7 +183,7 @@ extension UploaderMachine {
     }
 
     private mutating func submit(_ turn: consuming Turn, at now: UInt64) {
-        let lease = turn.frame.sharedPicture?.claim.lease
+        let lease = turn.frame.bufferedImage?.claim.lease
         let isNew = lease.map { !pool.isAnnounced($0) } ?? false
         guard let message = turn.frame.message(withTiming: configuration.sendsTiming, isNew: isNew) else {
             return
@@ -212,7 +212,7 @@ extension UploaderMachine {
                 statistics.repeats += 1
             } else {
                 statistics.sent += 1
-                if turn.frame.sharedPicture != nil { statistics.shared += 1 }
+                if turn.frame.bufferedImage != nil { statistics.shared += 1 }
                 statistics.bytes &+= UInt64(turn.frame.byteCount)
                 statistics.transfer.add(nanoseconds: now.subtractingClamping(turn.beganAt))
             }

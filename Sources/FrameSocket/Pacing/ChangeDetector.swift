@@ -18,8 +18,8 @@ package struct ChangeDetector: Sendable {
     package init() {}
 
     /// Returns whether an image differs, in its visible bytes, size, format or orientation, from the one that was kept.
-    package mutating func isChanged(_ picture: PixelBuffer, orientation: FrameOrientation = .up) -> Bool {
-        examined = digester.digest(picture, orientation: orientation)
+    package mutating func isChanged(_ image: PixelBuffer, orientation: FrameOrientation = .up) -> Bool {
+        examined = digester.digest(image, orientation: orientation)
         return examined != kept
     }
 

@@ -4,13 +4,13 @@ internal import TurboJPEG
 
 /// Hashes the visible content of frames, with a key of its own.
 ///
-/// Two different frames may have the same hash by chance; see `PictureHash`.
+/// Two different frames may have the same hash by chance; see `ImageHash`.
 struct FrameDigester: Sendable {
-    private let key = PictureHash.Key()
+    private let key = ImageHash.Key()
 
     /// Returns the hash of the visible bytes, size, format and orientation.
     func digest(_ image: PixelBuffer, orientation: FrameOrientation) -> UInt64 {
-        var hash = PictureHash(key: key)
+        var hash = ImageHash(key: key)
         hash.add(UInt64(image.width) << 32 | UInt64(image.height))
         hash.add(UInt64(image.format.hashNumber) << 8 | UInt64(orientation.rawValue))
         for plane in 0..<image.planeCount {
@@ -23,7 +23,7 @@ struct FrameDigester: Sendable {
 
     /// Returns the hash of a JPEG's bytes and orientation.
     func digest(_ jpeg: Span<UInt8>, orientation: FrameOrientation) -> UInt64 {
-        var hash = PictureHash(key: key)
+        var hash = ImageHash(key: key)
         hash.add(UInt64(jpeg.count))
         hash.add(UInt64(orientation.rawValue))
         hash.add(jpeg)

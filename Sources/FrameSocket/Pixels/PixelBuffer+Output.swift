@@ -16,10 +16,10 @@ extension PixelBuffer {
         _ plan: OutputPlan,
         pool: Pool = Pool()
     ) throws(TurboJPEGError) -> PixelBuffer {
-        guard plan.picture.width == width, plan.picture.height == height else {
+        guard plan.image.width == width, plan.image.height == height else {
             throw TurboJPEGError(
                 .sizeMismatch,
-                "The plan is for \(plan.picture.width)x\(plan.picture.height), but the image has \(width)x\(height)."
+                "the plan is for \(plan.image.width)x\(plan.image.height), but the image has \(width)x\(height)"
             )
         }
         if plan.canvas == plan.scaled, plan.part.x == 0, plan.part.y == 0 {

@@ -11,7 +11,7 @@ extension PixelBuffer {
     /// - Throws: `overlappingPlanes`, `invalidSize` or `invalidStride` if no image can have these planes.
     public init(sharing shared: SharedImage) throws(TurboJPEGError) {
         guard let format = PixelFormat(name: shared.format.rawValue) else {
-            throw TurboJPEGError(.unsupported, "The format \(shared.format.rawValue) is not known.")
+            throw TurboJPEGError(.unsupported, "the format \(shared.format.rawValue) is not known")
         }
         let loan = shared.loan
         try unsafe self.init(

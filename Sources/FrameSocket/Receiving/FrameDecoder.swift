@@ -162,8 +162,8 @@ public final class FrameDecoder: Sendable {
             throw TurboJPEGError(
                 .sizeMismatch,
                 """
-                The message says \(bufferSize.width)x\(bufferSize.height), its JPEG is \
-                \(header.width)x\(header.height); at most one pixel may be between them.
+                the message says \(bufferSize.width)x\(bufferSize.height), its JPEG is \
+                \(header.width)x\(header.height); at most one pixel may be between them
                 """
             )
         }

@@ -12,7 +12,7 @@ extension EncodingJob {
         onRelease: @escaping @Sendable (SharedPool.Lease) -> Void = { _ in }
     ) -> EncodingResult {
         guard let content = content.take() else {
-            return .failed(TurboJPEGError(.encodeFailed, "The frame has been encoded before."))
+            return .failed(TurboJPEGError(.encodeFailed, "the frame has been encoded before"))
         }
         var digest: UInt64?
         switch comparison {

@@ -6,10 +6,10 @@ internal import TurboJPEG
 /// Memory that is reserved and never written is not counted: it costs nothing.
 enum EncodingMemory {
     /// Returns the bytes of an image's planes, including padding.
-    static func bytes(of picture: PixelBuffer) -> Int {
+    static func bytes(of image: PixelBuffer) -> Int {
         var sum = 0
-        for index in 0..<picture.planeCount {
-            let plane = picture.plane(index)
+        for index in 0..<image.planeCount {
+            let plane = image.plane(index)
             sum += plane.bytesPerRow * plane.height
         }
         return sum

@@ -159,7 +159,7 @@ extension EncodingPlan.Settings {
         isTurning: Bool,
         _ limit: Int
     ) -> MemoryNeed {
-        let decoded = EncodingMemory.bytes(of: plan.scaledDecoding().plan.picture, .bgrx)
+        let decoded = EncodingMemory.bytes(of: plan.scaledDecoding().plan.image, .bgrx)
         let buffers = buffers(for: plan, .bgrx, isTurning: isTurning)
         return need(content: jpeg.count, besides: decoded + buffers, plan, limit)
     }

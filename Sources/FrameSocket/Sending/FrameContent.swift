@@ -13,7 +13,7 @@ package enum FrameContent: Sendable {
     /// A JPEG that is encoded again if the configuration wants another size.
     case resizableJPEG(FrameBytes, BufferSize)
     /// Pixels in a shared buffer, with the size to send.
-    case shared(SharedPicture)
+    case shared(BufferedImage)
     /// The result of encoding.
     case encoded(FrameBytes, BufferSize)
 
@@ -21,7 +21,7 @@ package enum FrameContent: Sendable {
     package var pixels: PixelBuffer? {
         switch self {
         case .pixels(let pixels), .scaled(let pixels): pixels
-        case .shared(let picture): picture.pixels
+        case .shared(let image): image.pixels
         case .jpeg, .resizableJPEG, .encoded: nil
         }
     }

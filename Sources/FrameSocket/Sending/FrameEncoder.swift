@@ -17,11 +17,11 @@ final class FrameEncoder: Sendable {
     ) throws(TurboJPEGError) -> EncodedImage {
         switch consume content {
         case .shared(let shared):
-            guard let plan else { throw TurboJPEGError(.encodeFailed, "There is no plan for these pixels.") }
+            guard let plan else { throw TurboJPEGError(.encodeFailed, "there is no plan for these pixels") }
             return try encode(shared.pixels, plan.output, orientation, plan)
-        case .pixels(let picture), .scaled(let picture):
-            guard let plan else { throw TurboJPEGError(.encodeFailed, "There is no plan for these pixels.") }
-            return try encode(picture, plan.output, orientation, plan)
+        case .pixels(let image), .scaled(let image):
+            guard let plan else { throw TurboJPEGError(.encodeFailed, "there is no plan for these pixels") }
+            return try encode(image, plan.output, orientation, plan)
         case .jpeg(let jpeg, let bufferSize), .resizableJPEG(let jpeg, let bufferSize),
             .encoded(let jpeg, let bufferSize):
             guard let plan else {
@@ -39,7 +39,7 @@ final class FrameEncoder: Sendable {
         _ plan: EncodingPlan?
     ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation) {
         guard let plan, var image = content.pixels else {
-            throw TurboJPEGError(.encodeFailed, "There is no plan for these pixels.")
+            throw TurboJPEGError(.encodeFailed, "there is no plan for these pixels")
         }
         let shape = EncodingWorkspace.Shape(
             canvas: plan.output.canvas,
@@ -54,35 +54,35 @@ final class FrameEncoder: Sendable {
 
     /// Scales, rotates and encodes pixels.
     private func encode(
-        _ picture: consuming PixelBuffer,
+        _ image: consuming PixelBuffer,
         _ output: OutputPlan,
         _ orientation: FrameOrientation,
         _ plan: EncodingPlan
     ) throws(TurboJPEGError) -> EncodedImage {
-        let isPlanar = plan.settings.subsampling == .yuv420 && picture.canBecomePlanes(by: output)
-        let format = isPlanar ? .i420 : picture.format
+        let isPlanar = plan.settings.subsampling == .yuv420 && image.canBecomePlanes(by: output)
+        let format = isPlanar ? .i420 : image.format
         let shape = EncodingWorkspace.Shape(canvas: output.canvas, format: format, isTurned: plan.isTurning)
         let workspace = workspace.withLock { $0.prepared(for: shape) }
         // Every step releases its input, so that a large image does not outlive its scaling.
-        picture =
+        image =
             isPlanar
-            ? try picture.planes(by: output, pool: workspace.scaled)
-            : try picture.applying(output, pool: workspace.scaled)
-        if plan.isTurning { picture = try picture.upright(from: orientation, pool: workspace.turned) }
+            ? try image.planes(by: output, pool: workspace.scaled)
+            : try image.applying(output, pool: workspace.scaled)
+        if plan.isTurning { image = try image.upright(from: orientation, pool: workspace.turned) }
         var encoder = workspace.encoder
         encoder.quality = plan.settings.quality
         encoder.subsampling = plan.settings.subsampling
-        let capacity = try encoder.maximumByteCount(width: picture.width, height: picture.height)
+        let capacity = try encoder.maximumByteCount(width: image.width, height: image.height)
         let jpeg = try FrameBytes(capacity: capacity, pool: workspace.bytes) { output throws(TurboJPEGError) in
             if plan.need.keepsStrips {
-                try workspace.strips.encode(picture, with: encoder, into: &output)
+                try workspace.strips.encode(image, with: encoder, into: &output)
             } else {
-                try encoder.encode(picture, into: &output)
+                try encoder.encode(image, into: &output)
             }
         }
         return EncodedImage(
             jpeg: jpeg,
-            bufferSize: BufferSize(width: picture.width, height: picture.height),
+            bufferSize: BufferSize(width: image.width, height: image.height),
             orientation: plan.isTurning ? .up : orientation
         )
     }
@@ -95,11 +95,11 @@ final class FrameEncoder: Sendable {
         _ plan: EncodingPlan
     ) throws(TurboJPEGError) -> EncodedImage {
         let (factor, output) = output.scaledDecoding()
-        let decoder = workspace.withLock { $0.decoder(for: output.picture) }
-        let picture = try jpeg.withBytes { bytes throws(TurboJPEGError) in
+        let decoder = workspace.withLock { $0.decoder(for: output.image) }
+        let image = try jpeg.withBytes { bytes throws(TurboJPEGError) in
             try decoder.decode(bytes, as: plan.settings.decodedFormat(of: bytes), scale: factor)
         }
-        return try encode(picture, output, orientation, plan)
+        return try encode(image, output, orientation, plan)
     }
 
     /// Rotates a JPEG losslessly if its size allows, otherwise by decoding it.

@@ -15,7 +15,7 @@ extension OutputPlan {
     }
 
     private func decoded(by factor: ScalingFactor) -> OutputPlan {
-        let decoded = factor.scaled(width: picture.width, height: picture.height)
+        let decoded = factor.scaled(width: image.width, height: image.height)
         var plan = OutputPlan(BufferSize(width: decoded.width, height: decoded.height))
         let divisor = factor.denominator
         plan.part = PixelRectangle(

@@ -3,7 +3,7 @@ package import FrameWire
 /// How an image is prepared for encoding: a part of it is scaled and placed on a canvas.
 package struct OutputPlan: Sendable, Hashable {
     /// The size of the submitted image.
-    package let picture: BufferSize
+    package let image: BufferSize
 
     /// The part of the image that is sent.
     package internal(set) var part: PixelRectangle
@@ -17,11 +17,11 @@ package struct OutputPlan: Sendable, Hashable {
     package internal(set) var canvas: BufferSize
 
     /// Creates a plan that leaves the image unchanged.
-    package init(_ picture: BufferSize) {
-        self.picture = picture
-        part = PixelRectangle(x: 0, y: 0, width: picture.width, height: picture.height)
-        scaled = picture
-        canvas = picture
+    package init(_ image: BufferSize) {
+        self.image = image
+        part = PixelRectangle(x: 0, y: 0, width: image.width, height: image.height)
+        scaled = image
+        canvas = image
     }
 
     /// The position of the scaled part on the canvas: centered, at even coordinates.
@@ -35,7 +35,7 @@ package struct OutputPlan: Sendable, Hashable {
     }
 
     /// Whether the image is sent unchanged.
-    package var isIdentity: Bool { self == OutputPlan(picture) }
+    package var isIdentity: Bool { self == OutputPlan(image) }
 
     /// Half of `space`, rounded down to an even number: chroma is shared by two pixels.
     static func evenHalf(_ space: Int) -> Int {
@@ -46,8 +46,8 @@ package struct OutputPlan: Sendable, Hashable {
     ///
     /// For an integer divisor the part is the largest that it divides, so that every pixel covers the same number of
     /// pixels: an odd column at the edge is left out, as Jitsi's senders do, and the fast scaler applies.
-    static func fraction(of picture: BufferSize, _ numerator: Int, _ denominator: Int) -> OutputPlan {
-        guard numerator > 0, denominator > 0 else { return OutputPlan(picture) }
+    static func fraction(of image: BufferSize, _ numerator: Int, _ denominator: Int) -> OutputPlan {
+        guard numerator > 0, denominator > 0 else { return OutputPlan(image) }
         func scaled(_ side: Int) -> Int {
             let (product, overflows) = side.multipliedReportingOverflow(by: numerator)
             return overflows ? side : max(1, product / denominator)
@@ -55,9 +55,9 @@ package struct OutputPlan: Sendable, Hashable {
         func whole(_ side: Int) -> Int {
             numerator > 1 || side < denominator ? side : side - side % denominator
         }
-        var plan = OutputPlan(picture)
-        plan.part = PixelRectangle(x: 0, y: 0, width: whole(picture.width), height: whole(picture.height))
-        plan.scaled = BufferSize(width: scaled(picture.width), height: scaled(picture.height))
+        var plan = OutputPlan(image)
+        plan.part = PixelRectangle(x: 0, y: 0, width: whole(image.width), height: whole(image.height))
+        plan.scaled = BufferSize(width: scaled(image.width), height: scaled(image.height))
         plan.canvas = plan.scaled
         return plan
     }
@@ -65,7 +65,7 @@ package struct OutputPlan: Sendable, Hashable {
     /// Converts between the plan for the buffer and the plan for the upright image.
     func turned(by orientation: FrameOrientation) -> OutputPlan {
         guard orientation.swapsAxes else { return self }
-        var plan = OutputPlan(picture.turned(by: orientation))
+        var plan = OutputPlan(image.turned(by: orientation))
         plan.part = PixelRectangle(x: part.y, y: part.x, width: part.height, height: part.width)
         plan.scaled = scaled.turned(by: orientation)
         plan.canvas = canvas.turned(by: orientation)

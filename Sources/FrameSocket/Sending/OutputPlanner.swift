@@ -2,19 +2,19 @@ internal import FrameWire
 
 /// Computes plans for one image, in whole chroma samples.
 struct OutputPlanner {
-    let picture: BufferSize
+    let image: BufferSize
     /// The size of which widths and heights must be multiples.
     private let block: BufferSize
 
-    init(_ picture: BufferSize, _ block: BufferSize) {
-        self.picture = picture
+    init(_ image: BufferSize, _ block: BufferSize) {
+        self.image = image
         self.block = block
     }
 
     /// Returns the image in proportion, no larger than the box and than its own size.
     func fit(_ box: BufferSize) -> OutputPlan {
-        var plan = OutputPlan(picture)
-        let (width, height) = (picture.width, picture.height)
+        var plan = OutputPlan(image)
+        let (width, height) = (image.width, image.height)
         if width <= box.width && height <= box.height {
             // Cropping a column is closer to the image than scaling it slightly.
             plan.scaled = BufferSize(width: Self.whole(width, block.width), height: Self.whole(height, block.height))
@@ -44,26 +44,26 @@ struct OutputPlanner {
 
     /// Returns the center of the image, in the aspect ratio of the box.
     func fill(_ box: BufferSize) -> OutputPlan {
-        var plan = OutputPlan(picture)
+        var plan = OutputPlan(image)
         var size = box
-        if picture.width < box.width || picture.height < box.height {
+        if image.width < box.width || image.height < box.height {
             // The largest size with the box's aspect ratio that the image covers without scaling.
             size =
                 isWider(thanShapeOf: box)
-                ? BufferSize(width: max(1, box.width * picture.height / box.height), height: picture.height)
-                : BufferSize(width: picture.width, height: max(1, box.height * picture.width / box.width))
+                ? BufferSize(width: max(1, box.width * image.height / box.height), height: image.height)
+                : BufferSize(width: image.width, height: max(1, box.height * image.width / box.width))
         }
         let canvas = BufferSize(
             width: Self.whole(size.width, block.width),
             height: Self.whole(size.height, block.height)
         )
-        if picture.width * canvas.height > picture.height * canvas.width {
-            plan.part.width = max(1, picture.height * canvas.width / canvas.height)
+        if image.width * canvas.height > image.height * canvas.width {
+            plan.part.width = max(1, image.height * canvas.width / canvas.height)
         } else {
-            plan.part.height = max(1, picture.width * canvas.height / canvas.width)
+            plan.part.height = max(1, image.width * canvas.height / canvas.width)
         }
-        plan.part.x = OutputPlan.evenHalf(picture.width - plan.part.width)
-        plan.part.y = OutputPlan.evenHalf(picture.height - plan.part.height)
+        plan.part.x = OutputPlan.evenHalf(image.width - plan.part.width)
+        plan.part.y = OutputPlan.evenHalf(image.height - plan.part.height)
         plan.scaled = canvas
         plan.canvas = canvas
         return plan
@@ -72,7 +72,7 @@ struct OutputPlanner {
     /// Returns whether the box's width limits the image; a side of the box may be unbounded.
     private func isWider(thanShapeOf box: BufferSize) -> Bool {
         if box.width == .max { return false }
-        return box.height == .max || picture.width * box.height > picture.height * box.width
+        return box.height == .max || image.width * box.height > image.height * box.width
     }
 
     /// Returns the largest multiple of `step` up to `side`; below one step `side` itself, because an image cannot be

@@ -69,14 +69,14 @@ public enum OutputScale: Sendable, Hashable {
         orientation: FrameOrientation = .up,
         subsampling: ChromaSubsampling = .yuv420
     ) -> OutputPlan {
-        let picture = BufferSize(width: width, height: height)
+        let image = BufferSize(width: width, height: height)
         switch self {
         case .full:
-            return OutputPlan(picture)
+            return OutputPlan(image)
         case .fraction(let numerator, let denominator):
-            return .fraction(of: picture, numerator, denominator)
+            return .fraction(of: image, numerator, denominator)
         case .width, .agora, .box:
-            let planner = OutputPlanner(picture.turned(by: orientation), subsampling.blockSize.turned(by: orientation))
+            let planner = OutputPlanner(image.turned(by: orientation), subsampling.blockSize.turned(by: orientation))
             return plan(planner).turned(by: orientation)
         }
     }
@@ -84,24 +84,24 @@ public enum OutputScale: Sendable, Hashable {
     private func plan(_ planner: OutputPlanner) -> OutputPlan {
         switch self {
         case .box(let box):
-            let size = box.size(for: planner.picture)
+            let size = box.size(for: planner.image)
             return switch box.filling {
             case .fit: planner.fit(size)
             case .letterbox: planner.letterbox(size)
             case .fill: planner.fill(size)
             }
         case .agora:
-            return planner.fit(Self.agoraBox(for: planner.picture))
+            return planner.fit(Self.agoraBox(for: planner.image))
         case .width(let width):
             return planner.fit(BufferSize(width: min(max(width, 1), Box.maximumSide), height: .max))
         case .full, .fraction:
-            return OutputPlan(planner.picture)
+            return OutputPlan(planner.image)
         }
     }
 
     /// The box with the side that decides; the other side is unbounded.
-    private static func agoraBox(for picture: BufferSize) -> BufferSize {
-        let (width, height) = (picture.width, picture.height)
+    private static func agoraBox(for image: BufferSize) -> BufferSize {
+        let (width, height) = (image.width, image.height)
         if width <= height {
             return 16 * width <= 9 * height
                 ? BufferSize(width: .max, height: 640) : BufferSize(width: 360, height: .max)

@@ -85,7 +85,7 @@ package final class SharedBufferStore: Sendable {
     ///
     /// - Returns: The image in the buffer, with the rows in which it differs from the image that was copied before.
     /// - Throws: `invalidSize`, or `byteCountMismatch` if the buffer is too small.
-    package func fill(_ claim: SharedClaim, with image: PixelBuffer) throws(TurboJPEGError) -> SharedPicture {
+    package func fill(_ claim: SharedClaim, with image: PixelBuffer) throws(TurboJPEGError) -> BufferedImage {
         let shape = Shape(width: image.width, height: image.height, format: image.format)
         let index = claim.lease.index
         // Holding the claim keeps the program from drawing in the buffer that is compared with.
@@ -101,7 +101,7 @@ package final class SharedBufferStore: Sendable {
         var target = try claim.image(like: image)
         try image.copy(rows, to: &target)
         state.withLock { $0.filled(claim, shape, changed) }
-        return SharedPicture(
+        return BufferedImage(
             pixels: target,
             claim: claim,
             origin: .copied,

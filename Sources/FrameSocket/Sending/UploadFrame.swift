@@ -52,8 +52,8 @@ package struct UploadFrame: Sendable {
     }
 
     /// The frame's image in a shared buffer, if it is there.
-    var sharedPicture: SharedPicture? {
-        if case .shared(let picture) = content { picture } else { nil }
+    var bufferedImage: BufferedImage? {
+        if case .shared(let image) = content { image } else { nil }
     }
 
     /// Returns the message that carries the frame; nil before it is encoded, or copied to a shared buffer.
@@ -64,8 +64,8 @@ package struct UploadFrame: Sendable {
     /// - Returns: The message, or nil.
     func message(withTiming sendsTiming: Bool, isNew: Bool) -> FrameSubmission? {
         switch content {
-        case .shared(let picture):
-            return picture.message(for: self, withTiming: sendsTiming, isNew: isNew).map(FrameSubmission.shared)
+        case .shared(let image):
+            return image.message(for: self, withTiming: sendsTiming, isNew: isNew).map(FrameSubmission.shared)
         case .encoded(let jpeg, let bufferSize):
             return .jpeg(
                 FrameMessage(

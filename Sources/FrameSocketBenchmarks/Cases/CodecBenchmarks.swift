@@ -6,7 +6,7 @@ import Synchronization
 /// Encoding and decoding of image sequences, against direct calls of libturbojpeg for each whole image.
 enum CodecBenchmarks {
     static func all(_ options: Options) -> [Benchmark] {
-        let contents: [PictureSequence.Content] = [.still, .typing, .scroll, .motion]
+        let contents: [ImageSequence.Content] = [.still, .typing, .scroll, .motion]
         return contents.map { encoding("encode/\($0)", $0, .strips(maximumThreads: nil), options) }
             + contents.map { decoding("decode/\($0)", $0, .strips(maximumThreads: nil), options) }
             + wholes.map { encoding("encode a whole screen/\($0.name)", .still, $0.means, isWhole: true, options) }
@@ -37,25 +37,25 @@ enum CodecBenchmarks {
 
     private static func encoding(
         _ name: String,
-        _ content: PictureSequence.Content,
+        _ content: ImageSequence.Content,
         _ means: Means,
         isWhole: Bool = false,
         _ options: Options
     ) -> Benchmark {
         let frames = options.amount(20, 60)
         return Benchmark(name: name, metrics: metrics) {
-            let pictures = try PictureSequence(content, fixtures: options.fixtures)
-            let codec = BaselineCodec(for: pictures)
+            let images = try ImageSequence(content, fixtures: options.fixtures)
+            let codec = BaselineCodec(for: images)
             let encoder = SequenceEncoder(means, isWhole: isWhole)
             return Benchmark.Comparison(
                 baseline: {
                     try measureSynchronously(frames) {
-                        for index in 0..<frames { try codec.encode(pictures[index]) }
+                        for index in 0..<frames { try codec.encode(images[index]) }
                     }
                 },
                 ours: {
                     try measureSynchronously(frames) {
-                        for index in 0..<frames { _ = try encoder.encode(pictures[index]) }
+                        for index in 0..<frames { _ = try encoder.encode(images[index]) }
                     }
                 }
             )
@@ -64,18 +64,18 @@ enum CodecBenchmarks {
 
     private static func decoding(
         _ name: String,
-        _ content: PictureSequence.Content,
+        _ content: ImageSequence.Content,
         _ means: Means,
         isWhole: Bool = false,
         _ options: Options
     ) -> Benchmark {
         let frames = options.amount(20, 60)
         return Benchmark(name: name, metrics: metrics) {
-            let pictures = try PictureSequence(content, fixtures: options.fixtures)
-            let codec = BaselineCodec(for: pictures)
+            let images = try ImageSequence(content, fixtures: options.fixtures)
+            let codec = BaselineCodec(for: images)
             let decoder = SequenceDecoder(means, isWhole: isWhole)
-            let whole = try (0..<pictures.count).map { try JPEGEncoder().encode(pictures[$0]) }
-            let ours = try jpegs(of: pictures, means, isWhole: isWhole)
+            let whole = try (0..<images.count).map { try JPEGEncoder().encode(images[$0]) }
+            let ours = try jpegs(of: images, means, isWhole: isWhole)
             return Benchmark.Comparison(
                 baseline: {
                     try measureSynchronously(frames) {
@@ -95,28 +95,28 @@ enum CodecBenchmarks {
     private static func pairs(_ options: Options) -> [Benchmark] {
         let frames = options.amount(20, 60)
         let encoding = Benchmark(name: "encode whole screens on two threads/strips", metrics: [.time, .cpu]) {
-            let pictures = try PictureSequence(.still, fixtures: options.fixtures)
-            let codecs = (BaselineCodec(for: pictures), BaselineCodec(for: pictures))
+            let images = try ImageSequence(.still, fixtures: options.fixtures)
+            let codecs = (BaselineCodec(for: images), BaselineCodec(for: images))
             let encoder = SequenceEncoder(.strips(maximumThreads: 2), isWhole: true)
             return Benchmark.Comparison(
                 baseline: {
                     try measureSynchronously(frames) {
-                        try onTwoThreads(frames, codecs) { try $0.encode(pictures[0]) }
+                        try onTwoThreads(frames, codecs) { try $0.encode(images[0]) }
                     }
                 },
                 ours: {
                     try measureSynchronously(frames) {
-                        for _ in 0..<frames { _ = try encoder.encode(pictures[0]) }
+                        for _ in 0..<frames { _ = try encoder.encode(images[0]) }
                     }
                 }
             )
         }
         let decoding = Benchmark(name: "decode whole screens on two threads/strips", metrics: [.time, .cpu]) {
-            let pictures = try PictureSequence(.still, fixtures: options.fixtures)
-            let codecs = (BaselineCodec(for: pictures), BaselineCodec(for: pictures))
+            let images = try ImageSequence(.still, fixtures: options.fixtures)
+            let codecs = (BaselineCodec(for: images), BaselineCodec(for: images))
             let decoder = SequenceDecoder(.strips(maximumThreads: 2), isWhole: true)
-            let whole = try JPEGEncoder().encode(pictures[0])
-            let ours = try jpegs(of: pictures, .strips(maximumThreads: 2), isWhole: true)
+            let whole = try JPEGEncoder().encode(images[0])
+            let ours = try jpegs(of: images, .strips(maximumThreads: 2), isWhole: true)
             return Benchmark.Comparison(
                 baseline: {
                     try measureSynchronously(frames) { try onTwoThreads(frames, codecs) { try $0.decode(whole) } }
@@ -149,13 +149,13 @@ enum CodecBenchmarks {
 
     /// The JPEGs as made by a sender that has already seen the sequence.
     private static func jpegs(
-        of pictures: PictureSequence,
+        of images: ImageSequence,
         _ means: Means,
         isWhole: Bool
     ) throws -> [FrameBytes] {
         let encoder = SequenceEncoder(means, isWhole: isWhole)
-        for index in 0..<max(8, pictures.count) { _ = try encoder.encode(pictures[index]) }
-        return try (0..<pictures.count).map { try encoder.encode(pictures[$0]) }
+        for index in 0..<max(8, images.count) { _ = try encoder.encode(images[index]) }
+        return try (0..<images.count).map { try encoder.encode(images[$0]) }
     }
 }
 
@@ -175,12 +175,12 @@ private struct SequenceEncoder {
         self.isWhole = isWhole
     }
 
-    func encode(_ picture: PixelBuffer) throws -> FrameBytes {
+    func encode(_ image: PixelBuffer) throws -> FrameBytes {
         if isWhole { strips?.forget() }
-        let capacity = try encoder.maximumByteCount(width: picture.width, height: picture.height)
+        let capacity = try encoder.maximumByteCount(width: image.width, height: image.height)
         return try FrameBytes(capacity: capacity, pool: pool) { output throws(TurboJPEGError) in
-            guard let strips else { return try encoder.encode(picture, into: &output) }
-            try strips.encode(picture, with: encoder, into: &output)
+            guard let strips else { return try encoder.encode(image, into: &output) }
+            try strips.encode(image, with: encoder, into: &output)
         }
     }
 }

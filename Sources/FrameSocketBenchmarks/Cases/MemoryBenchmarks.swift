@@ -9,10 +9,10 @@ enum MemoryBenchmarks {
         ]
         let encoded = cases.map { name, size in
             Benchmark(name: "memory/\(name)", metrics: [.memory], isSlow: true) {
-                let pictures = try PictureSequence(.typing, size, fixtures: options.fixtures)
-                let frames = pictures.count
+                let images = try ImageSequence(.typing, size, fixtures: options.fixtures)
+                let frames = images.count
                 return Benchmark.Comparison(ours: {
-                    try await peak(of: "camera", size, frames: frames, images: { pictures[$0] })
+                    try await peak(of: "camera", size, frames: frames, images: { images[$0] })
                 })
             }
         }

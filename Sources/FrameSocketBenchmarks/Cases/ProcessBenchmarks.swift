@@ -13,7 +13,7 @@ enum ProcessBenchmarks {
     private static let size = BufferSize(width: 1920, height: 1080)
 
     static func all(_ options: Options) -> [Benchmark] {
-        let contents: [PictureSequence.Content] = [.still, .typing, .motion]
+        let contents: [ImageSequence.Content] = [.still, .typing, .motion]
         let saturated = contents.map { content in
             benchmark(
                 "processes/\(content)",
@@ -40,14 +40,14 @@ enum ProcessBenchmarks {
     private static func benchmark(
         _ name: String,
         _ metrics: [Metric],
-        _ content: PictureSequence.Content,
+        _ content: ImageSequence.Content,
         frames: Int,
         interval: UInt64,
         _ options: Options
     ) -> Benchmark {
         Benchmark(name: name, metrics: metrics, isSlow: interval > 0) {
-            let pictures = try PictureSequence(.still, size, fixtures: options.fixtures)
-            let baseline = BaselineCodec(for: pictures)
+            let images = try ImageSequence(.still, size, fixtures: options.fixtures)
+            let baseline = BaselineCodec(for: images)
             let ends = try await Ends(content, size, fixtures: options.fixtures)
             return Benchmark.Comparison(
                 baseline: {
@@ -71,7 +71,7 @@ enum ProcessBenchmarks {
         private let sender: ChildProcess
         private let decoder = FrameDecoder()
 
-        init(_ content: PictureSequence.Content, _ size: BufferSize, fixtures: String) async throws {
+        init(_ content: ImageSequence.Content, _ size: BufferSize, fixtures: String) async throws {
             server = try FrameServer(at: SocketPath.next())
             var ends: [Int32] = [-1, -1]
             // Enough for two images of a screen.
@@ -79,7 +79,7 @@ enum ProcessBenchmarks {
             defer { close(ends[0]) }
             socket = ends[1]
             sender = try ChildProcess(
-                ["pictures", content.rawValue, fixtures, server.path, size.text],
+                ["images", content.rawValue, fixtures, server.path, size.text],
                 giving: ends[0]
             )
             connection = try await server.nextConnection()

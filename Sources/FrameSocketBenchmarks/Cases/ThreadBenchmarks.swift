@@ -9,7 +9,7 @@ enum ThreadBenchmarks {
     ]
 
     static func all(_ options: Options) -> [Benchmark] {
-        let contents: [(name: String, PictureSequence.Content)] = [("screen", .typing), ("photo", .motion)]
+        let contents: [(name: String, ImageSequence.Content)] = [("screen", .typing), ("photo", .motion)]
         return sizes.flatMap { size in
             contents.map { name, content in
                 let frames = options.amount(20, 60)
@@ -17,16 +17,16 @@ enum ThreadBenchmarks {
                     name: "threads/\(name) \(size.width)x\(size.height)",
                     metrics: [.time, .cpu, .switches, .allocations, .copied]
                 ) {
-                    let pictures = try PictureSequence(content, size, fixtures: options.fixtures)
-                    let (sender, receiver) = (BaselineCodec(for: pictures), BaselineCodec(for: pictures))
+                    let images = try ImageSequence(content, size, fixtures: options.fixtures)
+                    let (sender, receiver) = (BaselineCodec(for: images), BaselineCodec(for: images))
                     let ends = try await Ends()
                     return Benchmark.Comparison(
                         baseline: {
                             try measureSynchronously(frames) {
-                                try sender.send(pictures, frames: frames, to: receiver)
+                                try sender.send(images, frames: frames, to: receiver)
                             }
                         },
-                        ours: { try await measure(frames) { try await ends.run(pictures, frames: frames) } }
+                        ours: { try await measure(frames) { try await ends.run(images, frames: frames) } }
                     )
                 }
             }
@@ -44,11 +44,11 @@ enum ThreadBenchmarks {
             uploader = SampleUploader(connection: link.client)
         }
 
-        func run(_ pictures: PictureSequence, frames: Int) async throws {
+        func run(_ images: ImageSequence, frames: Int) async throws {
             let receiving = Task(executorPreference: link.connection.thread) { [link, decoder] in
                 try await link.connection.receive(frames) { _ = try decoder.decode($0, as: .bgra) }
             }
-            try await uploader.send(pictures, frames: frames)
+            try await uploader.send(images, frames: frames)
             _ = try await receiving.value
         }
     }
@@ -56,9 +56,9 @@ enum ThreadBenchmarks {
 
 extension SampleUploader {
     /// Sends images, each once the previous one is sent, so that none is dropped.
-    func send(_ pictures: PictureSequence, frames: Int) async throws {
+    func send(_ images: ImageSequence, frames: Int) async throws {
         for index in 0..<frames {
-            guard send(pictures[index]) == .taken else { throw BaselineFailure() }
+            guard send(images[index]) == .taken else { throw BaselineFailure() }
             try await finish()
         }
     }

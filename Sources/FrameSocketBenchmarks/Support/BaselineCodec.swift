@@ -7,17 +7,17 @@ import FrameSocket
 @safe final class BaselineCodec: @unchecked Sendable {
     private let codec: OpaquePointer
 
-    init(for pictures: PictureSequence) {
-        unsafe codec = baseline_codec_create(Int32(pictures.width), Int32(pictures.height))
+    init(for images: ImageSequence) {
+        unsafe codec = baseline_codec_create(Int32(images.width), Int32(images.height))
     }
 
     deinit {
         unsafe baseline_codec_destroy(codec)
     }
 
-    func encode(_ picture: PixelBuffer) throws {
-        let bytesPerRow = Int32(picture.plane(0).bytesPerRow)
-        let bytes = unsafe picture.withUnsafePlanes { planes in
+    func encode(_ image: PixelBuffer) throws {
+        let bytesPerRow = Int32(image.plane(0).bytesPerRow)
+        let bytes = unsafe image.withUnsafePlanes { planes in
             unsafe baseline_encode(codec, planes[0].base, bytesPerRow, 80)
         }
         guard bytes > 0 else { throw BaselineFailure() }
@@ -28,9 +28,9 @@ import FrameSocket
     }
 
     /// Sends images, and returns when the first one started.
-    func send(_ pictures: PictureSequence, frames: Int, interval: UInt64, to socket: Int32) throws -> Int64 {
-        let start = unsafe pictures.withBaseline {
-            unsafe baseline_send_pictures(socket, codec, $0, Int32(frames), Int64(interval))
+    func send(_ images: ImageSequence, frames: Int, interval: UInt64, to socket: Int32) throws -> Int64 {
+        let start = unsafe images.withBaseline {
+            unsafe baseline_send_images(socket, codec, $0, Int32(frames), Int64(interval))
         }
         guard start >= 0 else { throw BaselineFailure() }
         return start
@@ -39,15 +39,15 @@ import FrameSocket
     /// Receives images, and returns the age of each.
     func receive(frames: Int, from socket: Int32) throws -> [Int64] {
         var latencies = [Int64](repeating: 0, count: frames)
-        guard unsafe baseline_receive_pictures(socket, codec, Int32(frames), &latencies) == 0 else {
+        guard unsafe baseline_receive_images(socket, codec, Int32(frames), &latencies) == 0 else {
             throw BaselineFailure()
         }
         return latencies
     }
 
     /// Sends images from a thread to this one, which has `receiver`.
-    func send(_ pictures: PictureSequence, frames: Int, to receiver: BaselineCodec) throws {
-        let status = unsafe pictures.withBaseline {
+    func send(_ images: ImageSequence, frames: Int, to receiver: BaselineCodec) throws {
+        let status = unsafe images.withBaseline {
             unsafe baseline_end_to_end(codec, receiver.codec, $0, Int32(frames))
         }
         guard status == 0 else { throw BaselineFailure() }

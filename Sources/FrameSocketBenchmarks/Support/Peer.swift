@@ -14,7 +14,7 @@ enum Peer {
 
     static func run(_ words: [String]) async throws {
         switch (words.first, words.count) {
-        case ("pictures", 5): try await sendPictures(words[1], fixtures: words[2], path: words[3], size: words[4])
+        case ("images", 5): try await sendImages(words[1], fixtures: words[2], path: words[3], size: words[4])
         case ("camera", 4): try await sendCamera(words[1], frames: words[2], path: words[3])
         case ("shared-camera", 4): try await shareCamera(words[1], frames: words[2], path: words[3])
         case ("lane", 5): try await LaneContender.runPeer(Array(words.dropFirst()))
@@ -27,10 +27,10 @@ enum Peer {
 
     /// Sends a sequence on each command, with this package or with plain C, and answers when it started and what
     /// processor time it took.
-    private static func sendPictures(_ content: String, fixtures: String, path: String, size: String) async throws {
-        guard let content = PictureSequence.Content(rawValue: content) else { throw BaselineFailure() }
-        let pictures = try PictureSequence(content, BufferSize(size), fixtures: fixtures)
-        let codec = BaselineCodec(for: pictures)
+    private static func sendImages(_ content: String, fixtures: String, path: String, size: String) async throws {
+        guard let content = ImageSequence.Content(rawValue: content) else { throw BaselineFailure() }
+        let images = try ImageSequence(content, BufferSize(size), fixtures: fixtures)
+        let codec = BaselineCodec(for: images)
         let client = SocketConnection(path: path, configuration: .benchmark(on: .shared))
         try await client.open(within: .seconds(5))
         let uploader = SampleUploader(connection: client)
@@ -40,11 +40,11 @@ enum Peer {
             let sample = try await measure(frames) {
                 if words[0] == "baseline" {
                     let socket = ChildProcess.givenDescriptor
-                    start = try codec.send(pictures, frames: frames, interval: interval, to: socket)
+                    start = try codec.send(images, frames: frames, interval: interval, to: socket)
                 } else if interval == 0 {
-                    try await uploader.send(pictures, frames: frames)
+                    try await uploader.send(images, frames: frames)
                 } else {
-                    await pace(frames, interval: interval) { uploader.send(pictures[$0]) }
+                    await pace(frames, interval: interval) { uploader.send(images[$0]) }
                     try await uploader.finish()
                 }
             }
@@ -66,7 +66,7 @@ enum Peer {
         let uploader = SampleUploader(connection: client, configuration: .init(scale: scale))
         let pool = PixelBuffer.Pool(maximumIdleImages: 1)
         for _ in 0..<frames {
-            uploader.send(try readPicture(size, pool))
+            uploader.send(try readImage(size, pool))
             try await uploader.finish()
         }
         client.close()
@@ -93,10 +93,10 @@ enum Peer {
         answer(ProcessMemory.peak ?? 0)
     }
 
-    private static func readPicture(_ size: BufferSize, _ pool: PixelBuffer.Pool) throws -> PixelBuffer {
-        var picture = try pool.buffer(width: size.width, height: size.height, format: .bgra)
-        try picture.readFromInput()
-        return picture
+    private static func readImage(_ size: BufferSize, _ pool: PixelBuffer.Pool) throws -> PixelBuffer {
+        var image = try pool.buffer(width: size.width, height: size.height, format: .bgra)
+        try image.readFromInput()
+        return image
     }
 
     /// Connects many senders that send nothing, and answers the memory for each and the processor time of a second.

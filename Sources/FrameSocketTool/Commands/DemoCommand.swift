@@ -96,25 +96,25 @@ struct DemoCommand: Command {
         // It sees the same frames as the uploader's own, and so cuts and keeps the same strips.
         let encoder = StripEncoder()
         for sequence in sequences {
-            let pictures = try sequence.pictures()
+            let images = try sequence.images()
             let bytesBefore = uploader.statistics.bytes
             let startedAt = MonotonicClock.now()
-            for picture in pictures {
-                uploader.send(picture)
+            for image in images {
+                uploader.send(image)
                 try? await uploader.finish()
             }
             let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
-            let bytes = Int(uploader.statistics.bytes - bytesBefore) / pictures.count
-            try await receiver.wait(forFrames: first + pictures.count)
-            let comparison = try compare(pictures, by: encoder, with: directory, from: first)
+            let bytes = Int(uploader.statistics.bytes - bytesBefore) / images.count
+            try await receiver.wait(forFrames: first + images.count)
+            let comparison = try compare(images, by: encoder, with: directory, from: first)
             areAllIdentical = areAllIdentical && comparison.areIdentical
-            first += pictures.count
+            first += images.count
             try Terminal.table(
                 sequence.name,
-                "\(pictures.count)",
-                pictures.first.map { "\($0.width)x\($0.height)" } ?? "",
+                "\(images.count)",
+                images.first.map { "\($0.width)x\($0.height)" } ?? "",
                 Format.bytes(bytes),
-                Format.decimal(Double(pictures.count) / seconds, digits: 1),
+                Format.decimal(Double(images.count) / seconds, digits: 1),
                 comparison.areIdentical ? "identical" : "DIFFERENT",
                 Format.decimal(comparison.worstPSNR, digits: 1) + " dB"
             )
@@ -138,7 +138,7 @@ struct DemoCommand: Command {
 
     /// Compares the files that the receiver wrote with the images that were sent.
     private func compare(
-        _ pictures: [PixelBuffer],
+        _ images: [PixelBuffer],
         by strips: StripEncoder,
         with directory: String,
         from first: Int
@@ -148,14 +148,14 @@ struct DemoCommand: Command {
         var areIdentical = true
         var worst = Double.infinity
         do {
-            for (index, picture) in pictures.enumerated() {
+            for (index, image) in images.enumerated() {
                 let arrived = try Files.contents(of: "\(directory)/\(Reception.fileName(first + index))")
-                let sent = try strips.encode(picture, with: encoder).jpeg
+                let sent = try strips.encode(image, with: encoder).jpeg
                 // A short JPEG is padded when it is sent.
                 let padding = [UInt8](repeating: 0, count: FramePadding.byteCount(forBodyOf: sent.count))
                 areIdentical = areIdentical && arrived == sent + padding
                 let decoded = try decoder.decode(arrived.span, as: .bgra)
-                worst = min(worst, try decoded.peakSignalToNoiseRatio(against: picture))
+                worst = min(worst, try decoded.peakSignalToNoiseRatio(against: image))
             }
         } catch let error as Files.Failure {
             throw CommandFailure(.noInput, error.message)
@@ -170,7 +170,7 @@ struct DemoCommand: Command {
     /// Offers a moving screen faster than it can be sent: the latest frame is sent, and none is late.
     private func showLive(_ sequences: [DemoSequence], socket: String) async throws(CommandFailure) {
         guard let sequence = sequences.first(where: { $0.name == "desktop-window" }) ?? sequences.first else { return }
-        let pictures = try sequence.pictures()
+        let images = try sequence.images()
         let receiver = try startReceiver([socket, "--decode", "--json"])
         let uploader = try await makeUploader(socket)
         let clock = ContinuousClock()
@@ -178,7 +178,7 @@ struct DemoCommand: Command {
         let interval = Duration.milliseconds(2)
         var ticks = 0
         while clock.now - start < .seconds(seconds) {
-            uploader.send(pictures[ticks % pictures.count])
+            uploader.send(images[ticks % images.count])
             ticks += 1
             try? await clock.sleep(until: start + interval * ticks)
         }

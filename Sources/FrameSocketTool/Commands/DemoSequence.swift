@@ -16,7 +16,7 @@ struct DemoSequence: Sendable {
         var sequences: [DemoSequence] = []
         do {
             for name in try Files.names(in: directory + "/screens") where !name.hasPrefix(".") {
-                let paths = try PictureFile.expand(["\(directory)/screens/\(name)"])
+                let paths = try ImageFile.expand(["\(directory)/screens/\(name)"])
                 sequences.append(DemoSequence(name: name, paths: paths))
             }
         } catch let error as Files.Failure {
@@ -26,7 +26,7 @@ struct DemoSequence: Sendable {
         } catch {
             throw CommandFailure(.noInput, "\(error)")
         }
-        for path in try PictureFile.expand([directory + "/photos"]) {
+        for path in try ImageFile.expand([directory + "/photos"]) {
             let name = path.name.split(separator: "-").first ?? "photo"
             sequences.append(DemoSequence(name: String(name), paths: [path]))
         }
@@ -37,12 +37,12 @@ struct DemoSequence: Sendable {
         ["Fixtures", "../Fixtures", "../../Fixtures"].first { Files.isDirectory($0 + "/screens") }
     }
 
-    func pictures() throws(CommandFailure) -> [PixelBuffer] {
-        var pictures: [PixelBuffer] = []
+    func images() throws(CommandFailure) -> [PixelBuffer] {
+        var images: [PixelBuffer] = []
         let pool = PixelBuffer.Pool(maximumIdleImages: 1)
         for path in paths {
-            pictures.append(try Picture(name: path.text, content: PictureFile(path, pool: pool).content).pixels(pool))
+            images.append(try InputImage(name: path.text, content: ImageFile(path, pool: pool).content).pixels(pool))
         }
-        return pictures
+        return images
     }
 }

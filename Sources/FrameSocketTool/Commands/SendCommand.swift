@@ -84,7 +84,7 @@ struct SendCommand: Command {
                 message: "--passthrough and --shared are mutually exclusive: shared images are not encoded"
             )
         }
-        if isPassthrough, options.changesPictures || size != nil {
+        if isPassthrough, options.changesImages || size != nil {
             throw UsageError(message: "--passthrough sends JPEGs unchanged; remove the options that would change them")
         }
         let rest = try arguments.rest()
@@ -115,7 +115,7 @@ struct SendCommand: Command {
     /// Whether files are sent, as opposed to standard input.
     var sendsFiles: Bool { paths != ["-"] }
 
-    private func makeSource() throws(CommandFailure) -> any PictureSource {
+    private func makeSource() throws(CommandFailure) -> any ImageSource {
         if let rawFormat {
             return try RawSource(
                 width: rawFormat.width,
@@ -125,10 +125,10 @@ struct SendCommand: Command {
             )
         }
         if paths == ["-"] { return StreamSource(rawOptions, isPassthrough: isPassthrough) }
-        return FileSource(try PictureFile.expand(paths), loops: loops)
+        return FileSource(try ImageFile.expand(paths), loops: loops)
     }
 
     func run() async throws(CommandFailure) {
-        try await PictureSender(self, makeSource()).run()
+        try await ImageSender(self, makeSource()).run()
     }
 }

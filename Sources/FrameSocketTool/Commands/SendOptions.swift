@@ -23,7 +23,7 @@ struct SendOptions {
 
     let configuration: SampleUploader.Configuration
     /// Whether any option changes the image that was submitted.
-    let changesPictures: Bool
+    let changesImages: Bool
 
     init(_ arguments: inout Arguments) throws(UsageError) {
         let quality = try arguments.integer("--quality", in: 1...100)
@@ -32,7 +32,7 @@ struct SendOptions {
         }
         let scale = try Self.scale(&arguments)
         let isTurned = arguments.flag("--rotate")
-        changesPictures = quality != nil || subsampling != nil || scale != nil || isTurned
+        changesImages = quality != nil || subsampling != nil || scale != nil || isTurned
         configuration = SampleUploader.Configuration(
             quality: quality ?? 80,
             scale: scale ?? .full,

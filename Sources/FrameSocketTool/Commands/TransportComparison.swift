@@ -52,7 +52,7 @@ extension DemoCommand {
     /// Sends the same images as JPEGs and in shared memory, each as fast as the receiver decodes them.
     func showTransports(_ sequences: [DemoSequence], sockets: String) async throws(CommandFailure) {
         guard let sequence = sequences.first(where: { $0.name == "desktop-window" }) ?? sequences.first else { return }
-        let images = try sequence.pictures()
+        let images = try sequence.images()
         let size = images.first.map { "\($0.width)x\($0.height)" } ?? ""
         Terminal.say("Transports: images of \(size), decoded to pixels by the receiver, CPU time of both processes")
         try Terminal.table("transport", "frames", "shared", "frames/s", "a frame")

@@ -23,18 +23,18 @@ struct JPEGSplitter {
     }
 
     private var state = State.between(afterFF: false)
-    private var picture: [UInt8] = []
+    private var image: [UInt8] = []
 
     /// Whether the stream has stopped within an image.
-    var isInPicture: Bool { if case .between = state { false } else { true } }
+    var isInImage: Bool { if case .between = state { false } else { true } }
 
     /// Consumes one byte; returns the image if that was its last.
     ///
     /// An image that is malformed or becomes too large is given up, and the search for the next one continues.
     mutating func take(_ byte: UInt8) -> [UInt8]? {
-        if isInPicture {
-            picture.append(byte)
-            if picture.count > Self.maximumByteCount { giveUp() }
+        if isInImage {
+            image.append(byte)
+            if image.count > Self.maximumByteCount { giveUp() }
         }
         switch state {
         case .between(let afterFF):
@@ -42,7 +42,7 @@ struct JPEGSplitter {
                 state = .between(afterFF: byte == 0xFF)
                 return nil
             }
-            picture = [0xFF, 0xD8]
+            image = [0xFF, 0xD8]
             state = .marker
         case .marker:
             if byte == 0xFF { state = .code } else { giveUp() }
@@ -75,8 +75,8 @@ struct JPEGSplitter {
             state = .code
         case 0xD9:
             state = .between(afterFF: false)
-            defer { picture = [] }
-            return picture
+            defer { image = [] }
+            return image
         case 0x01, 0xD0...0xD7:
             state = .marker
         case 0x00, 0xD8:
@@ -96,7 +96,7 @@ struct JPEGSplitter {
     }
 
     private mutating func giveUp() {
-        picture = []
+        image = []
         state = .between(afterFF: false)
     }
 }

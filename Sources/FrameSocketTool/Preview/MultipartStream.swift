@@ -22,7 +22,7 @@ struct MultipartStream {
     /// Creates a stream with an unpredictable boundary.
     init() {
         var generator = SystemRandomNumberGenerator()
-        self.init(boundary: "picture-" + String(generator.next() as UInt64, radix: 36))
+        self.init(boundary: "image-" + String(generator.next() as UInt64, radix: 36))
     }
 
     /// Creates a stream with the given boundary.

@@ -3,7 +3,7 @@ extension PreviewPage {
         "use strict";
 
         const element = (id) => document.getElementById(id);
-        const picture = element("picture");
+        const image = element("image");
         const interval = 500;
 
         const patience = 2000;
@@ -46,17 +46,17 @@ extension PreviewPage {
         function startStream() {
           isStreaming = true;
           streamNumber += 1;
-          picture.src = address("/stream", { number: streamNumber });
+          image.src = address("/stream", { number: streamNumber });
         }
 
         function stopStream() {
           isStreaming = false;
-          picture.hidden = true;
-          picture.removeAttribute("src");
+          image.hidden = true;
+          image.removeAttribute("src");
         }
 
         // The stream was refused or has broken off.
-        picture.addEventListener("error", () => {
+        image.addEventListener("error", () => {
           isStreaming = false;
           retryAt = performance.now() + patience;
         });
@@ -124,9 +124,9 @@ extension PreviewPage {
           say("path", state.path);
           offer(state.choices);
 
-          const hasPicture = state.width !== undefined;
+          const hasImage = state.width !== undefined;
           const hasSender = state.connection !== undefined;
-          say("size", hasPicture ? `${state.width} × ${state.height}` : "–");
+          say("size", hasImage ? `${state.width} × ${state.height}` : "–");
           say("rate", hasSender ? `${decimal(state.framesPerSecond, 1)} frames/s` : "–");
           say("data", hasSender ? `${bytes(state.bytesPerSecond)}/s` : "–");
           say("latency", state.latency === undefined ? "–" : `${decimal(state.latency / 1e6, 1)} ms`);
@@ -139,12 +139,12 @@ extension PreviewPage {
           say("sender", hasSender ? (state.senders > 1 ? `${process} (of ${state.senders})` : process) : "–");
           say("viewers", `${state.viewers} of ${state.maximumViewers}`);
 
-            picture.alt = hasPicture ? `Latest frame, ${state.width} by ${state.height} pixels` : "";
+            image.alt = hasImage ? `Latest frame, ${state.width} by ${state.height} pixels` : "";
             // A stream before the first frame would take a viewer's place for nothing.
-          if (hasPicture && !isStreaming && performance.now() >= retryAt) startStream();
-          if (!hasPicture && isStreaming) stopStream();
-          picture.hidden = !isStreaming;
-          enable(hasPicture);
+          if (hasImage && !isStreaming && performance.now() >= retryAt) startStream();
+          if (!hasImage && isStreaming) stopStream();
+          image.hidden = !isStreaming;
+          enable(hasImage);
           document.title = `${summary} – FrameSocket preview`;
         }
 

@@ -43,11 +43,11 @@ extension PreviewPage {
           position: relative; display: flex; align-items: center; justify-content: center;
           background: var(--stage);
         }
-        #picture {
+        #image {
           display: block; max-width: 100%; max-height: 100%; object-fit: contain;
           border-radius: 4px; box-shadow: 0 1px 3px rgb(0 0 0 / .25);
         }
-        body:not([data-state="live"]) #picture { opacity: .35; }
+        body:not([data-state="live"]) #image { opacity: .35; }
         #note {
           position: absolute; max-width: 32rem; margin: 1rem; padding: .5rem 1rem;
           background: var(--sheet); border: 1px solid var(--line); border-radius: 6px; text-align: center;
@@ -76,7 +76,7 @@ extension PreviewPage {
           html, body { height: auto; }
           main { flex-direction: column; }
           #stage { min-height: 60vh; }
-          #picture { max-height: 80vh; }
+          #image { max-height: 80vh; }
           section { width: auto; border-left: 0; border-top: 1px solid var(--line); }
         }
 

@@ -20,7 +20,7 @@ enum PreviewPage {
         </header>
         <main>
           <figure id="stage">
-            <img id="picture" alt="" hidden>
+            <img id="image" alt="" hidden>
             <figcaption id="note">
                     <span id="message">Connecting to the preview.</span>
               <code id="command" hidden></code>

@@ -98,11 +98,11 @@ struct PreviewRoutes: Sendable {
     }
 
     private func snapshot(choosing choice: Int?) -> HTTPResponse {
-        guard let picture = stage.state.sender(choice)?.picture else {
+        guard let image = stage.state.sender(choice)?.image else {
             return HTTPResponse(status: 404, "There is no frame yet.")
         }
         do {
-            return HTTPResponse(type: "image/jpeg", body: .frame(try picture.jpeg()))
+            return HTTPResponse(type: "image/jpeg", body: .frame(try image.jpeg()))
         } catch {
             return HTTPResponse(status: 404, "The latest frame is damaged: \(error)")
         }

@@ -17,7 +17,7 @@ final class PreviewStage: Sendable {
         var superseded = 0
         /// Frames that are not valid images.
         var undecodable = 0
-        var picture: PreviewPicture?
+        var image: PreviewImage?
     }
 
     /// The state of all.
@@ -29,12 +29,12 @@ final class PreviewStage: Sendable {
         var isClosed = false
 
         fileprivate(set) var seats: [ObjectIdentifier: Seat] = [:]
-        fileprivate var pictureCount = 0
+        fileprivate var imageCount = 0
 
         /// Returns the sender that a viewer selected, if connected; without a selection, the sender whose image is
         /// shown or awaited.
         func sender(_ choice: Int?) -> Sender? {
-            guard let choice else { return senders.last { $0.picture != nil } ?? senders.last }
+            guard let choice else { return senders.last { $0.image != nil } ?? senders.last }
             return senders.first { $0.id == choice }
         }
         /// The number of viewers.
@@ -69,17 +69,17 @@ final class PreviewStage: Sendable {
     /// Handles a frame; returns false if it is not a valid image.
     func take(_ frame: Frame, of connection: FrameConnection) -> Bool {
         let (number, isWatched) = locked.withLock { state in
-            state.pictureCount += 1
-            return (state.pictureCount, !state.seats.isEmpty)
+            state.imageCount += 1
+            return (state.imageCount, !state.seats.isEmpty)
         }
-        let picture = try? PreviewPicture(frame, number: number)
+        let image = try? PreviewImage(frame, number: number)
         // Done here, where nobody waits for it, and not once for every viewer.
-        let isGood = isWatched ? (try? picture?.jpeg()) != nil : picture != nil
+        let isGood = isWatched ? (try? image?.jpeg()) != nil : image != nil
         change(connection.id) { sender in
             sender.statistics.add(frame)
             sender.meter.add(frame)
             sender.superseded = connection.supersededFrames
-            if isGood { sender.picture = picture } else { sender.undecodable += 1 }
+            if isGood { sender.image = image } else { sender.undecodable += 1 }
         }
         if isGood { wakeViewers() }
         return isGood

@@ -16,7 +16,7 @@ extension PreviewStage.State {
     private static func summary(of sender: PreviewStage.Sender?) -> Summary {
         guard let sender else { return .none }
         if sender.isPaused { return .paused }
-        return sender.picture == nil ? .waiting : .live
+        return sender.image == nil ? .waiting : .live
     }
 
     /// The state for a page and for scripts, of the selected sender or of the latest, as a JSON object; times are in
@@ -41,7 +41,7 @@ extension PreviewStage.Sender {
     fileprivate var choice: JSONLine {
         var line = JSONLine()
         identify(in: &line)
-        if let picture { measure(picture, in: &line) }
+        if let image { measure(image, in: &line) }
         return line
     }
 
@@ -53,9 +53,9 @@ extension PreviewStage.Sender {
         }
     }
 
-    private func measure(_ picture: PreviewPicture, in line: inout JSONLine) {
-        line.add("width", picture.size.width)
-        line.add("height", picture.size.height)
+    private func measure(_ image: PreviewImage, in line: inout JSONLine) {
+        line.add("width", image.size.width)
+        line.add("height", image.size.height)
     }
 
     fileprivate func describe(in line: inout JSONLine, at now: UInt64) {
@@ -72,9 +72,9 @@ extension PreviewStage.Sender {
             line.add("latency", reading.latency.mean.nanoseconds)
             line.add("latencyMaximum", reading.latency.maximum.nanoseconds)
         }
-        guard let picture else { return }
-        measure(picture, in: &line)
-        line.add("orientation", picture.orientation.rawValue)
-        line.add("age", now > picture.receivedAt ? now - picture.receivedAt : 0)
+        guard let image else { return }
+        measure(image, in: &line)
+        line.add("orientation", image.orientation.rawValue)
+        line.add("age", now > image.receivedAt ? now - image.receivedAt : 0)
     }
 }

@@ -48,8 +48,8 @@ final class PreviewViewer: Sendable {
             if state.parts.isIdle {
                 guard let stage = stage?.state, !stage.isClosed else { return .end }
                 let sender = stage.sender(choice)
-                if let picture = sender?.picture {
-                    add(picture, to: &state)
+                if let image = sender?.image {
+                    add(image, to: &state)
                 } else {
                     // Connection numbers are not reused.
                     if choice != nil, sender == nil { return .end }
@@ -62,12 +62,12 @@ final class PreviewViewer: Sendable {
         }
     }
 
-    private func add(_ picture: PreviewPicture, to state: inout State) {
+    private func add(_ image: PreviewImage, to state: inout State) {
         let now = MonotonicClock.now()
-        let isNew = picture.number != state.shown
-        guard isNew || state.wantsRepetition(at: now), let jpeg = try? picture.jpeg() else { return }
+        let isNew = image.number != state.shown
+        guard isNew || state.wantsRepetition(at: now), let jpeg = try? image.jpeg() else { return }
         state.parts.add(jpeg)
-        state.shown = picture.number
+        state.shown = image.number
         state.addedAt = now
         state.isRepeated = !isNew
     }

@@ -23,7 +23,7 @@ internal import CTurboJPEG
         guard let handle = unsafe handle else {
             throw TurboJPEGError(
                 .codecUnavailable,
-                "The JPEG library could not be initialized; memory may be exhausted."
+                "the JPEG library could not be initialized; memory may be exhausted"
             )
         }
         unsafe raw = unsafe handle
@@ -68,11 +68,11 @@ internal import CTurboJPEG
                     """
                 )
             }
-            return error(.decodeFailed, "The JPEG of \(byteCount) bytes cannot be decoded.")
+            return error(.decodeFailed, "the JPEG of \(byteCount) bytes cannot be decoded")
         }
         return libraryMessage?.hasPrefix(Self.endWarning) == true
-            ? error(.truncated, "The JPEG of \(byteCount) bytes ends before its image is complete.")
-            : error(.corrupt, "The JPEG of \(byteCount) bytes is damaged.")
+            ? error(.truncated, "the JPEG of \(byteCount) bytes ends before its image is complete")
+            : error(.corrupt, "the JPEG of \(byteCount) bytes is damaged")
     }
 
     /// The library's message if it rejects sampling factors that have no name in it.

@@ -101,8 +101,8 @@ public struct JPEGDecoder: Sendable {
             throw TurboJPEGError(
                 .bufferTooSmall,
                 """
-                The image of \(source.width)x\(source.height) does not fit into the buffer of \
-                \(buffer.width)x\(buffer.height).
+                the image of \(source.width)x\(source.height) does not fit into the buffer of \
+                \(buffer.width)x\(buffer.height)
                 """
             )
         }

@@ -55,8 +55,8 @@ public struct JPEGEncoder: Sendable {
         guard output.freeCapacity >= needed else {
             throw TurboJPEGError(
                 .outputTooSmall,
-                "An image of \(image.width)x\(image.height) needs room for \(needed) bytes; the output has "
-                    + "\(output.freeCapacity)."
+                "an image of \(image.width)x\(image.height) needs room for \(needed) bytes; the output has "
+                    + "\(output.freeCapacity)"
             )
         }
         try unsafe output.withUnsafeMutableBufferPointer { bytes, count throws(TurboJPEGError) in
@@ -73,7 +73,7 @@ public struct JPEGEncoder: Sendable {
     public func encode(_ image: PixelBuffer) throws(TurboJPEGError) -> [UInt8] {
         let capacity = try maximumByteCount(width: image.width, height: image.height)
         guard let memory = unsafe allocateMemory(byteCount: capacity, alignment: PixelLayout.alignment) else {
-            throw TurboJPEGError(.allocationFailed, "Not enough memory for a JPEG of up to \(capacity) bytes.")
+            throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
         }
         defer { unsafe freeMemory(memory, byteCount: capacity) }
         let bytes = unsafe memory.assumingMemoryBound(to: UInt8.self)
@@ -112,7 +112,7 @@ public struct JPEGEncoder: Sendable {
                 }
             }
         guard status == 0 else {
-            throw handle.error(.encodeFailed, "The image of \(image.width)x\(image.height) cannot be compressed.")
+            throw handle.error(.encodeFailed, "the image of \(image.width)x\(image.height) cannot be compressed")
         }
         try unsafe checkProcess(of: UnsafeBufferPointer(start: output, count: Int(byteCount)))
         return Int(byteCount)
@@ -131,8 +131,8 @@ public struct JPEGEncoder: Sendable {
         throw TurboJPEGError(
             .encodeFailed,
             """
-            The JPEG library wrote no sequential JPEG with Huffman coding; unset TJ_PROGRESSIVE and TJ_ARITHMETIC in the \
-            environment of the process.
+            the JPEG library wrote no sequential JPEG with Huffman coding; unset TJ_PROGRESSIVE and TJ_ARITHMETIC in the \
+            environment of the process
             """
         )
     }
@@ -140,7 +140,7 @@ public struct JPEGEncoder: Sendable {
     /// Rejects a quality outside the valid range.
     func checkQuality() throws(TurboJPEGError) {
         guard 1...100 ~= quality else {
-            throw TurboJPEGError(.invalidQuality, "Invalid JPEG quality \(quality): expected 1 to 100.")
+            throw TurboJPEGError(.invalidQuality, "invalid JPEG quality \(quality): expected 1 to 100")
         }
     }
 

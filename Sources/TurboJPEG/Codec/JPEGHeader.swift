@@ -43,7 +43,7 @@ public struct JPEGHeader: Sendable, Hashable {
             if handle.failedByWarning { throw handle.decodingError(byteCount: jpeg.count) }
             throw TurboJPEGError(
                 .noPicture,
-                "The JPEG of \(jpeg.count) bytes contains no image, only tables or an end."
+                "the JPEG of \(jpeg.count) bytes contains no image, only tables or an end"
             )
         }
         guard
@@ -52,7 +52,7 @@ public struct JPEGHeader: Sendable, Hashable {
         else {
             throw TurboJPEGError(
                 .unsupported,
-                "The JPEG of \(jpeg.count) bytes has an unsupported chroma subsampling or color space."
+                "the JPEG of \(jpeg.count) bytes has an unsupported chroma subsampling or color space"
             )
         }
         self.width = Int(width)

@@ -61,8 +61,8 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
         guard header.subsampling != .yuv411 || !swapsSides else {
             throw TurboJPEGError(
                 .unsupported,
-                "Rotating a 4:1:1 JPEG results in a subsampling that few decoders support; decode, rotate and encode "
-                    + "it instead."
+                "rotating a 4:1:1 JPEG results in a subsampling that few decoders support; decode, rotate and encode "
+                    + "it instead"
             )
         }
         var transform = unsafe tjtransform()
@@ -88,7 +88,7 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
             if handle.failedByWarning { throw handle.decodingError(byteCount: jpeg.count) }
             throw handle.error(
                 .transformFailed,
-                "The JPEG of \(header.width)x\(header.height) cannot be transformed (\(self), edges \(edges))."
+                "the JPEG of \(header.width)x\(header.height) cannot be transformed (\(self), edges \(edges))"
             )
         }
         return unsafe Array(UnsafeBufferPointer(start: output, count: Int(byteCount)))

@@ -23,7 +23,7 @@ extension JPEGGate {
         guard !structure.isProgressive || structure.scans.count < limits.maximumProgressiveScans else {
             throw TurboJPEGError(
                 .tooManyScans,
-                "The JPEG has more than \(limits.maximumProgressiveScans) scans, which is the limit."
+                "the JPEG has more than \(limits.maximumProgressiveScans) scans, which is the limit"
             )
         }
         var selection = Selection(
@@ -97,7 +97,7 @@ extension JPEGGate {
     }
 
     private func missing(_ table: String) -> TurboJPEGError {
-        TurboJPEGError(.missingTable, "The JPEG uses \(table) without defining it before byte \(index).")
+        TurboJPEGError(.missingTable, "the JPEG uses \(table) without defining it before byte \(index)")
     }
 
     /// Skips the compressed data of the latest scan.
@@ -112,8 +112,8 @@ extension JPEGGate {
             throw TurboJPEGError(
                 .truncated,
                 """
-                The JPEG's \(index - start) bytes of compressed data cannot hold an image of \
-                \(structure.width)x\(structure.height), which takes \(leastScanBits / 8) at least.
+                the JPEG's \(index - start) bytes of compressed data cannot hold an image of \
+                \(structure.width)x\(structure.height), which takes \(leastScanBits / 8) at least
                 """
             )
         }

@@ -8,7 +8,7 @@ struct JPEGGate {
         /// Up to the header of the first scan.
         case header
         /// To the end of the image.
-        case picture
+        case image
     }
 
     let limits: JPEGLimits
@@ -32,7 +32,7 @@ struct JPEGGate {
         of jpeg: Span<UInt8>,
         limits: JPEGLimits,
         toleratesDamage: Bool = false,
-        extent: Extent = .picture
+        extent: Extent = .image
     ) throws(TurboJPEGError) -> JPEGStructure {
         var gate = JPEGGate(limits: limits, toleratesDamage: toleratesDamage, extent: extent)
         try gate.walk(jpeg)
@@ -50,8 +50,8 @@ struct JPEGGate {
             throw TurboJPEGError(
                 .notJPEG,
                 jpeg.isEmpty
-                    ? "The JPEG is empty."
-                    : "These \(jpeg.count) bytes are not a JPEG: they do not begin with FF D8."
+                    ? "the JPEG is empty"
+                    : "these \(jpeg.count) bytes are not a JPEG: they do not begin with FF D8"
             )
         }
         index = 2
@@ -193,7 +193,7 @@ extension JPEGGate {
         guard !structure.scans.isEmpty else {
             throw TurboJPEGError(
                 .noPicture,
-                "The JPEG of \(jpeg.count) bytes contains no image, only tables or an end."
+                "the JPEG of \(jpeg.count) bytes contains no image, only tables or an end"
             )
         }
         guard !toleratesDamage else { return }
@@ -205,14 +205,14 @@ extension JPEGGate {
         guard padding <= limits.maximumPaddingBytes else {
             throw TurboJPEGError(
                 .trailingData,
-                "\(padding) bytes follow the JPEG's end; at most \(limits.maximumPaddingBytes) zeros may.",
+                "\(padding) bytes follow the JPEG's end; at most \(limits.maximumPaddingBytes) zeros may",
                 byteOffset: structure.end
             )
         }
         for index in structure.end..<jpeg.count where jpeg[index] != 0 {
             throw TurboJPEGError(
                 .trailingData,
-                "Only zeros may follow the JPEG's end at byte \(structure.end).",
+                "only zeros may follow the JPEG's end at byte \(structure.end)",
                 byteOffset: index
             )
         }
@@ -221,15 +221,15 @@ extension JPEGGate {
     // MARK: Errors
 
     func malformed(_ what: String) -> TurboJPEGError {
-        TurboJPEGError(.malformed, "The JPEG is not well formed: \(what) before byte \(index).")
+        TurboJPEGError(.malformed, "the JPEG is not well formed: \(what) before byte \(index)")
     }
 
     func unsupported(_ why: String) -> TurboJPEGError {
-        TurboJPEGError(.unsupported, "The JPEG is not supported: \(why).")
+        TurboJPEGError(.unsupported, "the JPEG is not supported: \(why)")
     }
 
     func truncated(_ jpeg: Span<UInt8>) -> TurboJPEGError {
-        TurboJPEGError(.truncated, "The JPEG of \(jpeg.count) bytes ends before its image is complete.")
+        TurboJPEGError(.truncated, "the JPEG of \(jpeg.count) bytes ends before its image is complete")
     }
 }
 
@@ -242,13 +242,13 @@ extension JPEGLimits {
         guard max(width, height) <= maximumDimension else {
             throw TurboJPEGError(
                 .tooLarge,
-                "The image of \(width)x\(height) exceeds the limit of \(maximumDimension) pixels per side."
+                "the image of \(width)x\(height) exceeds the limit of \(maximumDimension) pixels per side"
             )
         }
         guard width * height <= maximumPixels else {
             throw TurboJPEGError(
                 .tooLarge,
-                "The image of \(width)x\(height) exceeds the limit of \(maximumPixels) pixels."
+                "the image of \(width)x\(height) exceeds the limit of \(maximumPixels) pixels"
             )
         }
     }

@@ -15,7 +15,7 @@ struct PPMReader {
     /// Reads the header, and checks that there are enough bytes for the samples that it states.
     init(head bytes: Span<UInt8>) throws(TurboJPEGError) {
         guard bytes.count >= 2, bytes[0] == UInt8(ascii: "P") else {
-            throw TurboJPEGError(.invalidPPM, "Not a portable pixmap: the bytes do not begin with P and a digit.")
+            throw TurboJPEGError(.invalidPPM, "not a portable pixmap: the bytes do not begin with P and a digit")
         }
         switch bytes[1] {
         case UInt8(ascii: "2"): (channels, isASCII) = (1, true)
@@ -25,7 +25,7 @@ struct PPMReader {
         default:
             throw TurboJPEGError(
                 .unsupportedPPM,
-                "Only the portable graymaps and pixmaps P2, P3, P5 and P6 are supported; convert the image to P6."
+                "only the portable graymaps and pixmaps P2, P3, P5 and P6 are supported; convert the image to P6"
             )
         }
         width = try number(bytes, "width", in: 1...PixelLayout.maximumDimension)
@@ -120,10 +120,10 @@ private func digit(_ byte: UInt8) -> Int? {
 
 extension TurboJPEGError {
     fileprivate static func truncatedPPM(at position: Int) -> Self {
-        Self(.truncatedPPM, "The portable pixmap ends before its image is complete.", byteOffset: position)
+        Self(.truncatedPPM, "the portable pixmap ends before its image is complete", byteOffset: position)
     }
 
     fileprivate static func invalidPPM(_ expected: String, at position: Int) -> Self {
-        Self(.invalidPPM, "Invalid portable pixmap: expected \(expected).", byteOffset: position)
+        Self(.invalidPPM, "invalid portable pixmap: expected \(expected)", byteOffset: position)
     }
 }

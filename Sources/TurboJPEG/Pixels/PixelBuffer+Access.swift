@@ -73,7 +73,7 @@ extension PixelBuffer {
         guard unsafe planes.count == planeCount else {
             throw TurboJPEGError(
                 .byteCountMismatch,
-                "\(format.name) has \(planeCount) planes; \(unsafe planes.count) were given."
+                "\(format.name) has \(planeCount) planes; \(unsafe planes.count) were given"
             )
         }
         for index in 0..<planeCount {
@@ -81,7 +81,7 @@ extension PixelBuffer {
             guard stride >= shape.visibleBytesPerRow else {
                 throw TurboJPEGError(
                     .invalidStride,
-                    "A row of plane \(index) has \(shape.visibleBytesPerRow) bytes; the output has room for \(stride)."
+                    "a row of plane \(index) has \(shape.visibleBytesPerRow) bytes; the output has room for \(stride)"
                 )
             }
             for row in 0..<shape.height {

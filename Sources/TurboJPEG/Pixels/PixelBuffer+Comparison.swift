@@ -32,7 +32,7 @@ extension PixelBuffer {
         guard width == other.width, height == other.height else {
             throw TurboJPEGError(
                 .sizeMismatch,
-                "\(width)x\(height) cannot be compared with \(other.width)x\(other.height); make the sizes equal."
+                "\(width)x\(height) cannot be compared with \(other.width)x\(other.height); make the sizes equal"
             )
         }
         var difference = SquaredDifference()

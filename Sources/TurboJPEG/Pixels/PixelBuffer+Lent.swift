@@ -38,7 +38,7 @@ extension PixelBuffer {
         guard let start = memory.baseAddress, memory.count >= layout.byteCount else {
             throw TurboJPEGError(
                 .byteCountMismatch,
-                "An image of \(width)x\(height) needs \(layout.byteCount) bytes, and there are \(memory.count)."
+                "an image of \(width)x\(height) needs \(layout.byteCount) bytes, and there are \(memory.count)"
             )
         }
         let bytes = unsafe start.assumingMemoryBound(to: UInt8.self)
@@ -96,7 +96,7 @@ extension PixelBuffer {
 
     private func checkShape(of other: borrowing PixelBuffer) throws(TurboJPEGError) {
         guard (width, height) == (other.width, other.height), format == other.format else {
-            throw TurboJPEGError(.sizeMismatch, "Only images of the same size and format have rows to compare.")
+            throw TurboJPEGError(.sizeMismatch, "only images of the same size and format have rows to compare")
         }
     }
 }

@@ -13,13 +13,13 @@ extension PixelBuffer {
     package init(ppm bytes: Span<UInt8>, as format: PixelFormat = .rgb) throws(TurboJPEGError) {
         var reader = try PPMReader(head: bytes)
         // Chroma needs two rows at a time, so a planar image is created from a packed one.
-        var picture = try PixelBuffer(
+        var image = try PixelBuffer(
             width: reader.width,
             height: reader.height,
             format: format.isPlanar ? .rgb : format
         )
         var row = [UInt8](repeating: 0, count: 3 * reader.width)
-        unsafe try picture.withUnsafeMutablePlanes(preservingContents: false) { planes throws(TurboJPEGError) in
+        unsafe try image.withUnsafeMutablePlanes(preservingContents: false) { planes throws(TurboJPEGError) in
             for y in 0..<reader.height {
                 try unsafe row.withUnsafeMutableBufferPointer { row throws(TurboJPEGError) in
                     guard let row = row.baseAddress else { return }
@@ -29,12 +29,12 @@ extension PixelBuffer {
             }
         }
         guard format.isPlanar else {
-            self = picture
+            self = image
             return
         }
         self = try PixelBuffer(width: reader.width, height: reader.height, format: format)
         unsafe try withUnsafeMutablePlanes(preservingContents: false) { target throws(TurboJPEGError) in
-            unsafe picture.withUnsafePlanes { unsafe $0.convert(into: target) }
+            unsafe image.withUnsafePlanes { unsafe $0.convert(into: target) }
         }
     }
 

@@ -19,7 +19,7 @@ extension PixelBuffer {
     }
 
     /// Adds one visible row in every `step` to a hash.
-    func add(to hash: inout PictureHash, every step: Int = 1) {
+    func add(to hash: inout ImageHash, every step: Int = 1) {
         for index in 0..<planeCount {
             let height = format.planeHeight(index, height: height)
             // A multiple of the step, at least two pages.

@@ -67,7 +67,7 @@ public struct PixelBuffer: Sendable {
         guard unsafe planes.count == format.planeCount else {
             throw TurboJPEGError(
                 .byteCountMismatch,
-                "\(format.name) has \(format.planeCount) planes; \(unsafe planes.count) were given."
+                "\(format.name) has \(format.planeCount) planes; \(unsafe planes.count) were given"
             )
         }
         let first = unsafe UnsafeMutablePointer(mutating: planes[0].base)
@@ -104,7 +104,7 @@ public struct PixelBuffer: Sendable {
         guard 1...width ~= newWidth, 1...height ~= newHeight else {
             throw TurboJPEGError(
                 .invalidSize,
-                "An image of \(width)x\(height) cannot be cropped to \(newWidth)x\(newHeight)."
+                "an image of \(width)x\(height) cannot be cropped to \(newWidth)x\(newHeight)"
             )
         }
         var part = self

@@ -69,7 +69,7 @@ struct PixelLayout: Sendable {
         guard 1...maximumDimension ~= width, 1...maximumDimension ~= height else {
             throw TurboJPEGError(
                 .invalidSize,
-                "Invalid size \(width)x\(height): expected width and height from 1 to \(maximumDimension)."
+                "invalid size \(width)x\(height): expected width and height from 1 to \(maximumDimension)"
             )
         }
     }
@@ -116,7 +116,7 @@ extension PixelLayout {
                 guard above.stride == below.stride, isInTurns else {
                     throw TurboJPEGError(
                         .overlappingPlanes,
-                        "Planes \(first) and \(second) of the image of \(width)x\(height) \(format.name) share samples."
+                        "planes \(first) and \(second) of the image of \(width)x\(height) \(format.name) share samples"
                     )
                 }
             }
@@ -143,13 +143,13 @@ private func roundedUp(_ value: Int, to multiple: Int) -> Int? {
 
 extension TurboJPEGError {
     fileprivate static func tooManyBytes(width: Int, height: Int) -> Self {
-        Self(.invalidSize, "An image of \(width)x\(height) with these rows has too many bytes.")
+        Self(.invalidSize, "an image of \(width)x\(height) with these rows has too many bytes")
     }
 
     fileprivate static func invalidStride(_ stride: Int, needed: Int) -> Self {
         Self(
             .invalidStride,
-            "Invalid stride of \(stride) bytes: a row needs \(needed), and the library allows at most \(Int32.max)."
+            "invalid stride of \(stride) bytes: a row needs \(needed), and the library allows at most \(Int32.max)"
         )
     }
 }

@@ -27,7 +27,7 @@
             unsafe block = unsafe base.map { unsafe MemoryBlock(base: $0, byteCount: layout.byteCount) }
         }
         guard let block = unsafe block else {
-            throw TurboJPEGError(.allocationFailed, "Not enough memory for an image of \(layout.byteCount) bytes.")
+            throw TurboJPEGError(.allocationFailed, "not enough memory for an image of \(layout.byteCount) bytes")
         }
         let bytes = unsafe block.base.assumingMemoryBound(to: UInt8.self)
         unsafe bases = unsafe PerPlane(

@@ -23,7 +23,7 @@ struct EncodedStrip: Sendable {
     }
 
     /// Checks the rows of an image, and returns whether they differ from those that were compressed before.
-    mutating func update(from part: PixelBuffer, key: PictureHash.Key) -> Bool {
+    mutating func update(from part: PixelBuffer, key: ImageHash.Key) -> Bool {
         isChanged = look(at: part, key: key)
         if isChanged { bytes.removeAll(keepingCapacity: true) }
         return isChanged
@@ -46,7 +46,7 @@ struct EncodedStrip: Sendable {
     ///
     /// If they have kept changing, a few rows are checked first. If these differ, the rest is not checked, and counts
     /// as unknown the next time.
-    private mutating func look(at part: PixelBuffer, key: PictureHash.Key) -> Bool {
+    private mutating func look(at part: PixelBuffer, key: ImageHash.Key) -> Bool {
         if changesInARow >= Self.patience {
             let known = probe
             probe = Self.hash(part, every: Self.probeStep, key: key)
@@ -65,8 +65,8 @@ struct EncodedStrip: Sendable {
         return true
     }
 
-    private static func hash(_ part: PixelBuffer, every step: Int, key: PictureHash.Key) -> UInt64 {
-        var hash = PictureHash(key: key)
+    private static func hash(_ part: PixelBuffer, every step: Int, key: ImageHash.Key) -> UInt64 {
+        var hash = ImageHash(key: key)
         part.add(to: &hash, every: step)
         return hash.value
     }

@@ -25,8 +25,8 @@ struct StandingFrame: Sendable {
     }
 
     /// The image that was returned last.
-    var picture: PixelBuffer? {
-        canvases.indices.contains(current) ? canvases[current].picture : nil
+    var image: PixelBuffer? {
+        canvases.indices.contains(current) ? canvases[current].image : nil
     }
 
     /// Returns whether a JPEG is identical to the one that was decoded last.
@@ -69,7 +69,7 @@ struct StandingFrame: Sendable {
     /// An image that was returned before never changes for its holder.
     mutating func takeCanvas(from pool: PixelBuffer.Pool) throws(TurboJPEGError) {
         var best: Int?
-        for index in canvases.indices where canvases[index].picture.isAlone {
+        for index in canvases.indices where canvases[index].image.isAlone {
             if let found = best, canvases[found].staleCount <= canvases[index].staleCount { continue }
             best = index
         }
@@ -79,10 +79,10 @@ struct StandingFrame: Sendable {
         }
         let structure = intervals.structure
         let strips = intervals.layout.count
-        let picture = try pool.buffer(width: structure.width, height: structure.height, format: format)
-        var canvas = StripCanvas(picture, strips: strips)
+        let image = try pool.buffer(width: structure.width, height: structure.height, format: format)
+        var canvas = StripCanvas(image, strips: strips)
         if let latest = canvases.indices.contains(current) ? canvases[current] : nil, 2 * latest.staleCount < strips {
-            unsafe UnsafePlanes(picture).copySamples(from: UnsafePlanes(latest.picture))
+            unsafe UnsafePlanes(image).copySamples(from: UnsafePlanes(latest.image))
             canvas.isStale = latest.isStale
         }
         if canvases.count > 1 { canvases.remove(at: 1 - current) }

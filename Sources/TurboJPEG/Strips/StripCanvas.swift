@@ -1,11 +1,11 @@
 /// An image that persists from one frame to the next, and the strips of it that are out of date.
 struct StripCanvas: Sendable {
-    var picture: PixelBuffer
+    var image: PixelBuffer
     var isStale: [Bool]
 
     /// Creates a canvas of which nothing has been decoded.
-    init(_ picture: PixelBuffer, strips: Int) {
-        self.picture = picture
+    init(_ image: PixelBuffer, strips: Int) {
+        self.image = image
         isStale = [Bool](repeating: true, count: strips)
     }
 

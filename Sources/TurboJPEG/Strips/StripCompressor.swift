@@ -74,7 +74,7 @@ internal import CJPEGStrips
     private mutating func open(height: Int) throws(TurboJPEGError) -> OpaquePointer {
         if let encoder = unsafe encoder { return unsafe encoder }
         guard let memory = unsafe memory ?? shelf.take(byteCount: capacity) else {
-            throw TurboJPEGError(.allocationFailed, "Not enough memory for a JPEG of up to \(capacity) bytes.")
+            throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
         }
         unsafe self.memory = unsafe memory
         var options = options.options(of: layout)

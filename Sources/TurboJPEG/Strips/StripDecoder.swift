@@ -80,9 +80,9 @@ package final class StripDecoder: Sendable {
             }
         }
         if frame?.format != format { frame = nil }
-        if !wasPassed, frame?.isSame(jpeg) == true, let picture = frame?.picture {
+        if !wasPassed, frame?.isSame(jpeg) == true, let image = frame?.image {
             let strips = frame?.intervals.layout.count ?? 0
-            return (picture, StripChanges(rows: [], stripCount: strips, codedCount: 0))
+            return (image, StripChanges(rows: [], stripCount: strips, codedCount: 0))
         }
         do throws(TurboJPEGError) {
             if let result = try decodeStrips(jpeg, as: format, &frame) {
@@ -108,8 +108,8 @@ package final class StripDecoder: Sendable {
         _ jpeg: Span<UInt8>,
         as format: PixelFormat
     ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges) {
-        let picture = try decoder.decode(jpeg, as: format)
-        return (picture, StripChanges(rows: [0..<picture.height], stripCount: 1, codedCount: 1))
+        let image = try decoder.decode(jpeg, as: format)
+        return (image, StripChanges(rows: [0..<image.height], stripCount: 1, codedCount: 1))
     }
 
     /// Decodes the strips that have changed; returns nil if there are none.
@@ -131,7 +131,7 @@ package final class StripDecoder: Sendable {
             frame = StandingFrame(intervals, of: jpeg, as: format)
         }
         try frame.takeCanvas(from: decoder.pool)
-        guard let canvas = frame.picture else { return nil }
+        guard let canvas = frame.image else { return nil }
         // Planar samples are not upsampled.
         let looksOverEdges =
             structure.maximumVertical > 1 && !decoder.usesFastUpsampling && !format.isPlanar && format != .gray

@@ -7,7 +7,7 @@ internal import Locking
 /// only the strips with changed pixels are compressed.
 ///
 ///     let strips = StripEncoder()
-///     let jpeg = try strips.encode(picture, with: JPEGEncoder(quality: 90)).jpeg
+///     let jpeg = try strips.encode(image, with: JPEGEncoder(quality: 90)).jpeg
 ///
 /// The encoder keeps the compressed strips and a hash of each, not the pixels, and for each thread the maximum memory
 /// that one strip can take. ``forget()`` discards what was kept, and so does a change of size, format or options. Only
@@ -15,7 +15,7 @@ internal import Locking
 package final class StripEncoder: Sendable {
     private let height: StripHeight
     private let threads: Int
-    private let key = PictureHash.Key()
+    private let key = ImageHash.Key()
     private let session = Locked(StripSession())
 
     /// Creates an encoder that has not seen an image.
@@ -109,7 +109,7 @@ extension TurboJPEGError {
     static func outputTooSmall(_ image: PixelBuffer, needed: Int, available: Int) -> Self {
         Self(
             .outputTooSmall,
-            "An image of \(image.width)x\(image.height) needs room for \(needed) bytes; the output has \(available)."
+            "an image of \(image.width)x\(image.height) needs room for \(needed) bytes; the output has \(available)"
         )
     }
 }

@@ -83,7 +83,7 @@ extension StripJob {
         var message = StripMessage()
         let status = unsafe message.withBytes { unsafe jpeg_strips_decode(&source, &target, $0) }
         guard status == 0 else {
-            throw TurboJPEGError(.corrupt, "A part of the JPEG cannot be decoded.", libraryMessage: message.text)
+            throw TurboJPEGError(.corrupt, "a part of the JPEG cannot be decoded", libraryMessage: message.text)
         }
     }
 }

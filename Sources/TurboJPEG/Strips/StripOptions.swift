@@ -65,7 +65,7 @@ struct StripOptions: Sendable, Hashable {
     func error(_ message: StripMessage) -> TurboJPEGError {
         TurboJPEGError(
             .encodeFailed,
-            "The image of \(width)x\(height) cannot be compressed.",
+            "the image of \(width)x\(height) cannot be compressed",
             libraryMessage: message.text
         )
     }

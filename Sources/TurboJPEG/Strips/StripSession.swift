@@ -49,7 +49,7 @@ struct StripSession: Sendable {
         _ image: PixelBuffer,
         _ encoder: JPEGEncoder,
         _ height: StripHeight,
-        key: PictureHash.Key,
+        key: ImageHash.Key,
         threads: Int
     ) throws(TurboJPEGError) -> StripChanges {
         let options = try StripOptions(for: image, encoder)
@@ -86,7 +86,7 @@ extension SharedItems<EncodedStrip> {
     /// Compresses the strips that this thread takes and that have changed.
     fileprivate func compress(
         _ image: PixelBuffer,
-        key: PictureHash.Key,
+        key: ImageHash.Key,
         with compressor: consuming StripCompressor
     ) {
         // The strip whose last bytes are still to come.

@@ -61,7 +61,7 @@ private func time(_ milliseconds: Int64, flags: CMTimeFlags = .valid) -> CMTime 
     CMTime(value: milliseconds, timescale: 1_000, flags: flags, epoch: 0)
 }
 
-/// A picture of planes that are all of one value each, with rows that are longer than they need to be.
+/// An image of planes that are all of one value each, with rows that are longer than they need to be.
 private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, height: Int = 48) -> CVBuffer {
     let planes = values.enumerated().map { index, sample in
         let samples = (index == 0 ? width : width / 2) + 32
@@ -156,13 +156,13 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         let full = kCVPixelFormatType_420YpCbCr8BiPlanarFullRange
         let video = kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange
         // Each with the gray that it must come out as.
-        let pictures: [(CVBuffer, UInt8)] = [
+        let images: [(CVBuffer, UInt8)] = [
             (buffer(kCVPixelFormatType_32BGRA, [[90, 90, 90, 255]]), 90),
             (buffer(full, [[235], [128, 128]]), 235),
             (buffer(video, [[235], [128, 128]]), 255),
             (buffer(video, [[16], [128, 128]]), 0),
         ]
-        for (index, (buffer, gray)) in pictures.enumerated() {
+        for (index, (buffer, gray)) in images.enumerated() {
             let attachment: [CFString: CFTypeRef] = [RPVideoSampleOrientationKey: NSNumber(value: 6)]
             let sample = CMSampleBuffer(standIn: buffer, time: time(5), attachments: index == 0 ? attachment : [:])
             handler.processSampleBuffer(sample, with: .video)
@@ -171,11 +171,11 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
             guard let frame = try await frames.next() else { return expect(false, "no frame came") }
             expect(frame.orientation == (index == 0 ? .right : .unknown), "it lies \(frame.orientation)")
             expect(frame.timestamp == 5_000_000, "its time is \(frame.timestamp ?? 0)")
-            let picture = try decoder.decode(frame, as: .rgb)
-            expect(picture.width == 64 && picture.height == 48, "it has another size")
-            let furthest = picture.withRow(20) { row in row.indices.map { abs(Int(row[$0]) - Int(gray)) }.max() ?? 255 }
-            expect(furthest <= 2, "picture \(index) is off by \(furthest)")
-            await eventually("picture \(index) stays locked") { buffer.locks == 0 }
+            let image = try decoder.decode(frame, as: .rgb)
+            expect(image.width == 64 && image.height == 48, "it has another size")
+            let furthest = image.withRow(20) { row in row.indices.map { abs(Int(row[$0]) - Int(gray)) }.max() ?? 255 }
+            expect(furthest <= 2, "image \(index) is off by \(furthest)")
+            await eventually("image \(index) stays locked") { buffer.locks == 0 }
         }
         let other = buffer(0x4C30_3038, [[1]])
         handler.processSampleBuffer(CMSampleBuffer(standIn: other, time: time(6)), with: .video)
@@ -200,10 +200,10 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         }
 
         handler.broadcastPaused()
-        handler.processSampleBuffer(CMSampleBuffer(standIn: pictures[0].0, time: time(8)), with: .video)
+        handler.processSampleBuffer(CMSampleBuffer(standIn: images[0].0, time: time(8)), with: .video)
         handler.broadcastResumed()
-        handler.processSampleBuffer(CMSampleBuffer(standIn: pictures[0].0, time: time(9)), with: .video)
-        expect(try await frames.next()?.timestamp == 9_000_000, "a picture of the pause came")
+        handler.processSampleBuffer(CMSampleBuffer(standIn: images[0].0, time: time(9)), with: .video)
+        expect(try await frames.next()?.timestamp == 9_000_000, "an image of the pause came")
 
         handler.broadcastFinished()
         expect(try await host.closed() == .closedByPeer(.stoppedByUser), "the app heard of another end")

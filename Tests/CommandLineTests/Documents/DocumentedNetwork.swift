@@ -7,7 +7,7 @@ extension DocumentedCommand {
         DocumentedCommand("docs/scaling.md: framesocket record PATH - | ssh") { run in
             let recorder = try run.start(0, on: "A", change: keepingWhatIsSent)
             checkTimes(try await send(run, recorder))
-            try await checkPictures(run)
+            try await checkImages(run)
         },
         DocumentedCommand("docs/scaling.md: B: socat") { run in
             let port = try await run.takePort()
@@ -15,7 +15,7 @@ extension DocumentedCommand {
             try await isBound(port, "tcp")
             checkTimes(try await send(run, run.start(1, on: "A", change: keepingWhatIsSent)))
             try await run.succeeded(replay, run.commands[0])
-            try await checkPictures(run)
+            try await checkImages(run)
         },
         DocumentedCommand("docs/scaling.md: B: gst-launch-1.0") { run in
             let port = try await run.takePort("SOCK_DGRAM")
@@ -23,7 +23,7 @@ extension DocumentedCommand {
             // A datagram before that would be lost.
             try await isBound(port, "udp")
             _ = try await send(run, run.start(1, on: "A", change: keepingWhatIsSent))
-            try await checkPictures(run)
+            try await checkImages(run)
         },
         DocumentedCommand("docs/scaling.md: framesocket record PATH - | ffmpeg", "docs/scaling.md: B: ffmpeg -rtsp") {
             run in
@@ -31,7 +31,7 @@ extension DocumentedCommand {
             _ = try run.start(1, on: "B")
             try await isBound(port, "tcp")
             _ = try await send(run, run.start(0, on: "A", change: keepingWhatIsSent), "--no-strips")
-            try await checkPictures(run)
+            try await checkImages(run)
         },
     ]
 
@@ -43,7 +43,7 @@ extension DocumentedCommand {
         command.replacing("record PATH - --once |", with: "record PATH - --once | tee sent.mkv |")
     }
 
-    /// Sends pictures of 640x480, fifty a second, to `A/PATH`, and gives the events of the frames that arrive at `B/PATH`.
+    /// Sends images of 640x480, fifty a second, to `A/PATH`, and gives the events of the frames that arrive at `B/PATH`.
     ///
     /// They are encoded here: baseline, 4:2:0, with the tables of the standard.
     private static func send(_ run: DocumentedRun, _ recorder: Program, _ options: String = "") async throws -> [Event]
@@ -67,8 +67,8 @@ extension DocumentedCommand {
         #expect(times.count == count && zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 20_000_000 })
     }
 
-    /// Sees that the pictures that arrived are those that were sent, to the bit.
-    private static func checkPictures(_ run: DocumentedRun) async throws {
+    /// Sees that the images that arrived are those that were sent, to the bit.
+    private static func checkImages(_ run: DocumentedRun) async throws {
         let sent = try await checksums(run, "-i A/sent.mkv")
         #expect(sent.count == count)
         #expect(try await checksums(run, "-f image2 -i out/frame-%06d.jpg") == sent)

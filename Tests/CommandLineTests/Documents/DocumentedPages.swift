@@ -11,8 +11,8 @@ extension DocumentedCommand {
             #expect(event["jpegWidth"] == 451 && event["jpegHeight"] == 300)
         },
         DocumentedCommand("docs/wire-format.md: { printf") { run in
-            let picture = "ffmpeg -nostdin -v error -f lavfi -i testsrc2=size=562x1218 -frames:v 1 screen.jpg"
-            try await run.succeeded(run.shell(picture), picture)
+            let image = "ffmpeg -nostdin -v error -f lavfi -i testsrc2=size=562x1218 -frames:v 1 screen.jpg"
+            try await run.succeeded(run.shell(image), image)
             let receiver = try await run.receiver(at: "rtc_SSFD", count: 1, "--decode")
             try await run.run(0)
             let event = try #require(try await receiver.ended().events("frame").first)

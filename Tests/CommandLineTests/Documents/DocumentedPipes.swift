@@ -22,7 +22,7 @@ extension DocumentedCommand {
     private static func readsTwentyFrames(_ run: DocumentedRun) async throws {
         for index in run.commands.indices {
             let reader = try run.start(index)
-            try await run.sendPictures(to: "PATH")
+            try await run.sendImages(to: "PATH")
             try await run.succeeded(reader, run.commands[index])
             guard run.commands[index].contains("out.mp4") else { continue }
             try await run.checkVideo("out.mp4", frames: 20)

@@ -4,7 +4,7 @@ import Testing
 extension DocumentedCommand {
     /// The program's own commands.
     static let programs: [DocumentedCommand] = [
-        DocumentedCommand("README.md: .build-release/release/framesocket preview", run: previewShowsAPicture),
+        DocumentedCommand("README.md: .build-release/release/framesocket preview", run: previewShowsAImage),
         DocumentedCommand(
             "docs/preview.md: framesocket preview",
             "docs/preview.md: listening at",
@@ -18,7 +18,7 @@ extension DocumentedCommand {
                 try await preview.told(line)
             }
             _ = try run.start(3)
-            // Before the first frame there is no picture yet.
+            // Before the first frame there is no image yet.
             try await eventually(run.shell("curl -sf http://127.0.0.1:$PORT/snapshot.jpg -o first.jpg"))
             try await run.run(4)
             try await run.run(5)
@@ -41,12 +41,12 @@ extension DocumentedCommand {
         },
         DocumentedCommand("docs/recording.md: framesocket record PATH FILE.mkv  ") { run in
             let recorder = try run.start(0)
-            try await run.sendPictures(to: "PATH")
+            try await run.sendImages(to: "PATH")
             await run.interrupt(recorder)
             try await run.checkVideo("FILE.mkv", frames: 20)
             try FileManager.default.removeItem(atPath: run.place.path("FILE.mkv"))
             let second = try run.start(1)
-            try await run.sendPictures(to: "PATH")
+            try await run.sendImages(to: "PATH")
             try await run.succeeded(second, run.commands[1])
             let receiver = try await run.receiver(at: "PATH", count: 20)
             try await run.run(2)
@@ -55,7 +55,7 @@ extension DocumentedCommand {
         DocumentedCommand("docs/services.md: systemd-socket-activate") { run in
             let service = try run.start(0)
             try await run.listens(at: run.place.path("frames.socket"))
-            try await run.sendPictures(to: "frames.socket")
+            try await run.sendImages(to: "frames.socket")
             // The first one only looked whether somebody listens.
             try await service.told("sender 2: the other side ended")
             service.send(.interrupt)
@@ -82,7 +82,7 @@ extension DocumentedCommand {
         }
     }
 
-    private static func previewShowsAPicture(_ run: DocumentedRun) async throws {
+    private static func previewShowsAImage(_ run: DocumentedRun) async throws {
         try await run.takePort()
         let preview = try run.start(0)
         try await preview.told("preview at")

@@ -108,7 +108,7 @@ final class DocumentedRun {
     }
 
     /// Sends twenty frames of 1280x720 to a path, which has to work.
-    func sendPictures(to name: String) async throws {
+    func sendImages(to name: String) async throws {
         let command = """
             ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=size=1280x720:rate=30 -frames:v 20 -q:v 3 -f mjpeg - | \
             framesocket send \(place.path(name)) - --passthrough --wait 30 --quiet

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Workplace {
-    /// The pixels of a picture file, as ffmpeg reads it; `format` is a name of ffmpeg's, such as `bgra`.
+    /// The pixels of an image file, as ffmpeg reads it; `format` is a name of ffmpeg's, such as `bgra`.
     ///
     /// Luma and chroma have the full range, as in a JPEG.
     func pixels(of path: String, as format: String = "rgb24") async throws -> [UInt8] {

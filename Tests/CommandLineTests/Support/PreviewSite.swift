@@ -60,10 +60,10 @@ struct PreviewSite {
         return viewer
     }
 
-    /// Starts a sender that shows pictures, which the shell writes one after another, and then stays.
+    /// Starts a sender that shows images, which the shell writes one after another, and then stays.
     @discardableResult
-    func sender(showing pictures: String, _ options: String = "--passthrough") throws -> Program {
-        try place.shell("{ \(pictures); exec sleep 1000; } | $F send $S - --quiet \(options)")
+    func sender(showing images: String, _ options: String = "--passthrough") throws -> Program {
+        try place.shell("{ \(images); exec sleep 1000; } | $F send $S - --quiet \(options)")
     }
 
     /// Opens the page in Chromium, and waits for each of the steps; see Tests/Browser/look.py.
@@ -119,7 +119,7 @@ extension Places {
     }
 }
 
-/// A picture of four quarters, each of one colour.
+/// An image of four quarters, each of one colour.
 enum Quarters {
     /// Red and green above, blue and white below.
     static let colours: [[UInt8]] = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]

@@ -1,4 +1,5 @@
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -15,7 +16,10 @@ struct ReceivedDescriptors {
     private(set) var byteCount = 0
 
     /// Waits for bytes, and receives them.
-    init(from socket: PeerSocket) throws {
+    ///
+    /// It does not wait in `recvmsg`: the other side may need the thread.
+    init(from socket: PeerSocket) async throws {
+        try #require(await becomesTrue { Self.isReadable(socket.descriptor) })
         var bytes = [UInt8](repeating: 0, count: 1000)
         // Room for a header and 253 descriptors.
         var control = [UInt64](repeating: 0, count: 160)
@@ -42,5 +46,10 @@ struct ReceivedDescriptors {
                 unsafe descriptors.append(control.loadUnaligned(fromByteOffset: offset, as: Int32.self))
             }
         }
+    }
+
+    private static func isReadable(_ descriptor: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&entry, 1, 0) > 0
     }
 }

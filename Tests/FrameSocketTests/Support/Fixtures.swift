@@ -11,8 +11,8 @@ enum Fixtures {
         try [UInt8](Data(contentsOf: root.appendingPathComponent(path)))
     }
 
-    /// What `manifest.json` says of a picture.
-    struct Picture: Decodable, Sendable, CustomStringConvertible {
+    /// What `manifest.json` says of an image.
+    struct Image: Decodable, Sendable, CustomStringConvertible {
         let file: String
         let width: Int
         let height: Int
@@ -30,12 +30,12 @@ enum Fixtures {
     }
 
     private struct Manifest: Decodable {
-        let photos: [Picture]
-        let screens: [String: [Picture]]
+        let photos: [Image]
+        let screens: [String: [Image]]
     }
 
     /// The photographs, and of each sequence of screens every frame.
-    static let pictures: [Picture] = {
+    static let images: [Image] = {
         guard let data = try? Data(contentsOf: root.appendingPathComponent("manifest.json")),
             let manifest = try? JSONDecoder().decode(Manifest.self, from: data)
         else { return [] }

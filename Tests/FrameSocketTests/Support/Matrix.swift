@@ -49,7 +49,7 @@ extension PixelBuffer {
         }
     }
 
-    /// A picture in which every byte of every plane is given by its place.
+    /// An image in which every byte of every plane is given by its place.
     init(width: Int, height: Int, format: PixelFormat, byte: (_ plane: Int, _ x: Int, _ y: Int) -> UInt8) throws {
         try self.init(width: width, height: height, format: format)
         for plane in 0..<planeCount {

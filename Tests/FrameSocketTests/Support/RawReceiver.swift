@@ -54,8 +54,8 @@ struct RawReceiver {
 }
 
 extension ControlRequest {
-    /// A hello that asks for pictures.
-    static let helloForPictures = ControlRequest.hello(ControlRequest.Hello(wants: .frames))
+    /// A hello that asks for images.
+    static let helloForImages = ControlRequest.hello(ControlRequest.Hello(wants: .frames))
 }
 
 extension SampleUploader {

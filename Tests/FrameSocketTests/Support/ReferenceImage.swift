@@ -16,11 +16,11 @@ struct ReferenceImage {
     let format: PixelFormat
     var planes: [Plane]
 
-    init(_ picture: PixelBuffer) {
-        format = picture.format
-        planes = (0..<picture.planeCount).map { index in
-            let shape = picture.plane(index)
-            let rows = (0..<shape.height).flatMap { picture.row($0, ofPlane: index) }
+    init(_ image: PixelBuffer) {
+        format = image.format
+        planes = (0..<image.planeCount).map { index in
+            let shape = image.plane(index)
+            let rows = (0..<shape.height).flatMap { image.row($0, ofPlane: index) }
             return Plane(width: shape.width, height: shape.height, channels: shape.bytesPerSample, bytes: rows)
         }
     }
@@ -53,7 +53,7 @@ struct ReferenceImage {
         )
     }
 
-    /// The picture as a person sees it: flipped where it is mirrored, then turned clockwise.
+    /// The image as a person sees it: flipped where it is mirrored, then turned clockwise.
     func upright(from orientation: FrameOrientation) -> ReferenceImage {
         let flipped = orientation.isMirrored ? moved({ ($0.width, $0.height) }) { ($2.width - 1 - $0, $1) } : self
         return switch orientation.rotation {

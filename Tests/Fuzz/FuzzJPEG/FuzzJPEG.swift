@@ -1,9 +1,9 @@
-// Bytes that should be a JPEG: whatever they are, there is a picture or a typed error, the same each time, and nothing is
+// Bytes that should be a JPEG: whatever they are, there is an image or a typed error, the same each time, and nothing is
 // left over for the next one.
 
 import TurboJPEG
 
-/// Small pictures alone, so that many fit into a second.
+/// Small images alone, so that many fit into a second.
 private let decoder = {
     var decoder = JPEGDecoder()
     decoder.limits.maximumPixels = 1 << 14
@@ -38,9 +38,9 @@ public func fuzzJPEG(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     guard start == first, Outcome(ofStrips: jpeg) == first, Outcome(ofStrips: jpeg) == first else {
         fatalError("decoded in strips, it is not the same")
     }
-    if case .picture(let picture) = first {
+    if case .image(let image) = first {
         guard let header = try? JPEGHeader(inspecting: jpeg) else { fatalError("decoded, but it has no header") }
-        guard (header.width, header.height) == (picture.width, picture.height) else { fatalError("another size") }
+        guard (header.width, header.height) == (image.width, image.height) else { fatalError("another size") }
         _ = Outcome(of: jpeg, by: decoder, as: .i420)
         _ = Outcome(of: jpeg, by: decoder, as: .rgb, scale: .half)
         _ = try? JPEGTransform.rotate90.apply(to: jpeg, edges: .trim, limits: decoder.limits)
@@ -52,12 +52,12 @@ public func fuzzJPEG(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 }
 
 private enum Outcome: Equatable {
-    case picture(PixelBuffer)
+    case image(PixelBuffer)
     case failure(TurboJPEGError)
 
     init(of jpeg: Span<UInt8>, by decoder: JPEGDecoder, as format: PixelFormat, scale: ScalingFactor = .full) {
         do {
-            self = .picture(try decoder.decode(jpeg, as: format, scale: scale))
+            self = .image(try decoder.decode(jpeg, as: format, scale: scale))
         } catch {
             guard !error.message.isEmpty else { fatalError("an error without a sentence") }
             self = .failure(error)
@@ -66,7 +66,7 @@ private enum Outcome: Equatable {
 
     init(ofStrips jpeg: Span<UInt8>) {
         do {
-            self = .picture(try strips.decode(jpeg, as: .bgra).image)
+            self = .image(try strips.decode(jpeg, as: .bgra).image)
         } catch {
             self = .failure(error)
         }
@@ -74,7 +74,7 @@ private enum Outcome: Equatable {
 
     static func == (first: Outcome, second: Outcome) -> Bool {
         switch (first, second) {
-        case (.picture(let first), .picture(let second)): first.hasSamePixels(as: second)
+        case (.image(let first), .image(let second)): first.hasSamePixels(as: second)
         case (.failure(let first), .failure(let second)): first == second
         default: false
         }

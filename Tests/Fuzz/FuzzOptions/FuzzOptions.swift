@@ -36,8 +36,8 @@ private func parse(_ content: ArraySlice<UInt8>, _ command: any Command.Type) {
 
 private func readPixmap(_ bytes: [UInt8]) {
     do {
-        let picture = try PixelBuffer(ppm: bytes.span, as: .rgb)
-        guard let again = try? PixelBuffer(ppm: picture.ppm().span, as: .rgb), again.hasSamePixels(as: picture) else {
+        let image = try PixelBuffer(ppm: bytes.span, as: .rgb)
+        guard let again = try? PixelBuffer(ppm: image.ppm().span, as: .rgb), again.hasSamePixels(as: image) else {
             fatalError("a pixmap does not survive being written and read")
         }
     } catch {

@@ -66,7 +66,7 @@ struct Choices {
     }
 
     /// A plan for an image, as senders and receivers can ask for it.
-    mutating func plan(for picture: PixelBuffer) -> OutputPlan {
+    mutating func plan(for image: PixelBuffer) -> OutputPlan {
         let kind = byte()
         let box = (width: side(), height: side())
         let turning = OutputScale.Box.Turning.allCases[Int(kind >> 4) % OutputScale.Box.Turning.allCases.count]
@@ -84,15 +84,15 @@ struct Choices {
             }
         let subsampling = ChromaSubsampling.allCases[Int(byte()) % ChromaSubsampling.allCases.count]
         return scale.plan(
-            forWidth: picture.width,
-            height: picture.height,
+            forWidth: image.width,
+            height: image.height,
             orientation: orientation,
             subsampling: subsampling
         )
     }
 
     /// An image of up to 4 megapixels over guarded memory.
-    mutating func picture() throws -> PixelBuffer {
+    mutating func image() throws -> PixelBuffer {
         let format = format
         // Most are small, so that many fit into a second.
         longestArea = byte() & 15 == 7 ? 4 << 20 : 1 << 16
@@ -103,7 +103,7 @@ struct Choices {
         }
         var state = UInt64(byte()) &* 0x9E37_79B9_7F4A_7C15 | 1
         let isFlat = byte() & 3 == 0
-        return try unsafe GuardedPicture.make(width: width, height: height, format: format, padding: padding) {
+        return try unsafe GuardedImage.make(width: width, height: height, format: format, padding: padding) {
             row,
             y,
             _ in

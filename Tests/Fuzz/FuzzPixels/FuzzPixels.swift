@@ -19,8 +19,8 @@ private let decoder = {
 public func fuzzPixels(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     var choices = unsafe Choices(UnsafeBufferPointer(start: start, count: count))
     do {
-        let picture = try choices.picture()
-        try check(picture, &choices)
+        let image = try choices.image()
+        try check(image, &choices)
     } catch let error as TurboJPEGError {
         // Sizes that no image has are refused, and nothing else.
         guard [.invalidSize, .invalidStride].contains(error.code) else { fatalError("\(error)") }
@@ -31,56 +31,56 @@ public func fuzzPixels(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 }
 
 /// One way from pixels to pixels, on the image and on a copy of it.
-private func check(_ picture: PixelBuffer, _ choices: inout Choices) throws {
-    let bytes = try [UInt8](capacity: picture.packedByteCount) { try picture.copyPacked(into: &$0) }
+private func check(_ image: PixelBuffer, _ choices: inout Choices) throws {
+    let bytes = try [UInt8](capacity: image.packedByteCount) { try image.copyPacked(into: &$0) }
     let copy = try PixelBuffer(
         copying: bytes.span,
-        width: picture.width,
-        height: picture.height,
-        format: picture.format
+        width: image.width,
+        height: image.height,
+        format: image.format
     )
     let pool = PixelBuffer.Pool()
     switch choices.byte() % 8 {
     case 0:
         let orientation = choices.orientation
-        try same(picture, copy) { try $0.upright(from: orientation, pool: pool) }
+        try same(image, copy) { try $0.upright(from: orientation, pool: pool) }
     case 1:
         let (width, height) = choices.size()
-        try same(picture, copy) { try $0.scaled(toWidth: width, height: height, pool: pool) }
+        try same(image, copy) { try $0.scaled(toWidth: width, height: height, pool: pool) }
     case 2:
-        let plan = choices.plan(for: picture)
-        try same(picture, copy) { try $0.applying(plan, pool: pool) }
+        let plan = choices.plan(for: image)
+        try same(image, copy) { try $0.applying(plan, pool: pool) }
     case 3:
-        let plan = choices.plan(for: picture)
-        guard picture.canBecomePlanes(by: plan) else { return }
-        try same(picture, copy) { try $0.planes(by: plan, pool: pool) }
+        let plan = choices.plan(for: image)
+        guard image.canBecomePlanes(by: plan) else { return }
+        try same(image, copy) { try $0.planes(by: plan, pool: pool) }
     case 4:
         let (source, target) = (choices.color, choices.color)
-        try same(picture, copy) { try $0.converted(from: source, to: target, pool: pool) }
+        try same(image, copy) { try $0.converted(from: source, to: target, pool: pool) }
     case 5:
-        let (width, height) = (choices.side(upTo: picture.width), choices.side(upTo: picture.height))
-        try same(picture, copy) { try $0.cropped(toWidth: width, height: height).scaled(toWidth: 16, height: 9) }
-        let part = try picture.cropped(toWidth: width, height: height)
+        let (width, height) = (choices.side(upTo: image.width), choices.side(upTo: image.height))
+        try same(image, copy) { try $0.cropped(toWidth: width, height: height).scaled(toWidth: 16, height: 9) }
+        let part = try image.cropped(toWidth: width, height: height)
         guard try part.peakSignalToNoiseRatio(against: copy.cropped(toWidth: width, height: height)) == .infinity else {
             fatalError("a part is not its copy")
         }
-    case 6: try checkCodec(picture, copy, &choices)
-    default: try checkStrips(picture, copy, &choices)
+    case 6: try checkCodec(image, copy, &choices)
+    default: try checkStrips(image, copy, &choices)
     }
 }
 
 private func same(
-    _ picture: PixelBuffer,
+    _ image: PixelBuffer,
     _ copy: PixelBuffer,
     _ way: (PixelBuffer) throws -> PixelBuffer
 ) throws {
-    let (first, second) = (try way(picture), try way(copy))
+    let (first, second) = (try way(image), try way(copy))
     guard first.hasSamePixels(as: second) else { fatalError("the result depends on where the samples lie") }
 }
 
-private func checkCodec(_ picture: PixelBuffer, _ copy: PixelBuffer, _ choices: inout Choices) throws {
+private func checkCodec(_ image: PixelBuffer, _ copy: PixelBuffer, _ choices: inout Choices) throws {
     let encoder = choices.encoder
-    let jpeg: [UInt8] = try encoder.encode(picture)
+    let jpeg: [UInt8] = try encoder.encode(image)
     guard try encoder.encode(copy) == jpeg else { fatalError("the JPEG depends on where the samples lie") }
     let (format, scale) = (choices.format, choices.scale)
     let found = try decoder.decode(jpeg.span, as: format, scale: scale)
@@ -96,20 +96,20 @@ private func checkCodec(_ picture: PixelBuffer, _ copy: PixelBuffer, _ choices: 
     guard try buffer.cropped(toWidth: found.width, height: found.height).hasSamePixels(as: found) else {
         fatalError("decoded into a buffer, it is not the same")
     }
-    var row = picture
-    try row.withMutableRow(picture.height - 1) { $0[$0.count - 1] ^= 1 }
+    var row = image
+    try row.withMutableRow(image.height - 1) { $0[$0.count - 1] ^= 1 }
 }
 
-private func checkStrips(_ picture: PixelBuffer, _ copy: PixelBuffer, _ choices: inout Choices) throws {
+private func checkStrips(_ image: PixelBuffer, _ copy: PixelBuffer, _ choices: inout Choices) throws {
     let (encoder, format) = (choices.encoder, choices.format)
     let strips = StripEncoder(maximumThreads: 2)
     let standing = StripDecoder(decoder: decoder, maximumThreads: 2)
     var changed = copy
-    let row = choices.side(upTo: picture.height) - 1
+    let row = choices.side(upTo: image.height) - 1
     try changed.withMutableRow(row) { for index in $0.indices { $0[index] ^= 0x55 } }
-    for image in [picture, changed] {
-        let jpeg = try strips.encode(image, with: encoder).jpeg
-        let whole: [UInt8] = try encoder.encode(image)
+    for next in [image, changed] {
+        let jpeg = try strips.encode(next, with: encoder).jpeg
+        let whole: [UInt8] = try encoder.encode(next)
         let expected = try decoder.decode(whole.span, as: format)
         guard try standing.decode(jpeg.span, as: format).image.hasSamePixels(as: expected) else {
             fatalError("decoded in strips, it is not the same")

@@ -47,7 +47,7 @@ private let bases: [[UInt8]] = {
         let encoder = JPEGEncoder(quality: 60 + 3 * number, subsampling: subsampling)
         let strips = StripEncoder(height: .mcuRows(number == 8 ? 16 : 1 + number % 3), maximumThreads: 1)
         for changed in [0, 9] {
-            guard let image = try? picture(size.width, size.height, changed: changed),
+            guard let image = try? image(size.width, size.height, changed: changed),
                 let jpeg = try? strips.encode(image, with: encoder).jpeg
             else { fatalError("the image cannot be encoded") }
             // Otherwise nothing of this would be tried.
@@ -60,11 +60,11 @@ private let bases: [[UInt8]] = {
     return bases
 }()
 
-private func picture(_ width: Int, _ height: Int, changed rows: Int) throws -> PixelBuffer {
-    var picture = try PixelBuffer(width: width, height: height, format: .bgra)
+private func image(_ width: Int, _ height: Int, changed rows: Int) throws -> PixelBuffer {
+    var image = try PixelBuffer(width: width, height: height, format: .bgra)
     var state: UInt32 = 7
     for y in 0..<height {
-        try picture.withMutableRow(y) { row in
+        try image.withMutableRow(y) { row in
             for x in 0..<row.count {
                 state = state &* 1_664_525 &+ 1_013_904_223
                 let noise = x / 4 % 24 < 8 ? UInt8(truncatingIfNeeded: state >> 26) : 0
@@ -73,7 +73,7 @@ private func picture(_ width: Int, _ height: Int, changed rows: Int) throws -> P
             }
         }
     }
-    return picture
+    return image
 }
 
 /// What the unedited JPEGs are as a whole.
@@ -135,12 +135,12 @@ extension [UInt8] {
 }
 
 private enum Outcome {
-    case picture(PixelBuffer)
+    case image(PixelBuffer)
     case failure(TurboJPEGError)
 
     init(of jpeg: [UInt8], _ coding: Coding) {
         do throws(TurboJPEGError) {
-            self = .picture(try coding.decoder.decode(jpeg.span, as: coding.format))
+            self = .image(try coding.decoder.decode(jpeg.span, as: coding.format))
         } catch {
             self = .failure(error)
         }
@@ -148,7 +148,7 @@ private enum Outcome {
 
     init(of jpeg: [UInt8], by strips: StripDecoder, as format: PixelFormat) {
         do throws(TurboJPEGError) {
-            self = .picture(try strips.decode(jpeg.span, as: format).image)
+            self = .image(try strips.decode(jpeg.span, as: format).image)
         } catch {
             self = .failure(error)
         }
@@ -157,11 +157,11 @@ private enum Outcome {
 
 private func expect(_ found: Outcome, equals expected: Outcome) {
     switch (found, expected) {
-    case (.picture(let found), .picture(let expected)):
+    case (.image(let found), .image(let expected)):
         guard found.hasSamePixels(as: expected) else { fatalError("decoded in strips, it has other pixels") }
     case (.failure(let found), .failure(let expected)):
         guard found == expected else { fatalError("decoded in strips, it fails otherwise: \(found), not \(expected)") }
-    case (.picture, .failure(let expected)): fatalError("decoded in strips, it does not fail: \(expected)")
-    case (.failure(let found), .picture): fatalError("decoded in strips, it fails: \(found)")
+    case (.image, .failure(let expected)): fatalError("decoded in strips, it does not fail: \(expected)")
+    case (.failure(let found), .image): fatalError("decoded in strips, it fails: \(found)")
     }
 }

@@ -156,10 +156,10 @@ extension World {
             (pixels.width, pixels.height) == (size.width, size.height) ? pixels : ImageContent.image(identity, size)
         }
         do {
-            guard let image else { return .failed(TurboJPEGError(.encodeFailed, "There are no pixels.")) }
-            let picture = try sender.store.fill(claim, with: image)
+            guard let image else { return .failed(TurboJPEGError(.encodeFailed, "there are no pixels")) }
+            let filled = try sender.store.fill(claim, with: image)
             coverage.count(.copiedFrame)
-            return .shared(picture, job.orientation, digest: digest)
+            return .shared(filled, job.orientation, digest: digest)
         } catch {
             return .failed(error)
         }

@@ -3,20 +3,20 @@ import FrameSocket
 /// Produces the images of one command, one after another.
 ///
 /// Reading blocks, so it happens on a thread of the command's own and never on Swift's pool.
-protocol PictureSource: Sendable {
+protocol ImageSource: Sendable {
     /// The next image; nil at the end.
-    mutating func next() throws(CommandFailure) -> Picture?
+    mutating func next() throws(CommandFailure) -> InputImage?
 
     /// Skips the latest image from now on, because it cannot be sent; returns false if there is no other.
     mutating func skipLast() -> Bool
 }
 
-extension PictureSource {
+extension ImageSource {
     mutating func skipLast() -> Bool { false }
 }
 
 /// The images of files, as many times as requested.
-struct FileSource: PictureSource {
+struct FileSource: ImageSource {
     /// The files, without those found to be unusable.
     private var paths: [FilePath]
     private let hasSeveral: Bool
@@ -25,7 +25,7 @@ struct FileSource: PictureSource {
     /// Memory for images, reused from one to the next.
     private let pool = PixelBuffer.Pool(maximumIdleImages: 1)
     /// The image read last, kept for a single file that is sent many times.
-    private var last: Picture?
+    private var last: InputImage?
     private var lastPath: FilePath?
 
     init(_ paths: [FilePath], loops: Int) {
@@ -42,7 +42,7 @@ struct FileSource: PictureSource {
         return true
     }
 
-    mutating func next() throws(CommandFailure) -> Picture? {
+    mutating func next() throws(CommandFailure) -> InputImage? {
         if index == paths.endIndex {
             index = 0
             loopsLeft -= 1
@@ -51,14 +51,14 @@ struct FileSource: PictureSource {
         defer { index += 1 }
         if let last, lastPath == paths[index] { return last }
         last = nil
-        last = Picture(name: paths[index].text, content: try PictureFile(paths[index], pool: pool).content)
+        last = InputImage(name: paths[index].text, content: try ImageFile(paths[index], pool: pool).content)
         lastPath = paths[index]
         return last
     }
 }
 
 /// Raw video on standard input: contiguous frames of one size.
-struct RawSource: PictureSource {
+struct RawSource: ImageSource {
     private let reader: RawReader
 
     private var index = 0
@@ -68,24 +68,24 @@ struct RawSource: PictureSource {
         reader = try RawReader(width: width, height: height, format: format, color: color, strides: options.strides)
     }
 
-    mutating func next() throws(CommandFailure) -> Picture? {
+    mutating func next() throws(CommandFailure) -> InputImage? {
         guard let pixels = try reader.read(index, advice: "are --size and --format right?") else { return nil }
         defer { index += 1 }
-        return Picture(name: "frame \(index)", content: .pixels(pixels))
+        return InputImage(name: "frame \(index)", content: .pixels(pixels))
     }
 }
 
 /// A stream on standard input that identifies itself: JPEGs, or YUV4MPEG2.
-struct StreamSource: PictureSource {
+struct StreamSource: ImageSource {
     private let options: RawVideoOptions
     private let isPassthrough: Bool
-    private var source: (any PictureSource)?
+    private var source: (any ImageSource)?
 
     init(_ options: RawVideoOptions, isPassthrough: Bool) {
         (self.options, self.isPassthrough) = (options, isPassthrough)
     }
 
-    mutating func next() throws(CommandFailure) -> Picture? {
+    mutating func next() throws(CommandFailure) -> InputImage? {
         if source == nil { source = try begin() }
         guard var source else { return nil }
         defer { self.source = source }
@@ -93,7 +93,7 @@ struct StreamSource: PictureSource {
     }
 
     /// Detects the format from the first bytes.
-    private func begin() throws(CommandFailure) -> any PictureSource {
+    private func begin() throws(CommandFailure) -> any ImageSource {
         let bytes = try StandardInput.prefix(Y4MHeader.magic.utf8.count)
         guard bytes == Array(Y4MHeader.magic.utf8) else {
             guard !options.isGiven else {
@@ -112,7 +112,7 @@ struct StreamSource: PictureSource {
 }
 
 /// A YUV4MPEG2 stream on standard input, which describes itself.
-struct Y4MSource: PictureSource {
+struct Y4MSource: ImageSource {
     private let header: Y4MHeader
     private let reader: RawReader
     private var index = 0
@@ -129,7 +129,7 @@ struct Y4MSource: PictureSource {
         )
     }
 
-    mutating func next() throws(CommandFailure) -> Picture? {
+    mutating func next() throws(CommandFailure) -> InputImage? {
         let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount)
         guard !line.isEmpty else { return nil }
         guard line.hasPrefix("FRAME") else {
@@ -139,12 +139,12 @@ struct Y4MSource: PictureSource {
             throw CommandFailure(.badData, "the Y4M stream ends within frame \(index)")
         }
         defer { index += 1 }
-        return Picture(name: "frame \(index)", content: .pixels(pixels))
+        return InputImage(name: "frame \(index)", content: .pixels(pixels))
     }
 }
 
 /// JPEGs on standard input, one after another.
-struct MJPEGSource: PictureSource {
+struct MJPEGSource: ImageSource {
     private var splitter = JPEGSplitter()
     private var bytes: [UInt8] = []
     private var position = 0
@@ -155,19 +155,19 @@ struct MJPEGSource: PictureSource {
         self.bytes = bytes
     }
 
-    mutating func next() throws(CommandFailure) -> Picture? {
+    mutating func next() throws(CommandFailure) -> InputImage? {
         while true {
             while position < bytes.count {
                 defer { position += 1 }
                 guard let jpeg = splitter.take(bytes[position]) else { continue }
                 defer { index += 1 }
-                return Picture(name: "frame \(index)", content: .jpeg(jpeg))
+                return InputImage(name: "frame \(index)", content: .jpeg(jpeg))
             }
             bytes.removeAll(keepingCapacity: true)
             position = 0
             guard try StandardInput.read(into: &bytes, upTo: Files.pipeCapacity) else { break }
         }
-        guard !splitter.isInPicture else {
+        guard !splitter.isInImage else {
             throw CommandFailure(.badData, "standard input ends within frame \(index)")
         }
         guard index > 0 else { throw CommandFailure(.badData, "no JPEG on standard input") }

@@ -3,7 +3,7 @@ internal import FrameWire
 package import TurboJPEG
 
 /// An image in a shared buffer.
-package struct SharedPicture: Sendable {
+package struct BufferedImage: Sendable {
     /// The image, which keeps the buffer.
     package let pixels: PixelBuffer
 
@@ -42,7 +42,7 @@ package final class SharedClaim: Sendable {
     }
 }
 
-extension SharedPicture {
+extension BufferedImage {
     /// Returns an image drawn in a buffer of a pool; nil if its memory is not a pool's.
     init?(drawn pixels: PixelBuffer) {
         guard let claim = pixels.lender as? SharedClaim else { return nil }

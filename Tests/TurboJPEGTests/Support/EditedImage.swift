@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import TurboJPEG
 
-/// A picture in which rectangles change at random, as on a screen.
-struct EditedPicture {
-    private(set) var picture: PixelBuffer
+/// An image in which rectangles change at random, as on a screen.
+struct EditedImage {
+    private(set) var image: PixelBuffer
     private var random: SplitMix
 
     init(_ width: Int, _ height: Int, as format: PixelFormat, seed: UInt64) throws {
-        picture = try PixelBuffer(width: width, height: height, format: format, zeroFilled: true)
+        image = try PixelBuffer(width: width, height: height, format: format, zeroFilled: true)
         random = SplitMix(seed: seed)
         for _ in 0..<6 { try change() }
     }
@@ -19,7 +19,7 @@ struct EditedPicture {
         case 0: break
         case 1:
             for _ in 0..<4 { try change() }
-            try fill(0..<picture.width, 0..<picture.height)
+            try fill(0..<image.width, 0..<image.height)
         case let times: for _ in 0..<(times % 3 + 1) { try change() }
         }
     }
@@ -27,10 +27,10 @@ struct EditedPicture {
     /// Changes a rectangle, most of them small.
     private mutating func change() throws {
         let isSmall = Bool.random(using: &random)
-        let width = Int.random(in: 1...max(1, picture.width / (isSmall ? 8 : 1)), using: &random)
-        let height = Int.random(in: 1...max(1, picture.height / (isSmall ? 16 : 2)), using: &random)
-        let x = Int.random(in: 0...(picture.width - width), using: &random)
-        let y = Int.random(in: 0...(picture.height - height), using: &random)
+        let width = Int.random(in: 1...max(1, image.width / (isSmall ? 8 : 1)), using: &random)
+        let height = Int.random(in: 1...max(1, image.height / (isSmall ? 16 : 2)), using: &random)
+        let x = Int.random(in: 0...(image.width - width), using: &random)
+        let y = Int.random(in: 0...(image.height - height), using: &random)
         try fill(x..<(x + width), y..<(y + height))
     }
 
@@ -38,8 +38,8 @@ struct EditedPicture {
     private mutating func fill(_ columns: Range<Int>, _ rows: Range<Int>) throws {
         let kind = Int.random(in: 0..<4, using: &random)
         let value = UInt8.random(in: 0...255, using: &random)
-        for index in 0..<picture.planeCount {
-            let shape = picture.plane(index)
+        for index in 0..<image.planeCount {
+            let shape = image.plane(index)
             let part = index == 0 ? 1 : 2
             let size = shape.bytesPerSample
             let bytes = (columns.lowerBound / part * size)..<min(shape.width, columns.upperBound / part) * size
@@ -54,7 +54,7 @@ struct EditedPicture {
                 default: line = row % 6 < 3 ? [value] : [value, value, value, value, ~value, ~value, ~value, ~value]
                 }
                 let length = line.count
-                try picture.withMutableRow(row, ofPlane: index) { span in
+                try image.withMutableRow(row, ofPlane: index) { span in
                     unsafe span.withUnsafeMutableBufferPointer { target in
                         unsafe line.withUnsafeBufferPointer { line in
                             guard let start = target.baseAddress, let line = line.baseAddress

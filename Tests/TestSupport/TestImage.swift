@@ -1,7 +1,7 @@
 package import TurboJPEG
 
-/// A picture with what real ones have: gradients, hard edges as of text, and patches of strong colour.
-package func testPicture(
+/// An image with what real ones have: gradients, hard edges as of text, and patches of strong colour.
+package func testImage(
     _ width: Int,
     _ height: Int,
     as format: PixelFormat = .rgb,
@@ -18,17 +18,17 @@ package func testPicture(
             ppm += [UInt8(red), UInt8(green), UInt8(blue)]
         }
     }
-    let picture = try PixelBuffer(ppm: ppm.span, as: format)
-    guard let bytesPerRow else { return picture }
+    let image = try PixelBuffer(ppm: ppm.span, as: format)
+    guard let bytesPerRow else { return image }
     // The same samples, with rows at another distance and padding that must never be seen.
     var padded = try PixelBuffer(width: width, height: height, format: format, bytesPerRow: bytesPerRow)
     try padded.fill(0xA5)
-    try padded.copySamples(of: picture)
+    try padded.copySamples(of: image)
     return padded
 }
 
-/// A picture of one colour, which no coding changes by more than its rounding.
-package func solidPicture(_ width: Int, _ height: Int, red: UInt8, green: UInt8, blue: UInt8) throws -> PixelBuffer {
+/// An image of one colour, which no coding changes by more than its rounding.
+package func solidImage(_ width: Int, _ height: Int, red: UInt8, green: UInt8, blue: UInt8) throws -> PixelBuffer {
     var ppm = Array("P6\n\(width) \(height)\n255\n".utf8)
     for _ in 0..<width * height { ppm += [red, green, blue] }
     return try PixelBuffer(ppm: ppm.span)
@@ -57,7 +57,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Sets the visible bytes to those of a picture of the same size and format.
+    /// Sets the visible bytes to those of an image of the same size and format.
     package mutating func copySamples(of other: PixelBuffer) throws {
         for plane in 0..<planeCount {
             for y in 0..<other.plane(plane).height {
@@ -69,7 +69,7 @@ extension PixelBuffer {
         }
     }
 
-    /// The picture turned clockwise by 90 degrees, pixel by pixel.
+    /// The image turned clockwise by 90 degrees, pixel by pixel.
     package func rotatedClockwise() throws -> PixelBuffer {
         let size = format.bytesPerPixel
         var turned = try PixelBuffer(width: height, height: width, format: format)

@@ -3,8 +3,8 @@ package import TurboJPEG
 
 /// Samples in memory that ends where the system ends a process that reads on: each plane's last sample is the last byte before a
 /// page that nobody may touch.
-package enum GuardedPicture {
-    /// A picture over such memory, which goes with it; `fill` writes a row of a plane.
+package enum GuardedImage {
+    /// An image over such memory, which goes with it; `fill` writes a row of a plane.
     package static func make(
         width: Int,
         height: Int,
@@ -30,7 +30,7 @@ package enum GuardedPicture {
 
     package struct OutOfMemory: Error {}
 
-    /// Sendable: filled by one thread, and emptied by the one that lets go of the picture.
+    /// Sendable: filled by one thread, and emptied by the one that lets go of the image.
     @safe private final class Mappings: @unchecked Sendable {
         private var places: [(UnsafeMutableRawPointer, Int)] = unsafe []
 

@@ -11,7 +11,7 @@ import PNGReading
 /// Images that are sent one after another, repeatedly.
 ///
 /// - Note: `@unchecked Sendable` holds because nothing changes after initialization.
-@safe final class PictureSequence: @unchecked Sendable {
+@safe final class ImageSequence: @unchecked Sendable {
     /// The content of the images.
     enum Content: String {
         /// A screen that does not change.
@@ -36,31 +36,31 @@ import PNGReading
     let width: Int
     let height: Int
     /// Forward and back, so that each image follows from the previous one as on a screen.
-    private let pictures: [PixelBuffer]
+    private let images: [PixelBuffer]
     private let baselines: UnsafeMutablePointer<UnsafePointer<UInt8>?>
 
     /// Reads the images, and scales or tiles them to a size.
     init(_ content: Content, _ size: BufferSize? = nil, fixtures: String) throws {
-        var pictures = try content.paths.map { try Self.picture(at: "\(fixtures)/\($0)") }
+        var images = try content.paths.map { try Self.image(at: "\(fixtures)/\($0)") }
         if let size {
-            pictures = try pictures.map { picture in
-                guard size.width > picture.width else {
-                    return try picture.scaled(toWidth: size.width, height: size.height)
+            images = try images.map { image in
+                guard size.width > image.width else {
+                    return try image.scaled(toWidth: size.width, height: size.height)
                 }
-                return try picture.repeated(width: size.width, height: size.height)
+                return try image.repeated(width: size.width, height: size.height)
             }
         }
-        if content == .motion, let photo = pictures.first {
-            pictures = try (0..<6).map { step in
+        if content == .motion, let photo = images.first {
+            images = try (0..<6).map { step in
                 try photo.repeated(width: photo.width, height: photo.height, x: 56 * step, y: 40 * step)
             }
         }
-        self.pictures = pictures + pictures.dropFirst().dropLast().reversed()
-        (width, height) = (pictures[0].width, pictures[0].height)
-        unsafe baselines = .allocate(capacity: self.pictures.count)
-        for (index, picture) in self.pictures.enumerated() {
+        self.images = images + images.dropFirst().dropLast().reversed()
+        (width, height) = (images[0].width, images[0].height)
+        unsafe baselines = .allocate(capacity: self.images.count)
+        for (index, image) in self.images.enumerated() {
             // The images, and with them this memory, live as long as this object, and nobody changes them.
-            unsafe (baselines + index).initialize(to: picture.withUnsafePlanes { unsafe UnsafePointer($0[0].base) })
+            unsafe (baselines + index).initialize(to: image.withUnsafePlanes { unsafe UnsafePointer($0[0].base) })
         }
     }
 
@@ -68,25 +68,25 @@ import PNGReading
         unsafe baselines.deallocate()
     }
 
-    var count: Int { pictures.count }
+    var count: Int { images.count }
 
     /// The image at a position, counted over all repetitions.
-    subscript(index: Int) -> PixelBuffer { pictures[index % pictures.count] }
+    subscript(index: Int) -> PixelBuffer { images[index % images.count] }
 
     /// Calls `body` with the same images as the baselines take them, to be encoded at quality 80.
-    func withBaseline<Result>(_ body: (UnsafePointer<baseline_pictures>) -> Result) -> Result {
+    func withBaseline<Result>(_ body: (UnsafePointer<baseline_images>) -> Result) -> Result {
         let pixels = unsafe UnsafePointer(baselines)
-        let bytesPerRow = Int32(pictures[0].plane(0).bytesPerRow)
-        var baseline = unsafe baseline_pictures(
+        let bytesPerRow = Int32(images[0].plane(0).bytesPerRow)
+        var baseline = unsafe baseline_images(
             pixels: pixels,
-            count: Int32(pictures.count),
+            count: Int32(images.count),
             stride: bytesPerRow,
             quality: 80
         )
         return unsafe body(&baseline)
     }
 
-    private static func picture(at path: String) throws -> PixelBuffer {
+    private static func image(at path: String) throws -> PixelBuffer {
         guard let file = unsafe fopen(path, "rb") else { throw MissingFixture(path: path) }
         defer { unsafe fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 16 << 20)

@@ -2,7 +2,7 @@ import FrameSocket
 import Locking
 
 /// A frame as a browser shows it: an upright JPEG.
-final class PreviewPicture: Sendable {
+final class PreviewImage: Sendable {
     /// The JPEG quality for images that cannot be rotated without loss.
     static let quality = 90
 

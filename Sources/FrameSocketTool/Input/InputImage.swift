@@ -1,7 +1,7 @@
 import FrameSocket
 
 /// An image to send, with its name in error messages.
-struct Picture: Sendable {
+struct InputImage: Sendable {
     /// The image as it was read.
     enum Content: Sendable {
         case jpeg([UInt8])

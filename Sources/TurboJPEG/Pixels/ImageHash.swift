@@ -5,7 +5,7 @@ internal import CJPEGStrips
 /// By chance, two different images have the same hash about once in 2^64 divided by the number of steps: for a strip of
 /// 16 rows of 1920 pixels of four bytes, once in 2^53. Nobody can search for such images without the key, but the
 /// function is not cryptographic, and nothing is proven.
-package struct PictureHash {
+package struct ImageHash {
     /// The secret that two hashes must share to be comparable.
     package struct Key: Sendable {
         fileprivate let words: (UInt64, UInt64, UInt64, UInt64)

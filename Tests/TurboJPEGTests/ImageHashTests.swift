@@ -2,9 +2,9 @@ import Testing
 
 @testable import TurboJPEG
 
-@Suite struct PictureHashTests {
+@Suite struct ImageHashTests {
     private func hash(_ words: [UInt64]) -> UInt64 {
-        var hash = PictureHash(key: .zero)
+        var hash = ImageHash(key: .zero)
         let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
         hash.add(bytes.span)
         return hash.value

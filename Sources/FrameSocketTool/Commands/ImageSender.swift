@@ -2,7 +2,7 @@ import FrameSocket
 import Locking
 
 /// Sends every image of a source to a server that accepts them all.
-final class PictureSender: Sendable {
+final class ImageSender: Sendable {
     private struct State {
         var uploader: SampleUploader?
         var startedAt = MonotonicClock.now()
@@ -11,7 +11,7 @@ final class PictureSender: Sendable {
     }
 
     private let command: SendCommand
-    private let source: any PictureSource
+    private let source: any ImageSource
     private let link: ServerLink
     private let sound: SoundSender?
     /// Memory for decoding JPEGs, reused from one to the next.
@@ -19,7 +19,7 @@ final class PictureSender: Sendable {
     private let check = PassthroughCheck()
     private let state = Locked(State())
 
-    init(_ command: SendCommand, _ source: any PictureSource) throws(CommandFailure) {
+    init(_ command: SendCommand, _ source: any ImageSource) throws(CommandFailure) {
         self.command = command
         self.source = source
         sound = try command.audio.map { path throws(CommandFailure) in try SoundSender(path) }
@@ -56,7 +56,7 @@ final class PictureSender: Sendable {
     private func send() async throws(CommandFailure) {
         var source = source
         var schedule = SendingSchedule(framesPerSecond: command.fps)
-        var first: Picture?
+        var first: InputImage?
         while true {
             let connection = try await link.open()
             let uploader = SampleUploader(connection: connection, configuration: command.configuration)
@@ -84,18 +84,18 @@ final class PictureSender: Sendable {
     ///
     /// - Returns: false if the server turned the connection away; `first` is then the image to send again.
     private func send(
-        from source: inout any PictureSource,
-        first: inout Picture?,
+        from source: inout any ImageSource,
+        first: inout InputImage?,
         _ schedule: inout SendingSchedule,
         _ uploader: SampleUploader
     ) async throws(CommandFailure) -> Bool {
         let connection = uploader.connection
-        var last: Picture?
-        while let picture = try nextPicture(first.take(), of: &source) {
+        var last: InputImage?
+        while let image = try nextImage(first.take(), of: &source) {
             // An accepted image is not kept: its memory is reused for the next one.
-            last = link.isAdmitted ? nil : picture
+            last = link.isAdmitted ? nil : image
             if connection.closeReason != nil {
-                first = picture
+                first = image
                 guard try await link.isAdmitted(connection, isSent: uploader.statistics.sent > 0) else { return false }
                 if connection.wasAskedToStop { return true }
                 throw lost(uploader)
@@ -103,13 +103,13 @@ final class PictureSender: Sendable {
             let timestamp = await schedule.wait()
             let outcome: SampleUploader.Outcome
             do throws(CommandFailure) {
-                outcome = try await offer(picture, to: uploader, at: timestamp)
+                outcome = try await offer(image, to: uploader, at: timestamp)
             } catch {
                 try skip(in: &source, for: error)
                 continue
             }
             guard try await isAccepted(outcome, uploader) else {
-                first = picture
+                first = image
                 return false
             }
             if connection.wasAskedToStop { return true }
@@ -164,10 +164,10 @@ final class PictureSender: Sendable {
     }
 
     /// Returns the image to send again, or else the next one that can be read.
-    private func nextPicture(
-        _ again: Picture?,
-        of source: inout any PictureSource
-    ) throws(CommandFailure) -> Picture? {
+    private func nextImage(
+        _ again: InputImage?,
+        of source: inout any ImageSource
+    ) throws(CommandFailure) -> InputImage? {
         if let again { return again }
         while true {
             do throws(CommandFailure) {
@@ -180,7 +180,7 @@ final class PictureSender: Sendable {
 
     /// Skips a file that cannot be sent, if there are others.
     private func skip(
-        in source: inout any PictureSource,
+        in source: inout any ImageSource,
         for failure: CommandFailure
     ) throws(CommandFailure) {
         guard failure.code == .badData, source.skipLast() else { throw failure }
@@ -197,37 +197,37 @@ final class PictureSender: Sendable {
 
     /// Offers an image and waits until it is sent, so that none is dropped.
     private func offer(
-        _ picture: Picture,
+        _ image: InputImage,
         to uploader: SampleUploader,
         at timestamp: UInt64?
     ) async throws(CommandFailure) -> SampleUploader.Outcome {
         let failures = uploader.statistics.drops[.encodingFailed]
-        let outcome = try submit(picture, to: uploader, at: timestamp)
+        let outcome = try submit(image, to: uploader, at: timestamp)
         // Waiting for a frame that pacing holds back would send it.
         if outcome == .taken { try? await uploader.finish() }
         let statistics = uploader.statistics
         if statistics.drops[.encodingFailed] != failures, let error = statistics.lastEncodingError {
-            throw CommandFailure(.badData, "\(picture.name): \(error)")
+            throw CommandFailure(.badData, "\(image.name): \(error)")
         }
         return outcome
     }
 
     private func submit(
-        _ picture: Picture,
+        _ image: InputImage,
         to uploader: SampleUploader,
         at timestamp: UInt64?
     ) throws(CommandFailure) -> SampleUploader.Outcome {
         let orientation = command.orientation
         guard command.isPassthrough else {
-            let pixels = try picture.pixels(pixels)
-            try checkSize(of: pixels, named: picture.name)
+            let pixels = try image.pixels(pixels)
+            try checkSize(of: pixels, named: image.name)
             return uploader.send(pixels, orientation: orientation, timestamp: timestamp)
         }
-        guard case .jpeg(let jpeg) = picture.content else {
-            throw CommandFailure(.badData, "\(picture.name): not a JPEG, and --passthrough sends only JPEGs")
+        guard case .jpeg(let jpeg) = image.content else {
+            throw CommandFailure(.badData, "\(image.name): not a JPEG, and --passthrough sends only JPEGs")
         }
         let whole = command.sendsFiles ? PassthroughCheck.trimmed(jpeg) : jpeg
-        if command.sendsFiles, !command.isForced { try check.check(whole, named: picture.name) }
+        if command.sendsFiles, !command.isForced { try check.check(whole, named: image.name) }
         do {
             let header = try JPEGHeader(inspecting: whole.span)
             return uploader.send(
@@ -237,7 +237,7 @@ final class PictureSender: Sendable {
                 timestamp: timestamp
             )
         } catch {
-            throw CommandFailure(.badData, "\(picture.name): \(error)")
+            throw CommandFailure(.badData, "\(image.name): \(error)")
         }
     }
 

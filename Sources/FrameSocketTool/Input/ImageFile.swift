@@ -2,11 +2,11 @@ import FrameSocket
 import PNGReading
 
 /// An image file: JPEG, PNM or PNG, detected from its first bytes and not from its name.
-struct PictureFile {
+struct ImageFile {
     /// The file name extensions that are picked from a directory.
     static let extensions = [".jpg", ".jpeg", ".ppm", ".pgm", ".pnm", ".png"]
 
-    let content: Picture.Content
+    let content: InputImage.Content
 
     /// Reads a file; its pixels, if any, into memory of `pool`.
     init(_ path: FilePath, pool: PixelBuffer.Pool) throws(CommandFailure) {

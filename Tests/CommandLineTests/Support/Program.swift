@@ -117,6 +117,12 @@ final class Program: Sendable {
             try 1024 * (kilobytes("VmHWM") - kilobytes("RssFile"))
         }
 
+        /// The number of buffers of a sender that the process has mapped.
+        func sharedMappings() throws -> Int {
+            let maps = try String(contentsOfFile: "/proc/\(process)/maps", encoding: .utf8)
+            return maps.split(separator: "\n").count { $0.contains("memfd:framesocket") }
+        }
+
         private func kilobytes(_ name: String) throws -> Int {
             Int(try status(name).prefix { $0.isNumber }) ?? 0
         }

@@ -237,6 +237,30 @@ import Testing
         #expect(pair.uploader.statistics.drops.isEmpty && pair.uploader.statistics.shared == 10)
     }
 
+    /// The receiver keeps the first frame, in buffer 0, while the number of buffers changes.
+    @Test(arguments: [[2], [1], [8, 1, 3], [nil, 3], [nil, 1]] as [[Int?]])
+    func `the number of buffers can change while the receiver has some`(counts: [Int?]) async throws {
+        var pair = try await Pair(directory)
+        try await pair.sharing()
+        pair.uploader.send(try pair.drawn(1))
+        var kept: [Frame] = [try await pair.next()]
+        for (step, count) in counts.enumerated() {
+            pair.uploader.update { $0.sharing = count.map { .allowed(buffers: $0) } ?? .off }
+            // A frame in between, if there is a way for it: as a JPEG, or in a buffer that the receiver does not have.
+            guard count != 1 else { continue }
+            pair.uploader.send(try pair.drawn(UInt8(10 + step)))
+            let frame = try await pair.next()
+            #expect((frame.shared != nil) == (count != nil))
+        }
+        // With one buffer, which the receiver has, the frame waits.
+        pair.uploader.send(try pair.drawn(3))
+        kept.removeAll()
+        let last = try await pair.next()
+        #expect(try FrameDecoder().decode(last, as: .gray).row(0) == [UInt8](repeating: 3, count: 8))
+        #expect(last.shared != nil)
+        pair.uploader.connection.close()
+    }
+
     @Test func `waiting for a buffer can be cancelled`() async throws {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 1)))
         try await pair.sharing()

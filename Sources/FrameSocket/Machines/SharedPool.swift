@@ -1,3 +1,5 @@
+internal import FrameWire
+
 /// Decides which of the buffers that are shared with a receiver holds what, and which can be filled.
 ///
 /// A buffer is in use while an image in it is referred to on this side, and while the receiver has it. The buffers belong
@@ -16,17 +18,19 @@ package struct SharedPool: Sendable {
     private struct Buffer: Sendable {
         var byteCount = 0
         var lease: UInt64?
-        var isWithReceiver = false
         var isAnnounced = false
-
-        var isFree: Bool { lease == nil && !isWithReceiver }
     }
 
     /// The buffers; empty if nothing is shared.
     private var buffers: [Buffer] = []
+
+    /// Whether the receiver has the buffer of an index, or is about to: its own if the number of buffers has changed.
+    private var isWithReceiver = SharedFrameHeader.Buffer.indices.map { _ in false }
     private var lastLease: UInt64 = 0
-    /// The number of the first lease of the connection.
+    /// The number of the first lease of these buffers.
     private(set) var firstLease: UInt64 = 0
+    /// The number of the first lease of the connection, which may have had other buffers before.
+    private var firstLeaseOfConnection: UInt64 = 0
 
     /// Whether the receiver accepts frames in shared memory.
     @inline(__always)
@@ -39,12 +43,20 @@ package struct SharedPool: Sendable {
     package var byteCount: Int { buffers.reduce(0) { $0 + $1.byteCount } }
 
     /// The number of buffers that cannot be filled.
-    package var usedCount: Int { buffers.count { !$0.isFree } }
+    package var usedCount: Int { buffers.indices.count { !isFree($0) } }
 
-    /// Whether the receiver has any buffer, which it will release.
-    var isAnyWithReceiver: Bool { buffers.contains { $0.isWithReceiver } }
+    /// Whether the receiver has any of these buffers, which it will release.
+    var isAnyWithReceiver: Bool { buffers.indices.contains { isWithReceiver[$0] } }
 
-    /// Begins to share a number of buffers with a receiver.
+    private func isFree(_ index: Int) -> Bool { buffers[index].lease == nil && !isWithReceiver[index] }
+
+    /// Begins a connection, whose receiver has no buffer.
+    mutating func connect() {
+        firstLeaseOfConnection = lastLease + 1
+        for index in isWithReceiver.indices { isWithReceiver[index] = false }
+    }
+
+    /// Begins to share a number of buffers with the receiver, which may still have some of those that it got before.
     mutating func open(count: Int) {
         firstLease = lastLease + 1
         buffers = Array(repeating: Buffer(), count: count)
@@ -60,7 +72,7 @@ package struct SharedPool: Sendable {
     ///
     /// The most recently used one of the right size comes first, for its content is the most similar.
     func freeIndex(for byteCount: Int) -> Int? {
-        let free = buffers.indices.filter { buffers[$0].isFree }
+        let free = buffers.indices.filter(isFree)
         return free.first { buffers[$0].byteCount == byteCount } ?? free.first { buffers[$0].byteCount > 0 }
             ?? free.first
     }
@@ -79,12 +91,12 @@ package struct SharedPool: Sendable {
         return Lease(index: index, number: lastLease, byteCount: byteCount)
     }
 
-    /// Whether a lease is of the current connection.
+    /// Whether a lease is of these buffers.
     @inline(__always)
     func isCurrent(_ lease: Lease) -> Bool { lease.number >= firstLease && isOpen }
 
     /// Whether the image of a lease can be sent in its buffer: the receiver does not have it.
-    func canSend(_ lease: Lease) -> Bool { isCurrent(lease) && !buffers[lease.index].isWithReceiver }
+    func canSend(_ lease: Lease) -> Bool { isCurrent(lease) && !isWithReceiver[lease.index] }
 
     /// Whether the receiver has the memory of a lease already.
     func isAnnounced(_ lease: Lease) -> Bool { buffers[lease.index].isAnnounced }
@@ -97,19 +109,20 @@ package struct SharedPool: Sendable {
 
     /// Handles the submission of an image, which the receiver may have from now on.
     mutating func submitted(_ lease: Lease) {
-        buffers[lease.index].isWithReceiver = true
+        isWithReceiver[lease.index] = true
     }
 
     /// Handles the outcome of a submission.
     mutating func settled(_ lease: Lease, isSent: Bool) {
-        guard isCurrent(lease) else { return }
+        guard lease.number >= firstLeaseOfConnection else { return }
         // A release may have come before this report.
-        if isSent { buffers[lease.index].isAnnounced = true } else { buffers[lease.index].isWithReceiver = false }
+        if !isSent { isWithReceiver[lease.index] = false }
+        if isSent, isCurrent(lease) { buffers[lease.index].isAnnounced = true }
     }
 
     /// Handles the receiver's release of a buffer, which has no effect if it does not have it.
     mutating func released(_ index: Int) {
-        if buffers.indices.contains(index) { buffers[index].isWithReceiver = false }
+        isWithReceiver[index] = false
     }
 
     /// Forgets the memory of a lease that could not be created.

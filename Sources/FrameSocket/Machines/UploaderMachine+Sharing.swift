@@ -26,13 +26,16 @@ extension UploaderMachine {
         }
         // A receiver that declines skips what is on its way.
         if !isNew, isLatestShared, old.acceptsSharedMemory, !terms.acceptsSharedMemory { isOwed = true }
+        if isNew { pool.connect() }
         if isNew || count != pool.count {
             if pool.isOpen { endSharing() }
             if count > 0 { pool.open(count: count) }
             unsentRows = nil
         }
-        guard !isNew, pool.isOpen, terms.releases != old.releases else { return }
-        for index in 0..<pool.count where terms.releases[index] != old.releases[index] { pool.released(index) }
+        guard !isNew, terms.releases != old.releases else { return }
+        for index in SharedFrameHeader.Buffer.indices where terms.releases[index] != old.releases[index] {
+            pool.released(index)
+        }
     }
 
     /// Ends sharing on this connection: images in shared buffers are from now on like others, and counted as such.

@@ -24,8 +24,8 @@ struct SharedMonitor {
     var isLastShared = false
     var frames = 0
 
-    /// How many buffers the receiver has.
-    var heldCount: Int { buffers.count { $0?.held != nil } }
+    /// How many of the first buffers the receiver has.
+    func heldCount(of count: Int) -> Int { buffers.prefix(count).count { $0?.held != nil } }
 }
 
 /// What a sender of this package does with shared memory, checked as it is written and read.
@@ -162,7 +162,7 @@ extension World {
             guard let receiver = receivers.first(where: { $0.socket == peer }), isResting(receiver, monitor) else {
                 continue
             }
-            let held = monitor.shared.heldCount
+            let held = monitor.shared.heldCount(of: monitor.shared.buffers.count)
             check(
                 .releasesAreOnce,
                 held <= receiver.loanCount,

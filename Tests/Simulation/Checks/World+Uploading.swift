@@ -12,7 +12,7 @@ extension World {
 
     /// Whether every shared buffer is in use, so that the next frame waits for one.
     func awaitsBuffer(_ sender: SimSender) -> Bool {
-        guard let pool = sender.uploader?.pool, pool.isOpen, let count = sender.plan.sharedBuffers else { return false }
+        guard let pool = sender.uploader?.pool, pool.isOpen, let count = sender.sharedBuffers else { return false }
         return pool.usedCount >= count
     }
 
@@ -35,7 +35,7 @@ extension World {
         guard !sender.offers.isEmpty, sender.uploader != nil, sender.runs.allSatisfy({ $0.left == 0 }) else {
             return nil
         }
-        if let count = sender.plan.sharedBuffers, monitor.shared.heldCount >= count {
+        if let count = sender.sharedBuffers, monitor.shared.heldCount(of: count) == count {
             coverage.count(.everyBufferHeld)
             return nil
         }
@@ -65,7 +65,7 @@ extension World {
         guard offer.isImage else { return offer.length * 4 <= limit }
         // Images take memory as such, as JPEGs, and in the shared buffers, which may have had a larger size.
         let largest = sender.offers.reduce(0) { max($0, $1.size.width * $1.size.height) }
-        return offer.size.width * offer.size.height * 9 + 9_000 + (sender.plan.sharedBuffers ?? 0) * largest <= limit
+        return offer.size.width * offer.size.height * 9 + 9_000 + sender.largestPool * largest <= limit
     }
 
     /// A caller has waited for so many frames: the latest of them has been sent, if somebody is there to take it.

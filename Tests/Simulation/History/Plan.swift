@@ -57,6 +57,8 @@ struct Plan {
         case requestFrame
         case finish(cancelledAfter: UInt64?)
         case awaitBuffer(cancelledAfter: UInt64?)
+        /// Another number of shared buffers; nil for none.
+        case share(buffers: Int?)
         case openWithin(UInt64, cancelledAfter: UInt64?)
         case encoderFails(Bool)
 

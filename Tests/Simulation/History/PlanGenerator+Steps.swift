@@ -122,7 +122,9 @@ extension PlanGenerator {
         switch random.below(100) {
         case ..<70: return .offer(offering())
         case ..<78: return .audio(count: random.number(in: 1...5), length: 4 * random.number(in: 4...500))
-        case ..<84: return .configure(pacing())
+        case ..<84:
+            guard sender.sharedBuffers != nil, random.chance(40) else { return .configure(pacing()) }
+            return .share(buffers: random.pick(nil, 1, 2, 3, 8))
         case ..<87: return .requestFrame
         case ..<90:
             let cancelledAfter = random.chance(40) ? random.time(in: 0...30_000_000) : nil

@@ -67,6 +67,9 @@ final class SimSender {
     /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
     var hasCompared = false
     var finishers: Set<Int> = []
+    /// How many buffers it may share now, and at most so far; nil for none.
+    var sharedBuffers: Int?
+    var largestPool = 0
     /// The callers that wait for a shared buffer.
     var bufferWaiters: Set<Int> = []
     var settled = 0

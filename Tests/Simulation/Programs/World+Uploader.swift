@@ -15,6 +15,8 @@ extension World {
             maximumMemory: sender.plan.maximumMemory
         )
         sender.pacing = sender.plan.pacing
+        sender.sharedBuffers = sender.plan.sharedBuffers
+        sender.largestPool = sender.sharedBuffers ?? 0
         sender.uploader = UploaderMachine(configuration)
         let terms = sender.terms
         sender.openedAt = now
@@ -205,6 +207,13 @@ extension World {
             sender.pacing = pacing
             guard var configuration = sender.uploader?.ownConfiguration else { return }
             configuration.pacing = Self.pacing(pacing)
+            handle(sender) { $0.update(configuration, at: now) }
+        case .share(let count):
+            guard var configuration = sender.uploader?.ownConfiguration else { return }
+            if sender.uploader?.pool.isOpen ?? false { coverage.count(.poolChanged) }
+            sender.sharedBuffers = count
+            sender.largestPool = max(sender.largestPool, count ?? 0)
+            configuration.sharing = count.map { .allowed(buffers: $0) } ?? .off
             handle(sender) { $0.update(configuration, at: now) }
         case .requestFrame:
             allowRepeat(sender)

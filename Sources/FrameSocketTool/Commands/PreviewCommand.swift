@@ -115,6 +115,7 @@ struct PreviewCommand: Command {
         let page: HTTPServer
         let server: FrameServer
         (page, server) = try service.withLock { service throws(CommandFailure) in
+            try Interruption.check()
             let server: FrameServer
             do throws(TransportError) {
                 server = try FrameServer(at: endpoint, configuration: configuration)

@@ -221,18 +221,23 @@ struct ReceiveCommand: Command {
         if let directory, !overwrites, let name = try? Files.names(in: directory).first(where: Reception.isFrame) {
             throw CommandFailure(.cannotCreate, Files.refusal("\(directory)/\(name)"))
         }
-        do {
-            var configuration = FrameServer.Configuration()
-            configuration.tokens = tokens
-            configuration.tap = tap
-            configuration.acceptsSharedMemory = acceptsSharedMemory
-            configuration.delivery = takesNewest ? .newest : .everyFrame
-            configuration.limits.maximumConnections = places
-            let server = try holder.withLock { holder throws(TransportError) in
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = tokens
+        configuration.tap = tap
+        configuration.acceptsSharedMemory = acceptsSharedMemory
+        configuration.delivery = takesNewest ? .newest : .everyFrame
+        configuration.limits.maximumConnections = places
+        let made = try holder.withLock { holder throws(CommandFailure) -> Result<FrameServer?, TransportError> in
+            try Interruption.check()
+            do throws(TransportError) {
                 holder = try place.server(configuration)
-                return holder
+                return .success(holder)
+            } catch {
+                return .failure(error)
             }
-            if let server { return server }
+        }
+        do throws(TransportError) {
+            if let server = try made.get() { return server }
         } catch {
             await reception.report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
             throw CommandFailure(ExitCode(error), error.description)

@@ -93,13 +93,16 @@ struct RecordCommand: Command {
         let settings = configuration
         do {
             // The file comes second: a path that is in use must not cost anybody a file.
-            let server = try holder.withLock { holder throws(TransportError) in
+            let server = try holder.withLock { holder in
+                try Interruption.check()
                 let server = try FrameServer(at: endpoint, configuration: settings)
                 holder = server
                 return server
             }
             try await recording.open()
             return server
+        } catch let error as CommandFailure {
+            throw error
         } catch let error as TransportError {
             throw CommandFailure(ExitCode(error), error.description)
         } catch let error as Files.Failure {

@@ -33,6 +33,15 @@ enum Interruption {
     /// Whether SIGTERM is what ends the program.
     static var isTermination: Bool { state.withLock { $0.isTermination } }
 
+    /// Throws if a signal is ending the program: what is created from then on, nobody would remove.
+    ///
+    /// To be called while holding the lock that `end` takes to find what it has to remove.
+    static func check() throws(CommandFailure) {
+        guard state.withLock({ !$0.isInterrupted }) else {
+            throw CommandFailure(.interrupted, "a signal ended the program")
+        }
+    }
+
     /// Runs `program`, which has to exit, while the main thread waits for signals.
     static func watch(_ program: @escaping @Sendable () async -> Void) -> Never {
         var signals = sigset_t()

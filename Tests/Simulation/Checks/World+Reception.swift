@@ -134,6 +134,8 @@ extension World {
     }
 
     private func checkOrderlyEnd(of receiver: SimReceiver) {
+        // A reset may lose the beginning of a message, of which the receiver cannot know.
+        guard !sockets[receiver.socket].wasBroken else { return }
         let peer = sockets[receiver.socket].formerPeer
         guard peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
         let monitor = monitors[sockets[peer].monitor]

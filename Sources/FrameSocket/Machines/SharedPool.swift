@@ -24,7 +24,8 @@ package struct SharedPool: Sendable {
     /// The buffers; empty if nothing is shared.
     private var buffers: [Buffer] = []
 
-    /// Whether the receiver has the buffer of an index, or is about to: its own if the number of buffers has changed.
+    /// Whether the receiver has the buffer with an index, or is about to get it; unchanged if the number of buffers
+    /// changes.
     private var isWithReceiver = SharedFrameHeader.Buffer.indices.map { _ in false }
     private var lastLease: UInt64 = 0
     /// The number of the first lease of these buffers.
@@ -116,8 +117,11 @@ package struct SharedPool: Sendable {
     mutating func settled(_ lease: Lease, isSent: Bool) {
         guard lease.number >= firstLeaseOfConnection else { return }
         // A release may have come before this report.
-        if !isSent { isWithReceiver[lease.index] = false }
-        if isSent, isCurrent(lease) { buffers[lease.index].isAnnounced = true }
+        if !isSent {
+            isWithReceiver[lease.index] = false
+        } else if isCurrent(lease) {
+            buffers[lease.index].isAnnounced = true
+        }
     }
 
     /// Handles the receiver's release of a buffer, which has no effect if it does not have it.

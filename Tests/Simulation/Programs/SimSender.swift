@@ -67,8 +67,9 @@ final class SimSender {
     /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
     var hasCompared = false
     var finishers: Set<Int> = []
-    /// How many buffers it may share now, and at most so far; nil for none.
+    /// How many buffers it may share now; nil for none.
     var sharedBuffers: Int?
+    /// The most buffers that it was allowed to share so far.
     var largestPool = 0
     /// The callers that wait for a shared buffer.
     var bufferWaiters: Set<Int> = []

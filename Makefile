@@ -68,6 +68,7 @@ simulate: ## simulate SEEDS connection histories (100000) from seed FIRST; ARGUM
 	@scripts/setup build
 	SIMULATE=1 swift build $(RELEASE) $(SWIFTFLAGS) --product FrameSocketSimulation
 	.build-release/release/FrameSocketSimulation --seeds $(or $(SEEDS),100000) --first $(or $(FIRST),1) $(ARGUMENTS)
+	scripts/check-replay .build-release/release/FrameSocketSimulation
 
 simulate-mutants: ## check that the simulator finds each mutation in Tests/Simulation/Mutants; ONLY=NAME runs one
 	@scripts/setup build

@@ -271,7 +271,8 @@ if Context.environment["SIMULATE"] != nil {
             dependencies: ["FrameSocket", "FrameTransport", "FrameWire"],
             path: "Tests/Simulation",
             exclude: ["Mutants"],
-            swiftSettings: settings
+            // The simulator is one thread, and half of what it does is to read and change its world's properties.
+            swiftSettings: settings + [.unsafeFlags(["-enforce-exclusivity=unchecked"])]
         )
     )
 }

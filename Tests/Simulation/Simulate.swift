@@ -49,6 +49,7 @@ import Foundation
             Double((clock.now - start).components.seconds)
             + Double((clock.now - start).components.attoseconds) / 1e18
         say("\(options.seeds) histories from seed \(options.first), \(events) events, none broke a promise")
+        say("digest of the events: \(String(world.digest.value, radix: 16))")
         say("events a history: \(events / max(1, options.seeds)) on average, \(fewest) at least, under 200 in \(short)")
         say("histories a second: \(Int(Double(options.seeds) / max(seconds, 0.001)))")
         say("histories with:")

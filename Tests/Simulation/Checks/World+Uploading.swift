@@ -12,15 +12,16 @@ extension World {
 
     /// Whether every shared buffer is in use, so that the next frame waits for one.
     func awaitsBuffer(_ sender: SimSender) -> Bool {
-        guard let pool = sender.uploader?.pool, pool.isOpen, let count = sender.sharedBuffers else { return false }
+        guard let pool = sender.uploader?.machine.pool, pool.isOpen, let count = sender.sharedBuffers else { return false }
         return pool.usedCount >= count
     }
 
     /// Nobody waits for a shared buffer that is free, nor for one that is not shared.
     func checkBufferWaiters(_ sender: SimSender) {
         guard !sender.bufferWaiters.isEmpty, let uploader = sender.uploader else { return }
-        let isInVain = !uploader.pool.isOpen && !(uploader.terms.isConnected && !uploader.terms.isGreeted)
-        let isFree = uploader.pool.isOpen && !awaitsBuffer(sender)
+        let isOpen = uploader.machine.pool.isOpen
+        let isInVain = !isOpen && !(uploader.machine.terms.isConnected && !uploader.machine.terms.isGreeted)
+        let isFree = isOpen && !awaitsBuffer(sender)
         check(.buffersAreAwaited, !isInVain && !isFree, "uploader \(sender.index): a caller waits for a free buffer")
     }
 
@@ -84,7 +85,7 @@ extension World {
 
     /// Callers that wait for frames wait for the encoder or the connection, and never for the time to pass.
     func checkFinishersGoOn(_ sender: SimSender) {
-        guard let uploader = sender.uploader, uploader.waiterCount > 0 else { return }
+        guard let uploader = sender.uploader, uploader.machine.waiterCount > 0 else { return }
         let isUnderWay = sender.hasTurn || sender.job != nil || !sender.submitted.isEmpty
         // After a failure the next attempt is made a little later.
         let hasJustFailed = now < sender.failedAt + 100_000_000
@@ -103,7 +104,7 @@ extension World {
 
     func checkUploadersSettled() {
         for sender in senders {
-            guard let statistics = sender.uploader?.statistics else { continue }
+            guard let statistics = sender.uploader?.machine.statistics else { continue }
             let age = statistics.queueAge.maximum.nanoseconds
             check(.everyFrameIsCounted, age < 3_600_000_000_000, "a frame has waited for \(age) ns")
             check(.everyFrameIsCounted, statistics.underWay >= 0, "\(statistics.underWay) frames are under way")
@@ -113,9 +114,10 @@ extension World {
     func checkUploadersReleased() {
         for sender in senders {
             guard let uploader = sender.uploader else { continue }
-            let statistics = uploader.statistics
-            check(.noResidue, uploader.heldBytes == 0, "uploader \(sender.index) holds \(uploader.heldBytes) bytes")
-            check(.noResidue, uploader.waiterCount == 0, "uploader \(sender.index): somebody waits for its frames")
+            let statistics = uploader.machine.statistics
+            let held = uploader.machine.heldBytes
+            check(.noResidue, held == 0, "uploader \(sender.index) holds \(held) bytes")
+            check(.noResidue, uploader.machine.waiterCount == 0, "uploader \(sender.index): somebody waits for its frames")
             let areAllTold = sender.finishers.isEmpty && sender.bufferWaiters.isEmpty
             check(.noResidue, areAllTold, "uploader \(sender.index): a caller of finish, or for a buffer, waits")
             check(

@@ -37,6 +37,7 @@ struct History {
             guard let event = world.events.popFirst() else { return }
             world.now = max(world.now, event.time)
             world.eventCount += 1
+            world.digest.add(event)
             world.check(.progress, world.eventCount < Self.maximumEvents, "the history does not come to an end")
             guard world.violation == nil else { return }
             dispatch(event)

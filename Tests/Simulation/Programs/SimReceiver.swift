@@ -129,6 +129,12 @@ final class SimReceiver {
             overflow: .replacesOldest
         )
     }
+
+    /// Forgets the grants of frames before a place in the stream, and returns them in the order of the frames.
+    func takeGrants(before place: Int = .max) -> [Int] {
+        let places = grants.keys.filter { $0 < place }.sorted()
+        return places.compactMap { grants.removeValue(forKey: $0) }
+    }
 }
 
 /// A memory budget, and who waits for it.

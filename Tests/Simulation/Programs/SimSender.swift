@@ -44,8 +44,8 @@ final class SimSender {
     var sentHeaders: [UInt32: FrameHeader] = [:]
     var hello: ControlRequest.Hello?
 
-    // The uploader, if there is one.
-    var uploader: UploaderMachine?
+    /// The uploader's machine, if there is an uploader.
+    var uploader: SimUploader?
     var uploadTimer = -1
     var pacing = Plan.PacingChoice.everyFrame {
         didSet {
@@ -144,5 +144,14 @@ final class SimSender {
         settings.retryInterval = plan.retryInterval
         machine = SenderMachine(settings)
         lane = SendLaneMachine(padsShortBodies: plan.pads)
+    }
+}
+
+/// An uploader's machine, in a place of its own: one that is a value in an optional would be copied whenever it is read.
+final class SimUploader {
+    var machine: UploaderMachine
+
+    init(_ configuration: SampleUploader.Configuration) {
+        machine = UploaderMachine(configuration)
     }
 }

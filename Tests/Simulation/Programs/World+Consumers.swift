@@ -80,8 +80,7 @@ extension World {
         if receiver.mailbox.replaced != before || !isAccepted {
             coverage.count(.supersededFrame)
             // The grants of those that gave way go back with them.
-            for (index, bytes) in receiver.grants where index < frame.index || !isAccepted {
-                receiver.grants[index] = nil
+            for bytes in receiver.takeGrants(before: isAccepted ? frame.index : .max) {
                 giveBack(bytes, budget: receiver.budget)
             }
         }

@@ -252,8 +252,7 @@ extension World {
 
     /// Gives back the grants of what nobody has consumed, and keeps it as long as its memory is not needed.
     private func keepUnread(_ receiver: SimReceiver) {
-        for bytes in receiver.grants.values { giveBack(bytes, budget: receiver.budget) }
-        receiver.grants.removeAll()
+        for bytes in receiver.takeGrants() { giveBack(bytes, budget: receiver.budget) }
         let weight = receiver.mailbox.weight + receiver.audio.weight
         guard weight > 0, !receiver.isLetGo else { return }
         let (id, effects) = budgets[receiver.budget].machine.depart(weight)
@@ -291,8 +290,7 @@ extension World {
     func letGo(_ receiver: SimReceiver) {
         guard !receiver.isLetGo else { return }
         receiver.isLetGo = true
-        for bytes in receiver.grants.values { giveBack(bytes, budget: receiver.budget) }
-        receiver.grants.removeAll()
+        for bytes in receiver.takeGrants() { giveBack(bytes, budget: receiver.budget) }
         for waiter in receiver.mailbox.discard(nil).woken where waiter == receiver.frames.waiter {
             wakeFrames(receiver)
         }

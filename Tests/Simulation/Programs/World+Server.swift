@@ -23,7 +23,7 @@ extension World {
         case .drain: drain(server)
         case .pace(let pace):
             server.pace = pace
-            for (_, index) in server.connections { wakeConsumer(receivers[index]) }
+            for index in server.connections.values.sorted() { wakeConsumer(receivers[index]) }
             if server.current >= 0 { wakeConsumer(receivers[server.current]) }
         default:
             // What is left is for the connection that was taken last.

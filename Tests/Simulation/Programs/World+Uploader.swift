@@ -17,7 +17,7 @@ extension World {
         sender.pacing = sender.plan.pacing
         sender.sharedBuffers = sender.plan.sharedBuffers
         sender.largestPool = sender.sharedBuffers ?? 0
-        sender.uploader = UploaderMachine(configuration)
+        sender.uploader = SimUploader(configuration)
         let terms = sender.terms
         sender.openedAt = now
         handle(sender) { $0.termsChanged(terms, at: now) }
@@ -39,12 +39,8 @@ extension World {
     /// Reports something to the machine, and does what follows.
     @discardableResult
     func handle<Result>(_ sender: SimSender, _ event: (inout UploaderMachine) -> Result) -> Result? {
-        // Taken out, so that it is not copied at its first change.
-        guard var uploader = sender.uploader.take() else { return nil }
-        let result = event(&uploader)
-        let effects = uploader.takeEffects()
-        let held = uploader.heldBytes
-        sender.uploader = uploader
+        guard let uploader = sender.uploader else { return nil }
+        let (result, effects, held) = Self.report(event, to: &uploader.machine)
         if let limit = sender.plan.maximumMemory {
             check(.memoryLimit, held <= limit, "uploader \(sender.index) holds \(held) bytes of \(limit)")
         }
@@ -60,6 +56,14 @@ extension World {
         for id in effects.finished { finished(id, of: sender) }
         checkBufferWaiters(sender)
         return result
+    }
+
+    /// Changes the machine in its place, which a read of the property would copy.
+    private static func report<Result>(_ event: (inout UploaderMachine) -> Result, to machine: inout UploaderMachine)
+        -> (Result, UploaderMachine.Effects, heldBytes: Int)
+    {
+        let result = event(&machine)
+        return (result, machine.takeEffects(), machine.heldBytes)
     }
 
     // MARK: Frames
@@ -205,12 +209,12 @@ extension World {
         switch action {
         case .configure(let pacing):
             sender.pacing = pacing
-            guard var configuration = sender.uploader?.ownConfiguration else { return }
+            guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             configuration.pacing = Self.pacing(pacing)
             handle(sender) { $0.update(configuration, at: now) }
         case .share(let count):
-            guard var configuration = sender.uploader?.ownConfiguration else { return }
-            if sender.uploader?.pool.isOpen ?? false { coverage.count(.poolChanged) }
+            guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
+            if sender.uploader?.machine.pool.isOpen ?? false { coverage.count(.poolChanged) }
             sender.sharedBuffers = count
             sender.largestPool = max(sender.largestPool, count ?? 0)
             configuration.sharing = count.map { .allowed(buffers: $0) } ?? .off
@@ -274,10 +278,10 @@ extension World {
         let terms = sender.terms
         handle(sender) { $0.termsChanged(terms, at: now) }
         checkFinishersGoOn(sender)
-        guard let uploader = sender.uploader else { return }
-        let isOwn =
-            uploader.configuration.pacing == uploader.ownConfiguration.pacing
-            && uploader.configuration.quality == uploader.ownConfiguration.quality
+        guard let configuration = sender.uploader?.machine.configuration,
+            let own = sender.uploader?.machine.ownConfiguration
+        else { return }
+        let isOwn = configuration.pacing == own.pacing && configuration.quality == own.quality
         check(
             .preferencesEndWithReceiver,
             isOwn || terms.preferences != .init(),
@@ -306,7 +310,7 @@ extension World {
         if sender.uploadTimer < 0 {
             sender.uploadTimer = register(.uploader(sender.index), socket: -1, on: thread)
         }
-        setDeadline(sender.uploader?.timer, of: sender.uploadTimer, on: thread)
+        setDeadline(sender.uploader?.machine.timer, of: sender.uploadTimer, on: thread)
     }
 
     func uploadDeadlinePassed(_ index: Int) {

@@ -80,3 +80,14 @@ struct EventQueue {
         left.time != right.time ? left.time < right.time : left.order < right.order
     }
 }
+
+/// A hash of events in their order: equal if the same happened.
+struct EventDigest {
+    private(set) var value: UInt64 = 0
+
+    mutating func add(_ event: Event) {
+        let what = UInt64(event.kind.rawValue) << 56 | UInt64(UInt32(truncatingIfNeeded: event.index))
+        value = (value ^ event.time ^ what &* 0x9e37_79b9_7f4a_7c15) &* 0x0000_0100_0000_01b3
+        value ^= value >> 29
+    }
+}

@@ -43,6 +43,8 @@ internal import FrameTransport
     var sharedMemory: [WeakMemory] = []
 
     var eventCount = 0
+    /// Of all events in all histories.
+    var digest = EventDigest()
     /// How often the steps of the plan were taken.
     var rounds = 0
     var coverage = Coverage()

@@ -49,28 +49,36 @@ extension PixelBuffer {
     /// The owner of the memory, if it is lent.
     package var lender: (any AnyObject & Sendable)? { storage.lender }
 
+    /// Of so many rows, the first is compared before the others.
+    package static let rowsPerSample = 16
+
     /// Returns the rows in which this image differs from another of the same size and format.
     ///
-    /// In planar formats, a row of chroma belongs to two rows of the image.
+    /// If each row of a sample differs, in the first plane, so does nearly every other row: it is a video, and reading
+    /// both images would cost as much as copying one. The result has all rows then. In planar formats, a row of chroma
+    /// belongs to two rows of the image.
     ///
     /// - Throws: `sizeMismatch`.
     package func rows(differingFrom other: PixelBuffer) throws(TurboJPEGError) -> RowSet {
         try checkShape(of: other)
-        var rows = RowSet(height: height)
-        unsafe withUnsafePlanes { planes in
+        return unsafe withUnsafePlanes { planes in
             unsafe other.withUnsafePlanes { others in
-                for plane in 0..<planeCount {
+                func differs(_ row: Int, _ plane: Int) -> Bool {
                     let (first, second) = unsafe (planes[plane], others[plane])
-                    for row in 0..<(unsafe first.shape.height) {
-                        guard unsafe memcmp(first.row(row), second.row(row), first.shape.visibleBytesPerRow) != 0 else {
-                            continue
-                        }
+                    return unsafe memcmp(first.row(row), second.row(row), first.shape.visibleBytesPerRow) != 0
+                }
+                if stride(from: 0, to: height, by: Self.rowsPerSample).allSatisfy({ differs($0, 0) }) {
+                    return RowSet(allOf: height)
+                }
+                var rows = RowSet(height: height)
+                for plane in 0..<planeCount {
+                    for row in 0..<(unsafe planes[plane].shape.height) where differs(row, plane) {
                         if plane == 0 { rows.insert(row) } else { rows.insert(chromaRow: row, height: height) }
                     }
                 }
+                return rows
             }
         }
-        return rows
     }
 
     /// Copies rows to another image of the same size and format; all of them if `rows` is nil.
@@ -80,7 +88,9 @@ extension PixelBuffer {
         try checkShape(of: other)
         try unsafe withUnsafePlanes { sources throws(TurboJPEGError) in
             try unsafe other.withUnsafeMutablePlanes { targets throws(TurboJPEGError) in
-                guard let rows else { return unsafe targets.copySamples(from: sources) }
+                guard let rows, rows != RowSet(allOf: height) else {
+                    return unsafe targets.copySamples(from: sources)
+                }
                 for plane in 0..<planeCount {
                     let (source, target) = unsafe (sources[plane], targets[plane])
                     for row in 0..<(unsafe source.shape.height) {

@@ -41,6 +41,12 @@ package struct RowSet: Sendable, Hashable {
         words = Array(repeating: 0, count: (height + 63) / 64)
     }
 
+    /// Creates the set of all rows of an image.
+    package init(allOf height: Int) {
+        self.init(height: height)
+        for row in 0..<height { insert(row) }
+    }
+
     /// Whether the set contains a row.
     package func contains(_ row: Int) -> Bool { words[row / 64] & (1 << UInt64(row % 64)) != 0 }
 

@@ -62,8 +62,14 @@
     func copySamples(from other: UnsafePlanes) {
         for plane in 0..<(unsafe format.planeCount) {
             let (source, target) = unsafe (other[plane], self[plane])
-            for row in 0..<(unsafe target.shape.height) {
-                unsafe target.row(row).update(from: source.row(row), count: target.shape.visibleBytesPerRow)
+            let shape = unsafe target.shape
+            // One copy of a whole plane is faster than many of its rows; padding, of unknown content, is not copied.
+            if shape.bytesPerRow == shape.visibleBytesPerRow, unsafe source.shape.bytesPerRow == shape.bytesPerRow {
+                unsafe target.row(0).update(from: source.row(0), count: shape.height * shape.bytesPerRow)
+                continue
+            }
+            for row in 0..<shape.height {
+                unsafe target.row(row).update(from: source.row(row), count: shape.visibleBytesPerRow)
             }
         }
     }

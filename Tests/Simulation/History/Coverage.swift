@@ -6,7 +6,7 @@ struct Coverage {
         case grantWaited, grantRefused, supersededFrame, latestFrameRepeated, trailingFrame, deferredFrame, pacedFrame
         case unchangedFrame, overBudgetFrame, sendBlocked, sendTimeout, receiveTimeout, handshakeTimeout, idleTimeout
         case openTimeout, cancelled, finished, lingered, halfClose, malformed, hostileSender, hostileReceiver
-        case awaitedBuffer, poolChanged
+        case awaitedBuffer, poolChanged, resizedWhileConnected
         case plainSender, plainReceiver, fanOutJoined, fanOutLeft, sharedBudget, tcp, manyEndpoints, audioOnly
         case encodingFailed, turnYielded, drainCutOff, storm, handshakeGaveWay
         case sharedFrame, sharedRepeat, declined, latestFrameAfterDecline, sharedMemoryRevoked, descriptorLost

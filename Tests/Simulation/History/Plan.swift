@@ -59,6 +59,8 @@ struct Plan {
         case awaitBuffer(cancelledAfter: UInt64?)
         /// Another number of shared buffers; nil for none.
         case share(buffers: Int?)
+        /// Another largest side of what is sent; nil for the size that it has.
+        case resize(largestSide: Int?)
         case openWithin(UInt64, cancelledAfter: UInt64?)
         case encoderFails(Bool)
 

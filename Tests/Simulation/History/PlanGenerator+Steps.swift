@@ -38,10 +38,11 @@ extension PlanGenerator {
             if theme == .sharing, random.chance(24) {
                 switch random.below(3) {
                 case 0: return addDecline(of: actor, at: server.place)
-                case 1: return addFlood(of: actor)
+                case 1: return addFlood(of: actor, at: server.place)
                 default: return addPause(of: actor, at: server.place)
                 }
             }
+            if theme == .memory, random.chance(20) { return addPreference(of: actor, at: server.place) }
             // What a pause does is seen when it ends.
             action = paused.remove(actor) != nil && random.chance(60) ? .request([.resume]) : serverAction(server)
             if case .request(let requests) = action, requests.last == .pause { paused.insert(actor) }
@@ -52,9 +53,7 @@ extension PlanGenerator {
 
     /// Lets a receiver pause while an image is being copied, and resume when there is a newer one.
     private mutating func addPause(of actor: Int, at place: Int) {
-        let senders = plan.actors.indices.filter { index in
-            if case .sender(let sender) = plan.actors[index] { sender.place == place } else { false }
-        }
+        let senders = senders(at: place)
         guard !senders.isEmpty else { return }
         let sender = senders[random.below(senders.count)]
         let length = random.number(in: 500...1_500)
@@ -71,8 +70,32 @@ extension PlanGenerator {
         plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([.resume])))
     }
 
+    /// The senders of this package that connect to a place.
+    private func senders(at place: Int) -> [Int] {
+        plan.actors.indices.filter { index in
+            if case .sender(let sender) = plan.actors[index] { sender.place == place } else { false }
+        }
+    }
+
+    /// Lets a receiver prefer images as large as they are, which may take more memory than a sender may use.
+    private mutating func addPreference(of actor: Int, at place: Int) {
+        let preference = ControlRequest.prefer(.init(size: BufferSize(width: 4_096, height: 4_096)))
+        let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames]))
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([hello, preference])))
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .pace(.prompt)))
+        time += random.time(in: 100_000...20_000_000)
+        for sender in senders(at: place) {
+            plan.steps.append(Plan.Step(time: time, actor: sender, action: .offer(offering())))
+        }
+    }
+
     /// Lets a program release images while more requests wait than there is room for.
-    private mutating func addFlood(of actor: Int) {
+    private mutating func addFlood(of actor: Int, at place: Int) {
+        plan.steps.append(Plan.Step(time: time, actor: actor, action: .pace(.prompt)))
+        for sender in senders(at: place) {
+            plan.steps.append(Plan.Step(time: time, actor: sender, action: .offer(offering())))
+        }
+        time += random.time(in: 1_000_000...60_000_000)
         let pings = (0..<random.number(in: 100...250)).map { ControlRequest.ping(UInt64($0)) }
         plan.steps.append(Plan.Step(time: time, actor: actor, action: .request(pings)))
         plan.steps.append(Plan.Step(time: time, actor: actor, action: .releaseImages))
@@ -123,8 +146,11 @@ extension PlanGenerator {
         case ..<70: return .offer(offering())
         case ..<78: return .audio(count: random.number(in: 1...5), length: 4 * random.number(in: 4...500))
         case ..<84:
-            guard sender.sharedBuffers != nil, random.chance(40) else { return .configure(pacing()) }
-            return .share(buffers: random.pick(nil, 1, 2, 3, 8))
+            switch random.below(10) {
+            case ..<4 where sender.sharedBuffers != nil: return .share(buffers: random.pick(nil, 1, 2, 3, 8))
+            case 4, 5: return .resize(largestSide: random.pick(nil, 16, 48))
+            default: return .configure(pacing())
+            }
         case ..<87: return .requestFrame
         case ..<90:
             let cancelledAfter = random.chance(40) ? random.time(in: 0...30_000_000) : nil

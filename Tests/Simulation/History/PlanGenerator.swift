@@ -113,10 +113,13 @@ struct PlanGenerator {
     private mutating func addSender() {
         let place = random.below(plan.places.count)
         let kind = random.below(100)
-        let hostile = theme == .hostility ? 60 : theme == .crowd ? 40 : 15
+        let hostile = theme == .hostility ? 60 : theme == .crowd || theme == .tokens ? 40 : 15
         identity += 1
         if kind < hostile {
-            let hostility = HostileSending(rawValue: random.below(HostileSending.allCases.count)) ?? .garbage
+            let hostility =
+                theme == .tokens && random.chance(70)
+                ? random.pick(.wrongToken, .wrongToken, .halfToken, .everythingAtOnce)
+                : HostileSending(rawValue: random.below(HostileSending.allCases.count)) ?? .garbage
             plan.actors.append(.peer(peer(.hostileSender(hostility), at: place)))
         } else if kind < hostile + 15 {
             plan.actors.append(.peer(peer(.plainSender(reads: random.chance(50)), at: place)))
@@ -139,10 +142,10 @@ struct PlanGenerator {
                 ? random.pick(6_000, 9_000, 30_000, 100_000) : nil,
             encodingTime: random.pick(5_000, 200_000, 8_000_000),
             retryInterval: random.chance(25) ? 100_000_000 : random.pick(1_000_000_000, 3_000_000_000),
-            images: random.chance(theme == .sharing ? 95 : 60) ? random.pick(.ordinary, .drawn, .mixed) : .none,
+            images: random.chance(theme == .sharing ? 95 : theme == .memory ? 80 : 60) ? random.pick(.ordinary, .drawn, .mixed) : .none,
             sharedBuffers: random.chance(theme == .sharing ? 95 : 60) ? random.pick(1, 2, 3, 3, 8) : nil,
             failingBuffers: random.chance(10) ? 20 : 0,
-            largestSide: random.chance(25) ? random.pick(16, 48) : nil
+            largestSide: random.chance(theme == .memory ? 60 : 25) ? random.pick(16, 48) : nil
         )
     }
 

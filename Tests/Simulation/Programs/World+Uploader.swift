@@ -9,7 +9,7 @@ extension World {
     private func makeUploader(_ sender: SimSender) {
         guard sender.uploader == nil else { return }
         let configuration = SampleUploader.Configuration(
-            scale: sender.plan.largestSide.map { .fit(width: $0, height: $0) } ?? .full,
+            scale: Self.scale(sender.plan.largestSide),
             pacing: Self.pacing(sender.plan.pacing),
             sharing: sender.plan.sharedBuffers.map { .allowed(buffers: $0) } ?? .off,
             maximumMemory: sender.plan.maximumMemory
@@ -23,6 +23,10 @@ extension World {
         handle(sender) { $0.termsChanged(terms, at: now) }
         execute(.open, for: .sender(sender.index), on: sender.plan.thread)
         if sender.closeReason != nil { handle(sender) { $0.close(at: now) } }
+    }
+
+    private static func scale(_ largestSide: Int?) -> OutputScale {
+        largestSide.map { .fit(width: $0, height: $0) } ?? .full
     }
 
     private static func pacing(_ choice: Plan.PacingChoice) -> Pacing {
@@ -218,6 +222,11 @@ extension World {
             sender.sharedBuffers = count
             sender.largestPool = max(sender.largestPool, count ?? 0)
             configuration.sharing = count.map { .allowed(buffers: $0) } ?? .off
+            handle(sender) { $0.update(configuration, at: now) }
+        case .resize(let largestSide):
+            guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
+            if sender.socket >= 0 { coverage.count(.resizedWhileConnected) }
+            configuration.scale = Self.scale(largestSide)
             handle(sender) { $0.update(configuration, at: now) }
         case .requestFrame:
             allowRepeat(sender)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension DocumentedCommand {
@@ -86,7 +87,7 @@ extension DocumentedCommand {
     private static func isBound(_ port: String, _ kind: String) async throws {
         let number = ":" + String(Int(port) ?? 0, radix: 16, uppercase: true)
         try await eventually {
-            let sockets = try String(contentsOfFile: "/proc/net/" + kind, encoding: .utf8)
+            let sockets = try systemFile("/proc/net/" + kind)
             // State 0A is that of a listening socket.
             return sockets.contains(kind == "tcp" ? number + " 00000000:0000 0A" : number + " ")
         }

@@ -119,8 +119,7 @@ final class Program: Sendable {
 
         /// The number of buffers of a sender that the process has mapped.
         func sharedMappings() throws -> Int {
-            let maps = try String(contentsOfFile: "/proc/\(process)/maps", encoding: .utf8)
-            return maps.split(separator: "\n").count { $0.contains("memfd:framesocket") }
+            try TestSupport.sharedMappings(ofProcess: "\(process)")
         }
 
         private func kilobytes(_ name: String) throws -> Int {

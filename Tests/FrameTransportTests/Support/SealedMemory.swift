@@ -87,11 +87,4 @@
         dlsym(nil, "fallocate"),
         to: (@convention(c) (Int32, Int32, Int, Int) -> Int32)?.self
     )
-
-    /// The number of mappings of shared memory in this process.
-    func sharedMappings() -> Int {
-        // In one go Foundation reads no more than a page of such a file.
-        let maps = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd()) ?? Data()
-        return String(decoding: maps, as: UTF8.self).split(separator: "\n").count { $0.contains("/memfd:") }
-    }
 #endif

@@ -12,7 +12,9 @@ extension World {
 
     /// Whether every shared buffer is in use, so that the next frame waits for one.
     func awaitsBuffer(_ sender: SimSender) -> Bool {
-        guard let pool = sender.uploader?.machine.pool, pool.isOpen, let count = sender.sharedBuffers else { return false }
+        guard let pool = sender.uploader?.machine.pool, pool.isOpen, let count = sender.sharedBuffers else {
+            return false
+        }
         return pool.usedCount >= count
     }
 
@@ -117,7 +119,8 @@ extension World {
             let statistics = uploader.machine.statistics
             let held = uploader.machine.heldBytes
             check(.noResidue, held == 0, "uploader \(sender.index) holds \(held) bytes")
-            check(.noResidue, uploader.machine.waiterCount == 0, "uploader \(sender.index): somebody waits for its frames")
+            let waiters = uploader.machine.waiterCount
+            check(.noResidue, waiters == 0, "uploader \(sender.index): somebody waits for its frames")
             let areAllTold = sender.finishers.isEmpty && sender.bufferWaiters.isEmpty
             check(.noResidue, areAllTold, "uploader \(sender.index): a caller of finish, or for a buffer, waits")
             check(

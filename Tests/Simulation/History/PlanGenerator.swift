@@ -142,7 +142,8 @@ struct PlanGenerator {
                 ? random.pick(6_000, 9_000, 30_000, 100_000) : nil,
             encodingTime: random.pick(5_000, 200_000, 8_000_000),
             retryInterval: random.chance(25) ? 100_000_000 : random.pick(1_000_000_000, 3_000_000_000),
-            images: random.chance(theme == .sharing ? 95 : theme == .memory ? 80 : 60) ? random.pick(.ordinary, .drawn, .mixed) : .none,
+            images: random.chance(theme == .sharing ? 95 : theme == .memory ? 80 : 60)
+                ? random.pick(.ordinary, .drawn, .mixed) : .none,
             sharedBuffers: random.chance(theme == .sharing ? 95 : 60) ? random.pick(1, 2, 3, 3, 8) : nil,
             failingBuffers: random.chance(10) ? 20 : 0,
             largestSide: random.chance(theme == .memory ? 60 : 25) ? random.pick(16, 48) : nil

@@ -150,6 +150,11 @@ extension World {
             let isAboutTheEnd = error.code == .connectionLost || error.code == .malformedMessage
             check(.reasons, !isAboutTheEnd, "connection \(receiver.index) ends in order between two frames: \(error)")
         }
+        if error.code == .receiveTimedOut {
+            // What has arrived this instant is reported next.
+            let isRead = sockets[socket].inbound.visible == 0 || sockets[socket].isReported
+            check(.nothingIsStuck, isRead, "connection \(receiver.index) fails with bytes that it has not read: \(error)")
+        }
         // A sender of this package keeps to the format: only what breaks the connection may fail it.
         guard receiver.isPresented, peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
         let monitor = monitors[sockets[peer].monitor]

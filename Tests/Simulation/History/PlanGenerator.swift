@@ -118,7 +118,7 @@ struct PlanGenerator {
         if kind < hostile {
             let hostility =
                 theme == .tokens && random.chance(70)
-                ? random.pick(.wrongToken, .wrongToken, .halfToken, .everythingAtOnce)
+                ? random.pick(.wrongToken, .halfToken, .everythingAtOnce, .everythingAtOnce, .everythingAtOnce)
                 : HostileSending(rawValue: random.below(HostileSending.allCases.count)) ?? .garbage
             plan.actors.append(.peer(peer(.hostileSender(hostility), at: place)))
         } else if kind < hostile + 15 {

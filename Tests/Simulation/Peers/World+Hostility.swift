@@ -30,6 +30,8 @@ extension World {
     /// The tokens have been shown.
     func handshakeIsOver(_ peer: Int) {
         switch peers[peer].role {
+        // It has said everything.
+        case .hostileSender(.everythingAtOnce): break
         case .hostileSender(let kind): beginHostileSending(peer, kind)
         case .hostileReceiver(let kind): beginHostileReceiving(peer, kind)
         default: break
@@ -65,7 +67,7 @@ extension World {
             beginSharing(peer)
         case .everythingAtOnce:
             for _ in 0..<3 { appendFrame(peer, length: 700) }
-            peers[peer].leavesWhenWritten = peers[peer].random.chance(50)
+            peers[peer].leavesWhenWritten = peers[peer].random.chance(25)
         }
     }
 

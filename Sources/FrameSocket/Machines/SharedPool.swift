@@ -19,6 +19,8 @@ package struct SharedPool: Sendable {
         var byteCount = 0
         var lease: UInt64?
         var isAnnounced = false
+        /// The number of its last lease; 0 before the first one.
+        var lastLease: UInt64 = 0
     }
 
     /// The buffers; empty if nothing is shared.
@@ -69,13 +71,18 @@ package struct SharedPool: Sendable {
         buffers = []
     }
 
+    /// Whether some buffer can be filled.
+    var hasFree: Bool { buffers.indices.contains(where: isFree) }
+
     /// The index of the best buffer to fill with an image; nil while every one is in use.
     ///
-    /// The most recently used one of the right size comes first, for its content is the most similar.
+    /// The most recently leased one of the right size comes first, for its content is the most similar, and most likely
+    /// still in the processor's caches. Otherwise memory of another size is replaced before there is more of it.
     func freeIndex(for byteCount: Int) -> Int? {
         let free = buffers.indices.filter(isFree)
-        return free.first { buffers[$0].byteCount == byteCount } ?? free.first { buffers[$0].byteCount > 0 }
-            ?? free.first
+        let fitting = free.filter { buffers[$0].byteCount == byteCount }
+        return fitting.max { buffers[$0].lastLease < buffers[$1].lastLease }
+            ?? free.first { buffers[$0].byteCount > 0 } ?? free.first
     }
 
     /// The bytes by which the pool grows if a buffer is filled with an image.
@@ -88,7 +95,7 @@ package struct SharedPool: Sendable {
             // New memory, which the receiver does not have.
             buffers[index] = Buffer(byteCount: byteCount)
         }
-        buffers[index].lease = lastLease
+        (buffers[index].lease, buffers[index].lastLease) = (lastLease, lastLease)
         return Lease(index: index, number: lastLease, byteCount: byteCount)
     }
 

@@ -101,7 +101,7 @@ extension UploaderMachine {
     /// Whether no buffer is free, and the receiver, or a frame in progress, is expected to free one.
     package func expectsBuffer(at now: UInt64) -> Bool {
         if barrier == nil, greetingTime(at: now) != nil { return true }
-        guard pool.isOpen, pool.freeIndex(for: 0) == nil else { return false }
+        guard pool.isOpen, !pool.hasFree else { return false }
         return pool.isAnyWithReceiver || pendingCount > 0
     }
 
@@ -143,7 +143,7 @@ extension UploaderMachine {
     /// Whether the next frame has to wait until a shared buffer is free.
     var awaitsBuffer: Bool {
         let frame = waiting ?? deferral?.frame ?? sentFrame
-        guard let frame, frame.content?.pixels != nil, pool.freeIndex(for: 0) == nil else { return false }
+        guard let frame, frame.content?.pixels != nil, !pool.hasFree else { return false }
         guard let claim = (frame.bufferedImage ?? drawn(in: frame))?.claim else { return true }
         return !pool.canSend(claim.lease)
     }

@@ -153,7 +153,7 @@ extension World {
         if error.code == .receiveTimedOut {
             // What has arrived this instant is reported next.
             let isRead = sockets[socket].inbound.visible == 0 || sockets[socket].isReported
-            check(.nothingIsStuck, isRead, "connection \(receiver.index) fails with bytes that it has not read: \(error)")
+            check(.nothingIsStuck, isRead, "connection \(receiver.index) has not read all: \(error)")
         }
         // A sender of this package keeps to the format: only what breaks the connection may fail it.
         guard receiver.isPresented, peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }

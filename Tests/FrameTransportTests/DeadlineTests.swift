@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocketTesting
+import FrameWire
 import TestSupport
 import Testing
 
@@ -127,5 +128,25 @@ import Testing
 
         #expect(connection.closeReason == nil)
         try await expectTimeout(over: "body", of: connection, after: 2)
+    }
+
+    @Test func `after a pause longer than the limit of silence, the sender has its whole time`() async throws {
+        let (server, client, connection) = try await pair { $0.idleTimeout = .seconds(1) }
+        try await client.write(message([1]))
+        var frames = connection.frames.makeAsyncIterator()
+        #expect(try await frames.next() != nil)
+        connection.send(.pause)
+
+        // Another sender's time, which began later, passes.
+        let other = try PeerSocket.connected(to: directory.socket)
+        var connections = server.connections.makeAsyncIterator()
+        let otherConnection = try #require(try await connections.next())
+        try await other.write(message([2]))
+        #expect(try await otherConnection.closed().error?.code == .receiveTimedOut)
+
+        connection.send(.resume)
+        await server.settle()
+        try await client.write(message([3]))
+        #expect(try await frames.next()?.jpeg.array() == [3])
     }
 }

@@ -162,7 +162,7 @@ import Testing
         rig.room = 1
         rig.arrive(message(body(1, count: 800)))
         rig.room = 0
-        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)))
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: rig.now)
         rig.arrive(otherMessage(audioFields, body: 200))
         #expect(rig.frames.count == 1 && rig.audio.count == 1)
     }
@@ -210,7 +210,7 @@ import Testing
     ) {
         var rig = ReceiverRig()
         rig.arrive(message(body(1, count: 10)))
-        if hasWritten { rig.machine.send(.ping(1)) }
+        if hasWritten { rig.machine.send(.ping(1), at: rig.now) }
         rig.run()
         rig.machine.readFailed(.reset)
         rig.run()
@@ -219,7 +219,7 @@ import Testing
 
     @Test func `a reset that may have lost data is a failure`() {
         var rig = ReceiverRig { $0.resetKeepsData = false }
-        rig.machine.send(.ping(1))
+        rig.machine.send(.ping(1), at: rig.now)
         rig.run()
         rig.machine.readFailed(.reset)
         rig.run()
@@ -252,11 +252,47 @@ import Testing
     @Test func `a sender that was asked to be silent may stay silent`() {
         var rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
         #expect(rig.deadline != nil)
-        rig.machine.send(.pause)
+        rig.machine.send(.pause, at: rig.now)
         rig.run()
         #expect(rig.deadline == nil)
-        rig.machine.send(.resume)
+        rig.machine.send(.resume, at: rig.now)
         rig.run()
         #expect(rig.deadline != nil)
+    }
+
+    @Test func `a sender that may speak again has its whole time`() {
+        var rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
+        rig.arrive(message([1]))
+        rig.machine.send(.pause, at: rig.now)
+        rig.run()
+        rig.now += 60_000_000_000
+        rig.machine.send(.resume, at: rig.now)
+        rig.run()
+        #expect(rig.deadline == rig.now + 1_000_000_000)
+    }
+
+    @Test func `a deadline that passes before everything is read counts from what is read`() {
+        var rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
+        rig.arrive(message([1]))
+        rig.now += 2_000_000_000
+        rig.input += message([2])
+        rig.machine.becameReady(.readable, at: rig.now)
+        rig.machine.deadlinePassed(at: rig.now)
+        rig.run()
+        #expect(rig.reason == nil && rig.frames.count == 2 && rig.deadline == rig.now + 1_000_000_000)
+        rig.machine.deadlinePassed(at: rig.now + 1_000_000_000)
+        rig.run()
+        #expect(rig.reason?.error?.code == .receiveTimedOut)
+    }
+
+    @Test func `a byte that is read after a deadline does not extend it`() {
+        var rig = ReceiverRig { $0.limits.headerTimeout = .seconds(1) }
+        rig.arrive([UInt8(ascii: "H")])
+        rig.now += 2_000_000_000
+        rig.input += [UInt8(ascii: "T")]
+        rig.machine.becameReady(.readable, at: rig.now)
+        rig.machine.deadlinePassed(at: rig.now)
+        rig.run()
+        #expect(rig.reason?.error?.code == .receiveTimedOut)
     }
 }

@@ -53,12 +53,12 @@ import Testing
 
     @Test func `a hello after declining does not offer shared memory again`() {
         var rig = rig()
-        rig.machine.send(.hello(ControlRequest.Hello()))
+        rig.machine.send(.hello(ControlRequest.Hello()), at: rig.now)
         rig.run()
-        rig.machine.send(.decline)
+        rig.machine.send(.decline, at: rig.now)
         rig.run()
-        rig.machine.send(.hello(ControlRequest.Hello(sharedMemory: 1)))
-        rig.machine.send(.decline)
+        rig.machine.send(.hello(ControlRequest.Hello(sharedMemory: 1)), at: rig.now)
+        rig.machine.send(.decline, at: rig.now)
         rig.run()
         let said = hello(sharedMemory: 1) + hello(sharedMemory: 1) + ControlRequest.decline.encoded()
         #expect(rig.written == said + hello(sharedMemory: nil) && rig.unmapped == 1)
@@ -67,7 +67,7 @@ import Testing
     @Test func `the program cannot release what it does not hold`() {
         var rig = rig()
         rig.arrive(announcement() + frame(), passing: 1)
-        rig.machine.send(.release(buffer: 0))
+        rig.machine.send(.release(buffer: 0), at: rig.now)
         rig.run()
         #expect(rig.written == hello(sharedMemory: 1))
     }
@@ -93,15 +93,15 @@ import Testing
         rig.arrive(announcement() + jpeg + frame(), passing: 1)
         rig.machine.bufferReleased(0)
         rig.run()
-        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)))
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: rig.now)
         rig.run()
         // Released at once.
         rig.arrive(frame() + frame() + jpeg)
         #expect(rig.sharedFrames.count == 1)
-        rig.machine.send(.hello(ControlRequest.Hello()))
+        rig.machine.send(.hello(ControlRequest.Hello()), at: rig.now)
         rig.run()
         rig.arrive(frame())
-        rig.machine.send(.decline)
+        rig.machine.send(.decline, at: rig.now)
         rig.run()
         rig.arrive(frame() + jpeg)
         #expect(rig.frames.map(\.index) == [0, 3] && rig.sharedFrames.map(\.frame.index) == [1, 2])
@@ -118,7 +118,7 @@ import Testing
     @Test func `nothing follows the close, not even what concerns requests queued before it`() {
         var rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
         rig.isWritable = false
-        rig.machine.send(.ping(1))
+        rig.machine.send(.ping(1), at: rig.now)
         rig.run()
         rig.isWritable = true
         rig.arrive(announcement() + frame() + frame(5), passing: 1)
@@ -130,7 +130,7 @@ import Testing
         var rig = rig()
         for index in 0..<8 { rig.arrive(announcement(index) + frame(index), passing: 1) }
         rig.isWritable = false
-        for number in 0..<1000 { rig.machine.send(.ping(UInt64(number))) }
+        for number in 0..<1000 { rig.machine.send(.ping(UInt64(number)), at: rig.now) }
         for index in 0..<8 { rig.machine.bufferReleased(index) }
         rig.run()
         let held = rig.machine.shared.heldCount
@@ -160,7 +160,7 @@ import Testing
     @Test func `messages in shared memory use up a turn as others do`() {
         var rig = rig()
         rig.arrive(announcement(), passing: 1)
-        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)))
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: rig.now)
         rig.run()
         rig.arrive((0..<100).flatMap { _ in frame() })
         let first = rig.machine.messages

@@ -6,7 +6,7 @@ extension ReceiverMachine {
         if let command = newDeadline() { commands.append(command) }
         // Without a hello, a sender does not know that it may share memory.
         let hello = configuration.hello ?? (configuration.acceptsSharedMemory ? ControlRequest.Hello() : nil)
-        if let hello { send(.hello(hello)) }
+        if let hello { send(.hello(hello), at: now) }
         commands.append(.present)
     }
 
@@ -50,17 +50,23 @@ extension ReceiverMachine {
 
     /// Deadlines are absolute: set when a phase begins, and not extended while bytes trickle in.
     ///
+    /// Everything that has arrived has been read. If the deadline has passed and the phase is still the same, the
+    /// connection fails.
+    ///
     /// - Returns: The command that sets the deadline of a phase that has just begun.
     mutating func newDeadline() -> Command? {
         guard case .receiving = state else { return nil }
         // A sender that was asked to be silent may be silent.
         let mustSpeak = !hasPaused && !wants.isEmpty
-        let current = (phase: assembler.phase, messages: assembler.messages, mustSpeak: mustSpeak)
-        if let deadlinePhase, deadlinePhase == current { return nil }
-        deadlinePhase = current
+        let current = Phase(part: assembler.phase, messages: assembler.messages, mustSpeak: mustSpeak)
+        if deadlinePhase == current {
+            if isOverdue { failOverdue() }
+            return nil
+        }
+        (deadlinePhase, isOverdue) = (current, false)
         let limits = configuration.limits
         let duration: Duration? =
-            switch current.phase {
+            switch current.part {
             case .betweenMessages where !mustSpeak: nil
             case .betweenMessages: assembler.messages == 0 ? limits.firstFrameTimeout : limits.idleTimeout
             case .header: limits.headerTimeout
@@ -72,8 +78,18 @@ extension ReceiverMachine {
     /// Suspends deadlines for the peer; the deadline of an end, which is this side's, continues.
     mutating func suspendDeadline() {
         guard case .receiving = state else { return }
-        deadlinePhase = nil
+        (deadlinePhase, isOverdue) = (nil, false)
         commands.append(.setDeadline(nil))
+    }
+
+    private mutating func failOverdue() {
+        let what =
+            switch assembler.phase {
+            case .betweenMessages: assembler.messages == 0 ? "its first message" : "its next message"
+            case .header: "the header of a frame"
+            case .body(let length): "the body of a frame of \(length) bytes"
+            }
+        finish(.failed(TransportError(.receiveTimedOut, "the sender took too long over \(what)")))
     }
 
     /// Handles the end of the stream between two messages.

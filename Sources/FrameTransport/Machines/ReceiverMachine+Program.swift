@@ -15,7 +15,9 @@ extension ReceiverMachine {
     /// Sends a request to the sender, which need not understand it; a request that cannot be queued is dropped.
     ///
     /// A sender obeys requests only after a hello, so the first one is preceded by it.
-    package mutating func send(_ request: ControlRequest) {
+    package mutating func send(_ request: ControlRequest, at now: UInt64) {
+        // The time that the sender has for its next message may begin with this request.
+        self.now = now
         guard isReady else { return }
         switch request {
         case .hello(let hello): heed(hello)
@@ -53,7 +55,7 @@ extension ReceiverMachine {
         case .lingering, .closed: return
         case .handshaking, .showingToken, .receiving, .draining: break
         }
-        if let reason { send(.stop(reason)) }
+        if let reason { send(.stop(reason), at: now) }
         withdrawRequest()
         linger(.closedLocally(reason ?? .stoppedByUser))
     }

@@ -133,13 +133,8 @@ extension ReceiverMachine {
                 .failed(TransportError(.handshakeTimedOut, "the sender did not send its token in time"))
             )
         case .receiving:
-            let what =
-                switch assembler.phase {
-                case .betweenMessages: assembler.messages == 0 ? "its first message" : "its next message"
-                case .header: "the header of a frame"
-                case .body(let length): "the body of a frame of \(length) bytes"
-                }
-            finish(.failed(TransportError(.receiveTimedOut, "the sender took too long over \(what)")))
+            // What has arrived and not been read, for which this side has not had the time, may end the phase.
+            isOverdue = true
         case .draining:
             // Only what has arrived by now is delivered.
             commands.append(.shutDownReceiving)

@@ -114,6 +114,13 @@ package struct ReceiverMachine: ~Copyable {
         }
     }
 
+    /// What the sender is doing, for which it has a limited time.
+    struct Phase: Equatable {
+        let part: FrameAssembler.Phase
+        let messages: Int
+        let mustSpeak: Bool
+    }
+
     let configuration: Configuration
     var state: State
     var assembler: FrameAssembler
@@ -142,7 +149,10 @@ package struct ReceiverMachine: ~Copyable {
     var drainReason = CloseReason.closedLocally(.stoppedByUser)
     /// The buffers that the sender shares.
     package internal(set) var shared: SharedBuffers
-    var deadlinePhase: (phase: FrameAssembler.Phase, messages: Int, mustSpeak: Bool)?
+    /// What the sender had been doing when its deadline was set; nil if it has none.
+    var deadlinePhase: Phase?
+    /// Whether that deadline has passed.
+    var isOverdue = false
 
     /// Creates the machine of a connection that has just been accepted; call ``start(at:)`` first.
     package init(_ configuration: Configuration, pool: FrameBytes.Pool, tally: DecodingTally? = nil) {

@@ -159,7 +159,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     /// Sends a request to the sender.
     func send(_ request: ControlRequest) {
-        change { $0.send(request) }
+        change { $0.send(request, at: MonotonicClock.now()) }
     }
 
     /// Releases what can no longer be consumed, from any thread, because the program has released the connection.

@@ -154,6 +154,7 @@ extension World {
             // What has arrived this instant is reported next.
             let isRead = sockets[socket].inbound.visible == 0 || sockets[socket].isReported
             check(.nothingIsStuck, isRead, "connection \(receiver.index) has not read all: \(error)")
+            checkSilence(of: receiver, error)
         }
         // A sender of this package keeps to the format: only what breaks the connection may fail it.
         guard receiver.isPresented, peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
@@ -170,6 +171,15 @@ extension World {
             check(.reasons, isCut, "connection \(receiver.index): a sender of this package is not understood: \(error)")
         default: break
         }
+    }
+
+    /// A sender is blamed for silence after all the time that it has for its next message.
+    private func checkSilence(of receiver: SimReceiver, _ error: TransportError) {
+        guard let idle = servers[receiver.server].plan.idle, receiver.machine.messages > 0,
+            error.message.contains("its next message")
+        else { return }
+        let silence = now - receiver.heardAt
+        check(.deadlinesAreWhole, silence >= idle, "connection \(receiver.index) was silent for \(silence) ns: \(error)")
     }
 
     /// The consumer of a connection has come to the end of its frames.

@@ -143,6 +143,8 @@ enum Promise: Int, CaseIterable {
     case preferencesAreAnswered
     /// P281: nobody waits for a buffer that is free, or for a receiver that has gone or declined.
     case buffersAreAwaited
+    /// P284: silence is measured from when the sender was last heard of, or was told what is wanted.
+    case deadlinesAreWhole
     case progress
 }
 

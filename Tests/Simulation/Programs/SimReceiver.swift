@@ -68,6 +68,11 @@ final class SimReceiver {
     var asked: ControlRequest.Wants = []
     /// When it began to drain.
     var drainedAt: UInt64?
+    /// When its sender was last heard of, or told to speak.
+    var heardAt: UInt64 = 0
+    var hasPaused = false
+    /// Whether nothing is wanted of its sender.
+    var maySenderBeSilent: Bool { hasPaused || stated?.isEmpty ?? false }
     /// Whether frames were dropped or skipped, so that their places have gaps.
     var hasSkippedFrames = false
     var wasDropped = false

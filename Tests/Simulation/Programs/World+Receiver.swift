@@ -6,8 +6,15 @@ extension World {
     func run(_ task: SimThread.Task, of receiver: SimReceiver) {
         switch task {
         case .send(let request):
-            if case .hello(let hello) = request, receiver.machine.isReady { receiver.stated = hello.wants }
-            change(receiver) { $0.send(request) }
+            let wasSilent = receiver.maySenderBeSilent
+            switch request {
+            case .hello(let hello) where receiver.machine.isReady: receiver.stated = hello.wants
+            case .pause where receiver.machine.isReady: receiver.hasPaused = true
+            case .resume where receiver.machine.isReady: receiver.hasPaused = false
+            default: break
+            }
+            if wasSilent, !receiver.maySenderBeSilent { receiver.heardAt = now }
+            change(receiver) { $0.send(request, at: now) }
         case .close(let reason): change(receiver) { $0.close(reason, at: now) }
         case .drain: drain(receiver)
         case .resume: change(receiver) { $0.resume(at: now) }
@@ -95,6 +102,7 @@ extension World {
             case .bytes(0, _): receiver.machine.endOfStream()
             case .bytes(let count, let isShort):
                 takeArrivals(receiver)
+                receiver.heardAt = now
                 unsafe receiver.machine.didRead(count, into: runs.0.count, isShort: isShort, at: now)
             case .wouldBlock: receiver.machine.wouldBlock(at: now)
             case .failed(let failure): receiver.machine.readFailed(failure.errno)

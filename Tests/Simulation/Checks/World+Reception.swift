@@ -179,7 +179,7 @@ extension World {
             error.message.contains("its next message")
         else { return }
         let silence = now - receiver.heardAt
-        check(.deadlinesAreWhole, silence >= idle, "connection \(receiver.index) was silent for \(silence) ns: \(error)")
+        check(.deadlinesAreWhole, silence >= idle, "connection \(receiver.index): silence of \(silence) ns: \(error)")
     }
 
     /// The consumer of a connection has come to the end of its frames.

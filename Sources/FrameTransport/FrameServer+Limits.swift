@@ -36,6 +36,8 @@ extension FrameServer {
         /// The time that a sender may be silent between two messages, unless this receiver has requested a pause or wants
         /// nothing.
         ///
+        /// It begins with the end of a message, or with the request after which the sender may speak again.
+        ///
         /// Default: nil, no limit, because a screen may stay unchanged.
         public var idleTimeout: Duration?
 

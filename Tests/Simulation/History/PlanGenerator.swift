@@ -94,7 +94,8 @@ struct PlanGenerator {
             usesDelegate: random.chance(15),
             usesFanOut: random.chance(10),
             firstFrame: random.chance(70) ? 10_000_000_000 : nil,
-            idle: random.chance(theme == .patience ? 50 : 15) ? random.pick(30_000_000, 200_000_000, 3_000_000_000) : nil,
+            idle: random.chance(theme == .patience ? 50 : 15)
+                ? random.pick(30_000_000, 200_000_000, 3_000_000_000) : nil,
             isPort: plan.places[place].isPort,
             isInline: random.chance(25),
             requestCapacity: random.pick(theme == .sharing ? 60 : 200, 2_000, 200_000),

@@ -42,6 +42,13 @@ import Testing
         #expect(pool.allocations <= 3 + FrameServer.Delivery.maximumReadAhead)
     }
 
+    @Test func `a frame is passed on in no more than 128 bytes`() {
+        // What is longer is copied by a call, each of the dozen times that a frame is passed on.
+        #expect(MemoryLayout<Frame>.size <= 124)
+        #expect(MemoryLayout<FrameAssembler.Event>.size <= 128)
+        #expect(MemoryLayout<ReceiverMachine.Command>.size <= 128)
+    }
+
     @Test func `R1: a claim of much memory gets only what has arrived`() async throws {
         let pool = FrameBytes.Pool(maximumIdleBytes: 64 << 20)
         let server = try directory.server { $0.pool = pool }

@@ -22,7 +22,9 @@ package struct ReceiverMachine: ~Copyable {
         /// Deliver a frame; if `more` may follow in this run, its consumer can be woken at the end of the run.
         case deliver(Frame, more: Bool)
         /// Deliver a frame in a shared buffer, with its image; report ``bufferReleased(_:)`` when that is released.
-        case deliverShared(Frame, SharedFrameHeader, more: Bool)
+        ///
+        /// Indirect, so that every other command is passed on in fewer bytes.
+        indirect case deliverShared(Frame, SharedFrameHeader, more: Bool)
         /// Map the first descriptor that has arrived, and report with ``bufferMapped(_:)`` or ``bufferRefused(_:)``.
         case mapBuffer(SharedFrameHeader.Buffer)
         /// Close the first descriptor that has arrived.

@@ -12,9 +12,6 @@ public struct Frame: Sendable {
     /// Only servers with ``FrameServer/Configuration/acceptsSharedMemory`` receive such frames.
     public internal(set) var shared: SharedImage?
 
-    /// The message's header.
-    public let header: FrameHeader
-
     /// The frame's index among those of its connection, from 0.
     public let index: Int
 
@@ -32,6 +29,10 @@ public struct Frame: Sendable {
     package var reader: UInt64 = 0
     /// The frame's part of the memory budget, until the consumer has taken it.
     var grant: MemoryBudget.Grant?
+
+    // The last property, because it does not fill its last word: what is stored beside a frame has room there.
+    /// The message's header.
+    public let header: FrameHeader
 
     /// Creates a frame without a connection, for use in tests.
     ///

@@ -6,26 +6,23 @@ public import FrameWire
 /// without a copy, is released. A sender of this package does not change it until then; another one may, so nothing may
 /// be parsed from it. Copy the image to keep it for longer than the next frames: a sender has few buffers.
 public struct SharedImage: Sendable {
-    /// The arrangement of the bytes.
-    public let format: SharedFrameHeader.Format
-
-    /// The size in pixels.
-    public let bufferSize: BufferSize
-
-    /// The rows that may differ from the frame before it on the same connection.
-    public let changedRows: Range<Int>
-
-    /// The position of each plane.
-    let planes: [SharedFrameHeader.Plane]
-
-    /// The memory, which every copy keeps.
+    /// The memory, which every copy keeps, and what is known of it: one reference, because a frame is passed on often.
     package let loan: SharedLoan
 
-    init(_ header: SharedFrameHeader, _ loan: SharedLoan) {
-        (format, bufferSize, planes) = (header.format, header.bufferSize, header.planes)
-        changedRows = (header.changedRows ?? 0..<bufferSize.height).clamped(to: 0..<bufferSize.height)
-        self.loan = loan
+    /// The arrangement of the bytes.
+    public var format: SharedFrameHeader.Format { loan.header.format }
+
+    /// The size in pixels.
+    public var bufferSize: BufferSize { loan.header.bufferSize }
+
+    /// The rows that may differ from the frame before it on the same connection.
+    public var changedRows: Range<Int> {
+        let rows = 0..<bufferSize.height
+        return loan.header.changedRows?.clamped(to: rows) ?? rows
     }
+
+    /// The position of each plane.
+    private var planes: [SharedFrameHeader.Plane] { loan.header.planes }
 
     /// The number of planes, which is that of the format.
     public var planeCount: Int { planes.count }
@@ -56,11 +53,13 @@ public struct SharedImage: Sendable {
 ///
 /// - Note: `@unchecked Sendable` holds because everything stored is constant.
 @safe package final class SharedLoan: @unchecked Sendable {
+    /// The frame that the memory was lent for.
+    fileprivate let header: SharedFrameHeader
     private let mapping: SharedMapping
     private let release: @Sendable () -> Void
 
-    init(_ mapping: SharedMapping, release: @escaping @Sendable () -> Void) {
-        (self.mapping, self.release) = (mapping, release)
+    init(_ header: SharedFrameHeader, in mapping: SharedMapping, release: @escaping @Sendable () -> Void) {
+        (self.header, self.mapping, self.release) = (header, mapping, release)
     }
 
     deinit {

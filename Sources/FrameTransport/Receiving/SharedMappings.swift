@@ -53,7 +53,7 @@ struct SharedMappings: ~Copyable {
     /// Returns the image of a frame; `release` is called with its last reference.
     func image(_ header: SharedFrameHeader, release: @escaping @Sendable () -> Void) -> SharedImage? {
         guard let mapping = mappings[header.buffer] else { return nil }
-        return SharedImage(header, SharedLoan(mapping, release: release))
+        return SharedImage(loan: SharedLoan(header, in: mapping, release: release))
     }
 
     /// Closes the first descriptor that has arrived.

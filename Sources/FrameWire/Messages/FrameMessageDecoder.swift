@@ -9,8 +9,8 @@
 /// let step = try decoder.decode(bytes)
 /// switch step.event {
 /// case .incomplete: break                       // read more
-/// case .head(let head): prepare(head)           // go on behind step.consumed
-/// case .audio(let head): prepare(head)          // likewise
+/// case .header(let header): prepare(header)     // go on behind step.consumed
+/// case .audio(let header): prepare(header)      // likewise
 /// case .status(let status): note(status)        // likewise; no body follows
 /// case .sharedBuffer, .sharedFrame: break       // likewise; only receivers that ask for them get any
 /// case .skipped: skip()                         // likewise: the body that follows means nothing

@@ -5,7 +5,9 @@
 
     /// The App Group shared by an app and its broadcast extension, whose container holds the socket.
     ///
-    ///     let server = try FrameServer(at: AppGroup.main?.socketPath() ?? fallback)
+    /// ```swift
+    /// let server = try FrameServer(at: AppGroup.main?.socketPath() ?? fallback)
+    /// ```
     public struct AppGroup: Sendable, Hashable {
         /// The Info.plist key that names the group, in the app and in the extension.
         public static let identifierKey = "RTCAppGroupIdentifier"

@@ -3,9 +3,11 @@ internal import Locking
 
 /// A broadcast: sends frames and audio to the app that shows them, until one side ends it.
 ///
-///     let session = BroadcastSession(path: path) { reason in … }
-///     session.send(image, orientation: .up)
-///     session.finish(.stoppedByUser)
+/// ```swift
+/// let session = BroadcastSession(path: path) { reason in print(reason) }
+/// session.send(image, orientation: .up)
+/// session.finish(.stoppedByUser)
+/// ```
 ///
 /// A `SampleHandler` owns a session. The session does not depend on ReplayKit, so it also runs, and is tested, on
 /// systems without it. It tries to connect to the app's server from its creation on. None of its methods waits, so they

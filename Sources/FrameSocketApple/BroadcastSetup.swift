@@ -3,7 +3,9 @@
 /// Most of them cause no error when the broadcast begins: the picker lists no extension, or the extension finds no
 /// server. Call `check()` in the app during development, before it shows the picker:
 ///
-///     for problem in BroadcastSetup.check() { print(problem) }
+/// ```swift
+/// for problem in BroadcastSetup.check() { print(problem) }
+/// ```
 ///
 /// It checks the App Group, the entries of the Info.plists, the extension in the app's bundle, the length of the
 /// socket's path, and background audio.

@@ -21,11 +21,13 @@
 
     /// Decodes received frames into pooled Core Video buffers.
     ///
-    ///     let decoder = CoreVideoDecoder(format: .nv12)
-    ///     for try await frame in connection.frames {
-    ///         let image = try decoder.decode(frame)
-    ///         show(image.buffer, turnedBy: image.orientation.rotation)
-    ///     }
+    /// ```swift
+    /// let decoder = CoreVideoDecoder(format: .nv12)
+    /// for try await frame in connection.frames {
+    ///     let image = try decoder.decode(frame)
+    ///     show(image.buffer, turnedBy: image.orientation.rotation)
+    /// }
+    /// ```
     ///
     /// Every buffer is backed by an IOSurface and states its color space: BT.709 primaries, the sRGB transfer function
     /// and, for NV12, full range and the BT.601 matrix, which is a JPEG's color space. If the image is not upright, its

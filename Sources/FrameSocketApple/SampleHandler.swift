@@ -10,13 +10,15 @@
 
     /// The principal class of a broadcast extension, which sends the screen to the app that started the broadcast.
     ///
-    ///     final class SampleHandler: FrameSocketApple.SampleHandler {
-    ///         override var configuration: BroadcastSession.Configuration {
-    ///             var configuration = super.configuration
-    ///             configuration.uploader.pacing = .framesPerSecond(15)
-    ///             return configuration
-    ///         }
+    /// ```swift
+    /// final class SampleHandler: FrameSocketApple.SampleHandler {
+    ///     override var configuration: BroadcastSession.Configuration {
+    ///         var configuration = super.configuration
+    ///         configuration.uploader.pacing = .framesPerSecond(15)
+    ///         return configuration
     ///     }
+    /// }
+    /// ```
     ///
     /// An empty subclass is sufficient if the Info.plist names the App Group as described in ``AppGroup``.
     ///

@@ -3,9 +3,12 @@
 /// Every source is added before the sum is clipped, so their order does not matter, and a loud source may be canceled
 /// by another. The sources must have the same format, which ``AudioRingBuffer`` ensures; the mixer does not check it.
 ///
-///     mixer.add(app.samples.span, gain: 0.5)
-///     mixer.add(microphone.samples.span)
-///     let mixed = mixer.finish()
+/// ```swift
+/// var mixer = AudioMixer()
+/// mixer.add(app.samples.span, gain: 0.5)
+/// mixer.add(microphone.samples.span)
+/// let mixed = mixer.finish()
+/// ```
 ///
 /// The mixer's memory is that of the longest source, and is kept for the next mix.
 public struct AudioMixer: Sendable {

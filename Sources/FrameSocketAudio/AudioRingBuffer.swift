@@ -9,9 +9,11 @@ internal import Locking
 ///
 /// A push or a pull holds a lock while it copies or converts, for at most a few microseconds per millisecond of audio.
 ///
-///     let buffer = AudioRingBuffer()
-///     buffer.push(block)                                                // 1,024 frames of 44,100 Hz mono
-///     let pull = try buffer.pull(frames: 480, rate: 48_000, channels: 2)  // always 480 frames of that
+/// ```swift
+/// let buffer = AudioRingBuffer()
+/// buffer.push(block)                                                // 1,024 frames of 44,100 Hz mono
+/// let pull = try buffer.pull(frames: 480, rate: 48_000, channels: 2)  // always 480 frames of that
+/// ```
 public final class AudioRingBuffer: Sendable {
     /// The configuration of a buffer.
     public struct Configuration: Sendable, Hashable {

@@ -2,6 +2,7 @@
 /// script does.
 ///
 /// ```swift
+/// let enough = Cue()
 /// let peer = ScriptedPeer(
 ///     .connect(to: path),
 ///     .write(.frame(jpeg, width: 562, height: 1218), chunk: 1),

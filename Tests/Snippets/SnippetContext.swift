@@ -8,6 +8,9 @@ import FrameSocketAudio
 private func absent<Value>() -> Value { fatalError("snippets are not run") }
 
 public var path: String { absent() }
+public var fallback: String { absent() }
+public var jpeg: [UInt8] { absent() }
+public var timestamp: UInt64 { absent() }
 public var bytes: [UInt8] { absent() }
 public var token: [UInt8] { absent() }
 public var pieces: [[UInt8]] { absent() }
@@ -16,17 +19,43 @@ public var image: PixelBuffer { absent() }
 public var images: [PixelBuffer] { absent() }
 public var frame: Frame { absent() }
 public var connection: FrameConnection { absent() }
+public var sender: SocketConnection { absent() }
 public var decoder: FrameDecoder { absent() }
 public var uploader: SampleUploader { absent() }
 public var appSound: AudioRingBuffer { absent() }
 public var microphoneSound: AudioRingBuffer { absent() }
+public var block: AudioBlock { absent() }
+public var app: AudioRingBuffer.Pull { absent() }
+public var microphone: AudioRingBuffer.Pull { absent() }
+public var camera: Camera { absent() }
+public var scenes: Scenes { absent() }
+
+/// A source that can be started and stopped.
+public struct Camera {
+    public func start() {}
+    public func stop() {}
+}
+
+/// A source that draws.
+public struct Scenes {
+    public struct Scene {
+        public func draw(in image: inout PixelBuffer) throws {}
+    }
+
+    public func next() async -> Scene? { absent() }
+}
 
 public func openDirectory() -> Int32 { absent() }
 public func show(_ image: PixelBuffer, _ orientation: FrameOrientation = .up, _ timestamp: UInt64? = nil) {}
+public func show<Buffer>(_ buffer: Buffer, turnedBy degrees: Int) {}
 public func record(_ frame: Frame) {}
 public func play(_ samples: [Int16]) {}
 public func send(_ bytes: [UInt8]) {}
 public func write(_ bytes: Span<UInt8>) {}
+public func append(_ bytes: ArraySlice<UInt8>, _ isLast: Bool) {}
+public func prepare<Header>(_ header: Header) {}
+public func note<Message>(_ message: Message) {}
+public func skip() {}
 public func encode(
     _ luma: Span<UInt8>,
     _ blue: Span<UInt8>,

@@ -3,8 +3,13 @@ package import TurboJPEG
 
 /// Detects whether a frame differs from the one that was sent before.
 ///
-///     var detector = ChangeDetector()
-///     if detector.isChanged(image) { detector.keep(); … }
+/// ```swift
+/// var detector = ChangeDetector()
+/// if detector.isChanged(image) {
+///     show(image)
+///     detector.keep()
+/// }
+/// ```
 ///
 /// The detector keeps an 8-byte hash of the frame sent before, with a key of its own, instead of the frame: keeping the
 /// frame would be as fast, but take 33 MB at 4K. One pass over a 1080p frame takes a twentieth of the time needed to

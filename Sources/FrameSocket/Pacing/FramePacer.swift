@@ -1,7 +1,9 @@
 /// Decides for every frame whether it is sent, from its presentation time and whether it changed.
 ///
-///     var pacer = FramePacer(.framesPerSecond(15))
-///     if pacer.decide(at: timestamp) == .take { … }
+/// ```swift
+/// var pacer = FramePacer(.framesPerSecond(15))
+/// if pacer.decide(at: timestamp) == .take { show(image) }
+/// ```
 ///
 /// A pure state machine without a clock. Times are in nanoseconds and may jitter by half the interval of two frames; if
 /// they jump back, or ahead by a second or more, the pacer starts over with that frame.

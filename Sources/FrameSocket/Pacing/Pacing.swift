@@ -3,10 +3,12 @@
 /// The last frame of a burst is never lost: a frame that is passed over is sent when its time comes, unless a newer one
 /// has been submitted by then.
 ///
-///     .everyFrame
-///     .every(3)
-///     .framesPerSecond(15).skippingUnchanged()
-///     .adaptive(still: 15, motion: 30)
+/// ```swift
+/// uploader.update { $0.pacing = .everyFrame }
+/// uploader.update { $0.pacing = .every(3) }
+/// uploader.update { $0.pacing = .framesPerSecond(15).skippingUnchanged() }
+/// uploader.update { $0.pacing = .adaptive(still: 15, motion: 30) }
+/// ```
 public struct Pacing: Sendable, Hashable {
     /// How often a frame is sent.
     public enum Rate: Sendable, Hashable {

@@ -5,8 +5,10 @@ public import TurboJPEG
 
 /// Decodes received frames to pixels.
 ///
-///     let decoder = FrameDecoder()
-///     let image = try decoder.decode(frame, as: .bgra)
+/// ```swift
+/// let decoder = FrameDecoder()
+/// let image = try decoder.decode(frame, as: .bgra)
+/// ```
 ///
 /// A decoder may be used from several tasks at once, and for frames of several connections; its images share a memory
 /// pool. If the sender cuts its JPEGs into strips, only the strips that changed since the previous frame are decoded.

@@ -2,8 +2,10 @@ public import FrameTransport
 
 /// Statistics of received frames, computed from the frames themselves.
 ///
-///     var statistics = ReceptionStatistics()
-///     for try await frame in connection.frames { statistics.add(frame) }
+/// ```swift
+/// var statistics = ReceptionStatistics()
+/// for try await frame in connection.frames { statistics.add(frame) }
+/// ```
 public struct ReceptionStatistics: Sendable, Hashable {
     /// The number of received frames.
     public private(set) var frames = 0

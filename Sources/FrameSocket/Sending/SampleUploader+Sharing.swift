@@ -44,12 +44,14 @@ extension SampleUploader {
     ///
     /// Use it before drawing each frame if the source can wait for its receiver:
     ///
-    ///     while let scene = await scenes.next() {
-    ///         try await uploader.waitForBuffer()
-    ///         var image = try uploader.makeBuffer(width: 1920, height: 1080, format: .bgra)
-    ///         try scene.draw(in: &image)
-    ///         uploader.send(consume image)
-    ///     }
+    /// ```swift
+    /// while let scene = await scenes.next() {
+    ///     try await uploader.waitForBuffer()
+    ///     var image = try uploader.makeBuffer(width: 1920, height: 1080, format: .bgra)
+    ///     try scene.draw(in: &image)
+    ///     uploader.send(consume image)
+    /// }
+    /// ```
     ///
     /// Waits for a buffer that the receiver has, and for a new receiver to state whether it accepts shared memory. Returns
     /// at once if nothing is shared, or if every buffer is held by this program.

@@ -6,9 +6,11 @@ internal import TurboJPEG
 
 /// Sends the latest of the submitted frames, as fast as the receiver accepts them.
 ///
-///     let connection = SocketConnection(path: "/run/user/1000/rtc_SSFD")
-///     let uploader = SampleUploader(connection: connection, configuration: .init(quality: 80, scale: .half))
-///     uploader.send(image, orientation: .up)
+/// ```swift
+/// let connection = SocketConnection(path: "/run/user/1000/rtc_SSFD")
+/// let uploader = SampleUploader(connection: connection, configuration: .init(quality: 80, scale: .half))
+/// uploader.send(image, orientation: .up)
+/// ```
 ///
 /// Submitting a frame never blocks: scaling, encoding and sending happen on the uploader's own queue. Only the header of
 /// a frame that was drawn in shared memory is written by the calling thread, as far as the socket has room. One frame is
@@ -92,7 +94,9 @@ public final class SampleUploader: Sendable {
 
     /// Changes the configuration from the next frame on; safe to call from any thread.
     ///
-    ///     uploader.update { $0.pacing = .framesPerSecond(5) }
+    /// ```swift
+    /// uploader.update { $0.pacing = .framesPerSecond(5) }
+    /// ```
     ///
     /// `change` receives the program's own configuration, without the receiver's preferences, and may use the uploader.
     /// Updates from several threads are serialized, so that none is lost; `change` must not wait for an update on

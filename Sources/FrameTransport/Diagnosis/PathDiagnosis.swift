@@ -2,8 +2,10 @@ internal import Locking
 
 /// A diagnosis of a socket's path: its directory, the file at the path, and the listening server.
 ///
-///     let diagnosis = await PathDiagnosis(of: "/run/user/1000/rtc_SSFD")
-///     for finding in diagnosis.findings { print(finding.code, finding) }
+/// ```swift
+/// let diagnosis = await PathDiagnosis(of: "/run/user/1000/rtc_SSFD")
+/// for finding in diagnosis.findings { print(finding.code, finding) }
+/// ```
 ///
 /// The diagnosis changes nothing on disk, and does not follow a symbolic link at the path. If there is a socket, the
 /// diagnosis connects to it and ends the connection at once without sending a byte: a server sees a sender that

@@ -7,8 +7,10 @@ internal import Synchronization
 /// Every reader gets the latest frame: a slow reader misses frames, which are counted, and holds up no other reader. A
 /// reader that joins late gets the last frame at once. No frame is copied.
 ///
-///     let fanOut = FrameBroadcaster(of: connection)
-///     for try await frame in fanOut.reader() { … }
+/// ```swift
+/// let fanOut = FrameBroadcaster(of: connection)
+/// for try await frame in fanOut.reader() { record(frame) }
+/// ```
 public final class FrameBroadcaster: Sendable {
     private enum News {
         case frame(Frame)

@@ -3,12 +3,14 @@ internal import Locking
 
 /// Listens at a path, and delivers the senders that connect and the frames that they send.
 ///
-///     let server = try FrameServer(at: "/run/user/1000/rtc_SSFD")
-///     for try await connection in server.connections {
-///         Task {
-///             for try await frame in connection.frames { … }
-///         }
+/// ```swift
+/// let server = try FrameServer(at: "/run/user/1000/rtc_SSFD")
+/// for try await connection in server.connections {
+///     Task {
+///         for try await frame in connection.frames { record(frame) }
 ///     }
+/// }
+/// ```
 ///
 /// The socket's file has mode 0600, and by default only this user and root may connect. A dead socket at the path is
 /// replaced; a live one, and anything that is not a socket, is left alone and reported as an error. The file is removed

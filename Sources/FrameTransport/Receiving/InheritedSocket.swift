@@ -1,8 +1,10 @@
 /// A listening socket inherited from a service manager, which created it and keeps it.
 ///
-///     if let socket = try InheritedSocket.passed().first {
-///         let server = try FrameServer(inheriting: socket)
-///     }
+/// ```swift
+/// if let socket = try InheritedSocket.passed().first {
+///     let server = try FrameServer(inheriting: socket)
+/// }
+/// ```
 public struct InheritedSocket: Sendable, Hashable {
     /// The file descriptor in this process.
     public let descriptor: Int32

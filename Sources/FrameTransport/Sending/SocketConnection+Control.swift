@@ -21,9 +21,11 @@ extension SocketConnection {
     /// The demand is empty (`[]`) while no receiver is connected, and while the receiver has requested a pause; a plain
     /// receiver wants frames. Use it to start and stop a camera:
     ///
-    ///     for await wanted in connection.demand {
-    ///         if wanted.contains(.frames) { camera.start() } else { camera.stop() }
-    ///     }
+    /// ```swift
+    /// for await wanted in sender.demand {
+    ///     if wanted.contains(.frames) { camera.start() } else { camera.stop() }
+    /// }
+    /// ```
     ///
     /// A busy consumer gets only the latest value.
     public var demand: ConnectionValues<ControlRequest.Wants> {

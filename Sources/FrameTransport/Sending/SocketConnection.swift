@@ -2,10 +2,13 @@ public import FrameWire
 
 /// Connects to a server's path, retries until a server listens there, and reconnects after a disconnect.
 ///
-///     let connection = SocketConnection(path: "/run/user/1000/rtc_SSFD")
-///     try await connection.open(within: .seconds(10))
-///     try await connection.send(FrameMessage(jpeg: jpeg, bufferSize: BufferSize(width: 562, height: 1218)))
-///     connection.close()
+/// ```swift
+/// let connection = SocketConnection(path: "/run/user/1000/rtc_SSFD")
+/// try await connection.open(within: .seconds(10))
+/// let size = BufferSize(width: 562, height: 1218)
+/// try await connection.send(FrameMessage(jpeg: FrameBytes(copying: jpeg.span), bufferSize: size))
+/// connection.close()
+/// ```
 ///
 /// Most programs pass it to a `SampleUploader`, which opens it and sends on it.
 public final class SocketConnection: Sendable {
@@ -134,7 +137,9 @@ public final class SocketConnection: Sendable {
     ///
     /// Every call returns an independent sequence. To wait for the end:
     ///
-    ///     for await case .ended(let reason) in connection.states { print(reason) }
+    /// ```swift
+    /// for await case .ended(let reason) in sender.states { print(reason) }
+    /// ```
     ///
     /// A busy consumer gets the latest 16 states. The sequence keeps the connection open.
     public var states: ConnectionValues<State> {

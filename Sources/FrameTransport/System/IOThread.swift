@@ -31,9 +31,11 @@ protocol IOHandler: AnyObject {
 /// By default one thread serves every connection of a process. A consumer that runs on it receives every frame without
 /// a thread switch:
 ///
-///     Task(executorPreference: server.thread) {
-///         for try await frame in connection.frames { … }
-///     }
+/// ```swift
+/// Task(executorPreference: connection.thread) {
+///     for try await frame in connection.frames { record(frame) }
+/// }
+/// ```
 ///
 /// Work on this thread delays every connection that it serves: decode there only if you intend that.
 public final class IOThread: TaskExecutor, Sendable {

@@ -6,11 +6,11 @@
 ///
 /// ```swift
 /// var decoder = ControlDecoder()
-/// let step = try decoder.decode(bytes)
+/// let step = try decoder.decode(bytes.span)
 /// switch step.event {
 /// case .incomplete: break                       // read more
-/// case .request(let request): obey(request)     // go on behind step.consumed
-/// case .skipped(let skipped): log(skipped)      // likewise
+/// case .request(let request): prepare(request)  // go on behind step.consumed
+/// case .skipped(let skipped): note(skipped)     // likewise
 /// case .body: break                             // likewise: nothing here has a use for it
 /// }
 /// ```

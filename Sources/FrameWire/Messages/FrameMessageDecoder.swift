@@ -6,7 +6,7 @@
 ///
 /// ```swift
 /// var decoder = FrameMessageDecoder()
-/// let step = try decoder.decode(bytes)
+/// let step = try decoder.decode(bytes.span)
 /// switch step.event {
 /// case .incomplete: break                       // read more
 /// case .header(let header): prepare(header)     // go on behind step.consumed
@@ -14,7 +14,7 @@
 /// case .status(let status): note(status)        // likewise; no body follows
 /// case .sharedBuffer, .sharedFrame: break       // likewise; only receivers that ask for them get any
 /// case .skipped: skip()                         // likewise: the body that follows means nothing
-/// case .body(let isLast): append(bytes.extracting(..<step.consumed), isLast)
+/// case .body(let isLast): append(bytes[..<step.consumed], isLast)
 /// }
 /// ```
 public struct FrameMessageDecoder: Sendable {

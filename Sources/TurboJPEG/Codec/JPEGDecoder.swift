@@ -6,7 +6,9 @@ internal import CTurboJPEG
 /// threads can use the same decoder at once, and copies of a decoder share the memory. The pixels equal those of
 /// libjpeg-turbo's `djpeg`.
 ///
-///     let image = try JPEGDecoder().decode(jpeg.span, as: .bgra)
+/// ```swift
+/// let image = try JPEGDecoder().decode(jpeg.span, as: .bgra)
+/// ```
 public struct JPEGDecoder: Sendable {
     /// The method that computes the cosine transform; accurate by default.
     public var dct: DCTMethod = .accurate

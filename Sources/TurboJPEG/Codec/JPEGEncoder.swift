@@ -5,7 +5,9 @@ internal import CTurboJPEG
 /// An encoder is a value with options. It keeps no state from one image to the next, and several threads can use the
 /// same encoder at once.
 ///
-///     let jpeg: [UInt8] = try JPEGEncoder(quality: 90).encode(image)
+/// ```swift
+/// let jpeg: [UInt8] = try JPEGEncoder(quality: 90).encode(image)
+/// ```
 public struct JPEGEncoder: Sendable {
     /// The quality, from 1 (smallest) to 100 (best); 80 by default.
     ///

@@ -6,8 +6,10 @@ internal import Locking
 /// again, and the others are decoded on several cores. The pixels and the errors are those of a `JPEGDecoder`, which
 /// decodes all other JPEGs.
 ///
-///     let strips = StripDecoder()
-///     let (image, changes) = try strips.decode(jpeg.span, as: .bgra)
+/// ```swift
+/// let strips = StripDecoder()
+/// let (image, changes) = try strips.decode(jpeg.span, as: .bgra)
+/// ```
 ///
 /// The decoder keeps the latest JPEG and its image. An image that was returned does not change, so the decoder keeps a
 /// second image if the previous one is still in use when the next JPEG arrives. If a JPEG that is not `4:2:0` is

@@ -6,8 +6,10 @@ internal import Locking
 /// markers into one baseline JPEG, with the same pixels as a JPEG that was compressed as a whole. Of the next image,
 /// only the strips with changed pixels are compressed.
 ///
-///     let strips = StripEncoder()
-///     let jpeg = try strips.encode(image, with: JPEGEncoder(quality: 90)).jpeg
+/// ```swift
+/// let strips = StripEncoder()
+/// let jpeg = try strips.encode(image, with: JPEGEncoder(quality: 90)).jpeg
+/// ```
 ///
 /// The encoder keeps the compressed strips and a hash of each, not the pixels, and for each thread the maximum memory
 /// that one strip can take. ``forget()`` discards what was kept, and so does a change of size, format or options. Only

@@ -79,6 +79,7 @@ final class SenderMonitor {
     func askForFrame(at now: UInt64) {
         hasReasonToRepeat = true
         frameAskedAt = now
+        shared.isAskedByDecline = false
     }
 
     /// Whether the stream stands between two messages.

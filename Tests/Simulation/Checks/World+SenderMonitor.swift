@@ -63,7 +63,7 @@ extension World {
             break
         case .header(let header):
             frameHeaderWritten(header, index)
-            monitors[index].shared.isLastShared = false
+            jpegBegins(index)
         case .audio:
             monitors[index].keepReasonToRepeat()
             monitors[index].beginBody(.audio)
@@ -84,7 +84,7 @@ extension World {
             if identity.number == monitors[index].lastFrame { coverage.count(.sharedRepeat) }
             frameIdentified(identity, index)
             messageWritten(index)
-            monitors[index].shared.isLastShared = true
+            sharedFrameEnds(index)
         case .body(let isLast):
             if monitors[index].takeBody(bytes.extracting(..<step.consumed)) { identityWritten(index) }
             if isLast { messageWritten(index) }

@@ -22,6 +22,8 @@ struct SharedMonitor {
     var last: (header: SharedFrameHeader, rows: [UInt8])?
     /// Whether the last frame went out in shared memory.
     var isLastShared = false
+    /// Whether nothing but a decline asks for a frame, the latest one.
+    var isAskedByDecline = false
     var frames = 0
 
     /// How many of the first buffers the receiver has.
@@ -146,11 +148,30 @@ extension World {
         monitors[index].shared.isAccepted = false
         monitors[index].shared.isUnderWay = !monitors[index].isBetweenMessages || monitors[index].announcedAt != nil
         for buffer in monitors[index].shared.buffers.indices { monitors[index].shared.buffers[buffer]?.held = nil }
-        // The latest frame may have been skipped.
-        guard monitors[index].shared.isLastShared, monitors[index].wants.contains(.frames) else { return }
+        if monitors[index].shared.isLastShared { askAfterDecline(index) }
+    }
+
+    /// The latest frame went out in shared memory, and its receiver, which has declined, may have skipped it.
+    private func askAfterDecline(_ index: Int) {
+        guard monitors[index].wants.contains(.frames) else { return }
         coverage.count(.latestFrameAfterDecline)
         guard !monitors[index].isPauseAsked else { return monitors[index].hasReasonToRepeat = true }
+        let isAsked = monitors[index].frameAskedAt != nil
         monitors[index].askForFrame(at: now)
+        monitors[index].shared.isAskedByDecline = !isAsked
+    }
+
+    /// A frame in shared memory is complete, which may have been under way when a decline was read.
+    func sharedFrameEnds(_ index: Int) {
+        monitors[index].shared.isLastShared = true
+        if monitors[index].shared.hasDeclined { askAfterDecline(index) }
+    }
+
+    /// A JPEG begins, part of whose header may have been written before a decline was read: the latest frame was no
+    /// longer in shared memory then, and is not repeated.
+    func jpegBegins(_ index: Int) {
+        monitors[index].shared.isLastShared = false
+        if monitors[index].shared.isAskedByDecline { monitors[index].frameAskedAt = nil }
     }
 
     // MARK: When everything rests

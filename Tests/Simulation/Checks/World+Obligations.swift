@@ -73,6 +73,9 @@ extension World {
             else { continue }
             return "connection \(receiver.index) leaves bytes unread"
         }
+        for receiver in receivers where receiver.mailbox.waiterCount > 0 && isAsleep(receiver.thread) {
+            if receiver.mailbox.count > 0 { return "frames of connection \(receiver.index) and their consumer both wait" }
+        }
         for server in servers where server.socket >= 0 && isAsleep(server.plan.thread) && server.registration >= 0 {
             guard !sockets[server.socket].backlog.isEmpty else { continue }
             return "\(sockets[server.socket].backlog.count) connections wait to be accepted"

@@ -18,6 +18,17 @@ extension World {
         return pool.usedCount >= count
     }
 
+    /// An uploader has done all that it can: if it is called again, nothing follows.
+    func checkRest(_ sender: SimSender) {
+        guard var machine = sender.uploader?.machine else { return }
+        // A timer that is about to fire changes what can be done.
+        guard machine.timer.map({ $0 > now }) ?? true else { return }
+        machine.deadlinePassed(at: now)
+        let effects = machine.takeEffects()
+        let isAtRest = !effects.startsTurn && effects.message == nil && effects.finished.isEmpty
+        check(.nothingIsStuck, isAtRest, "uploader \(sender.index) could go on, and does not")
+    }
+
     /// Nobody waits for a shared buffer that is free, nor for one that is not shared.
     func checkBufferWaiters(_ sender: SimSender) {
         guard !sender.bufferWaiters.isEmpty, let uploader = sender.uploader else { return }

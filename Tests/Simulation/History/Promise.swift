@@ -89,7 +89,7 @@ enum Promise: Int, CaseIterable {
     case audioNeedsNoFrames
     /// P102, P185: audio that was not asked for is skipped, and what is kept has a bound.
     case audioOnlyIfAsked
-    /// P15, P151, P155: whatever has arrived is read, and whoever waits is accepted.
+    /// P15, P151, P155: whatever has arrived is read, whoever waits is accepted, and an uploader does what it can.
     case nothingIsStuck
     /// P160: a sender does not talk to itself.
     case neverItself

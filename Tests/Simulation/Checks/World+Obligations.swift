@@ -74,7 +74,8 @@ extension World {
             return "connection \(receiver.index) leaves bytes unread"
         }
         for receiver in receivers where receiver.mailbox.waiterCount > 0 && isAsleep(receiver.thread) {
-            if receiver.mailbox.count > 0 { return "a consumer of connection \(receiver.index) waits for what is there" }
+            guard receiver.mailbox.count > 0 else { continue }
+            return "a consumer of connection \(receiver.index) waits for what is there"
         }
         for server in servers where server.socket >= 0 && isAsleep(server.plan.thread) && server.registration >= 0 {
             guard !sockets[server.socket].backlog.isEmpty else { continue }

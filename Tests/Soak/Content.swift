@@ -44,9 +44,33 @@ enum Content {
     /// The width that a sender states which may be killed.
     static let doomedWidth = 2
 
+    /// The orientation that a sender in shared memory states which may be killed.
+    static let doomedOrientation = FrameOrientation.upMirrored
+
+    /// The size of an image.
+    static func size(_ random: inout SplitMix) -> (width: Int, height: Int) {
+        (.random(in: 16...640, using: &random), .random(in: 16...480, using: &random))
+    }
+
+    /// Draws an image whose rows are all the same, and returns the hash of each of them.
+    static func fill(_ image: inout PixelBuffer, _ random: inout SplitMix) throws(TurboJPEGError) -> UInt64 {
+        let row = bytes(image.width * 4, &random)
+        for y in 0..<image.height {
+            try image.withMutableRow(y) { target in
+                for index in row.indices { target[index] = row[index] }
+            }
+        }
+        return hash(row.span)
+    }
+
+    /// Whether all rows have this hash.
+    static func isWhole(_ image: PixelBuffer, hash: UInt64) -> Bool {
+        (0..<image.height).allSatisfy { row in image.withRow(row) { self.hash($0) } == hash }
+    }
+
     /// An image that no other is like.
     static func image(_ random: inout SplitMix) throws(TurboJPEGError) -> PixelBuffer {
-        let (width, height) = (Int.random(in: 16...640, using: &random), Int.random(in: 16...480, using: &random))
+        let (width, height) = size(&random)
         let row = bytes(width * 3, &random)
         var pixels: [UInt8] = []
         pixels.reserveCapacity(row.count * height)

@@ -10,6 +10,7 @@ final class Host: Sendable {
         var connections = 0
         var checkedFrames = 0
         var checkedBytes = 0
+        var sharedFrames = 0
         var otherFrames = 0
         var decoded = 0
         var undecodable = 0
@@ -38,6 +39,7 @@ final class Host: Sendable {
         configuration.limits.bodyTimeout = .seconds(5)
         configuration.limits.handshakeTimeout = .seconds(2)
         configuration.limits.maximumConnections = 16
+        configuration.acceptsSharedMemory = true
         // Small, so that what a pool keeps is not taken for growth.
         configuration.pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
         let plain = try FrameServer(at: path, configuration: configuration)
@@ -110,6 +112,7 @@ final class Host: Sendable {
             $0.tally.statuses += statusCount
             $0.tally.checkedFrames += ended.checkedFrames
             $0.tally.checkedBytes += ended.checkedBytes
+            $0.tally.sharedFrames += ended.sharedFrames
             $0.tally.otherFrames += ended.otherFrames
             $0.tally.decoded += ended.decoded
             $0.tally.undecodable += ended.undecodable
@@ -123,13 +126,18 @@ final class Host: Sendable {
         do {
             for try await frame in visit.connection.frames {
                 visit.check(frame, isEachDelivered: visit.connection.supersededFrames == 0)
-                if frame.bufferSize.height > 1 { visit.decode(frame, decoder) }
+                if frame.shared != nil {
+                    visit.checkShared(frame, decoder)
+                } else if frame.bufferSize.height > 1 {
+                    visit.decode(frame, decoder)
+                }
                 guard await visit.goesOn() else { break }
             }
         } catch {
             // It is the connection's reason for ending as well.
         }
         if visit.isEndedHere { visit.connection.close() }
+        visit.releaseKept()
         return visit
     }
 

@@ -59,9 +59,32 @@ extension Peer {
             try await socket.write(message + Content.message(body))
         case .stranger:
             try await socket.write(Array(body.prefix(64)))
-        case .video, .images, .talker, .flapper, .doomed:
+        case .passer:
+            try await passDescriptors(to: socket)
+        case .video, .images, .talker, .flapper, .doomed, .sharer, .doomedSharer:
             break
         }
+    }
+
+    /// Descriptors of what is no sealed memory, more or fewer of them than announced, or without an announcement.
+    private mutating func passDescriptors(to socket: PeerSocket) async throws {
+        let path = ["/dev/zero", "/dev/null", "/proc/self/exe", "/"].randomElement(using: &random) ?? "/"
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        let announcement = PeerMessage.sharedBuffer(Int.random(in: 0...9, using: &random), byteCount: 4096).bytes
+        let frame = PeerMessage.sharedFrame(
+            in: Int.random(in: 0...9, using: &random),
+            format: "bgra",
+            width: 32,
+            height: 32,
+            planes: [(offset: 0, bytesPerRow: 128)]
+        )
+        let bytes = [announcement, announcement + frame.bytes, frame.bytes, Content.message([1, 2, 3])]
+        let count = [0, 1, 1, 1, 2, 253].randomElement(using: &random) ?? 1
+        try await socket.write(
+            bytes.randomElement(using: &random) ?? announcement,
+            passing: Array(repeating: descriptor, count: count)
+        )
     }
 
     /// A byte now and then.

@@ -7,9 +7,12 @@ struct Peer {
     /// What peers do.
     enum Kind: String, CaseIterable, Sendable {
         // Honest ones, all of whose frames must arrive until the host ends the connection.
-        case video, images, talker, flapper, doomed
+        case video, images, talker, flapper, doomed, sharer, doomedSharer
         // Ones that stall or lie.
-        case silent, garbage, cut, lengths, claims, hugeClaims, slowHeader, slowBody, poison, mutant, stranger
+        case silent, garbage, cut, lengths, claims, hugeClaims, slowHeader, slowBody, poison, mutant, stranger, passer
+
+        /// Those that are killed at some time.
+        var isDoomed: Bool { self == .doomed || self == .doomedSharer }
     }
 
     let kind: Kind
@@ -44,6 +47,7 @@ struct Peer {
         switch kind {
         case .video, .doomed: await peer.sendVideo(until: deadline)
         case .images: await peer.sendImages(until: deadline)
+        case .sharer, .doomedSharer: await peer.share(until: deadline)
         case .talker: await peer.talk(until: deadline)
         case .flapper: await peer.flap(until: deadline)
         default: await peer.lie(until: deadline)

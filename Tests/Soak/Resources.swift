@@ -10,6 +10,8 @@ struct Resources: Sendable {
     /// Descriptors by kind.
     let descriptors: [String: Int]
     let threads: Int
+    /// Mappings of memory that peers share.
+    let mappings: Int
     /// Memory that no other process shares, in bytes.
     let memory: Int
 
@@ -22,7 +24,7 @@ struct Resources: Sendable {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") } ?? ""
         let memory = 1024 * (Int(line.filter(\.isNumber)) ?? 0)
-        return Resources(descriptors: openDescriptors(), threads: threads, memory: memory)
+        return Resources(descriptors: openDescriptors(), threads: threads, mappings: sharedMappings(), memory: memory)
     }
 
     #if canImport(Glibc)
@@ -44,6 +46,7 @@ struct Resources: Sendable {
         let added = descriptorsAdded(to: start.descriptors)
         if !added.isEmpty { return "descriptors: \(added) more than \(start.descriptors)" }
         if threads > start.threads + Self.threadTolerance { return "threads: \(threads), at first \(start.threads)" }
+        if mappings != start.mappings { return "shared mappings: \(mappings), at first \(start.mappings)" }
         if memory > start.memory + Self.memoryTolerance { return "memory: \(memory) bytes, at first \(start.memory)" }
         return nil
     }

@@ -65,7 +65,7 @@ final class Soak: Sendable {
 
     private func runPeer(_ random: inout SplitMix, at end: ContinuousClock.Instant) async {
         // Half of them honest, whatever the number of ways to lie.
-        let honest: [Peer.Kind] = [.video, .images, .talker, .flapper, .doomed]
+        let honest: [Peer.Kind] = [.video, .images, .talker, .flapper, .doomed, .sharer, .doomedSharer]
         let kinds = random.next() % 2 == 0 ? honest : Peer.Kind.allCases
         guard let kind = kinds.randomElement(using: &random) else { return }
         let left = max(.zero, end - .now) / .seconds(1)
@@ -80,12 +80,12 @@ final class Soak: Sendable {
         )
         do {
             let process = try spawn("/proc/self/exe", arguments, [0, 1, 2])
-            if kind == .doomed {
+            if kind.isDoomed {
                 try await Task.sleep(for: .seconds(.random(in: 0...seconds, using: &random)))
                 kill(process, SIGKILL)
             }
             let status = await ending(of: process)
-            if status != 0, kind != .doomed { fail("a peer ended with \(status): \(arguments)") }
+            if status != 0, !kind.isDoomed { fail("a peer ended with \(status): \(arguments)") }
         } catch {
             fail("\(error)")
         }
@@ -126,7 +126,7 @@ final class Soak: Sendable {
         say(
             """
             soak: round \(round + 1): \(tally.connections) connections, \(tally.checkedFrames) frames checked \
-            (\(tally.checkedBytes >> 20) MiB), \(tally.sounds) sounds, \(tally.decoded) decoded, \
+            (\(tally.checkedBytes >> 20) MiB), \(tally.sharedFrames) shared, \(tally.sounds) sounds, \(tally.decoded) decoded, \
             \(tally.undecodable) undecodable; \(resources.memory >> 10) KiB, \
             \(resources.descriptors.values.reduce(0, +)) descriptors, \(resources.threads) threads
             """

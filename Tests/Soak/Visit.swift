@@ -17,12 +17,15 @@ struct Visit: Sendable {
         case leaving
         /// Asks for sound, and then for anything at any time.
         case asking
+        /// Keeps images in shared memory, and looks at them again before it releases them.
+        case keeping
     }
 
     let connection: FrameConnection
     let manner: Manner
     private(set) var checkedFrames = 0
     private(set) var checkedBytes = 0
+    private(set) var sharedFrames = 0
     private(set) var otherFrames = 0
     private(set) var decoded = 0
     private(set) var undecodable = 0
@@ -31,6 +34,7 @@ struct Visit: Sendable {
     private var isDoomed = false
     private var last: UInt64?
     private var torn: UInt64?
+    private var kept: [(image: PixelBuffer, hash: UInt64, number: UInt64)] = []
 
     init(_ connection: FrameConnection, random: SplitMix) {
         self.connection = connection
@@ -45,7 +49,7 @@ struct Visit: Sendable {
 
     /// Compares a frame with the hash that its sender states, and its number with the one before.
     mutating func check(_ frame: Frame, isEachDelivered: Bool) {
-        guard frame.bufferSize.height == 1, let hash = frame.timestamp, let number = frame.sequence else {
+        guard frame.shared == nil, frame.bufferSize.height == 1, let hash = frame.timestamp, let number = frame.sequence else {
             otherFrames += 1
             return
         }
@@ -56,6 +60,36 @@ struct Visit: Sendable {
         last = number
         checkedFrames += 1
         checkedBytes += frame.jpeg.count
+    }
+
+    /// Compares an image in shared memory with the hash that its sender states, and its number with the one before.
+    mutating func checkShared(_ frame: Frame, _ decoder: FrameDecoder) {
+        guard let hash = frame.timestamp, let number = frame.sequence,
+            let image = try? decoder.decode(frame, as: .bgra)
+        else {
+            torn = torn ?? frame.sequence ?? 0
+            return
+        }
+        isDoomed = frame.orientation == Content.doomedOrientation
+        // A host that asks may have asked for another size, at which the hash is another one too.
+        let isWhole = manner == .asking || Content.isWhole(image, hash: hash)
+        // A frame may be repeated, and a newer one may have replaced others.
+        if !isWhole || last.map({ number < $0 }) ?? false { torn = torn ?? number }
+        last = number
+        sharedFrames += 1
+        guard manner == .keeping else { return }
+        kept.append((image, hash, number))
+        if kept.count > 2 { releaseFirst() }
+    }
+
+    /// Releases what is kept.
+    mutating func releaseKept() {
+        while !kept.isEmpty { releaseFirst() }
+    }
+
+    private mutating func releaseFirst() {
+        let (image, hash, number) = kept.removeFirst()
+        if !Content.isWhole(image, hash: hash) { torn = torn ?? number }
     }
 
     mutating func decode(_ frame: Frame, _ decoder: FrameDecoder) {
@@ -70,7 +104,7 @@ struct Visit: Sendable {
     /// What the host does after a frame; false if it has enough.
     mutating func goesOn() async -> Bool {
         switch manner {
-        case .plain, .onThread:
+        case .plain, .onThread, .keeping:
             break
         case .slow:
             try? await Task.sleep(for: .milliseconds(15))
@@ -90,6 +124,7 @@ struct Visit: Sendable {
         case 1:
             connection.send(.prefer(ControlRequest.Preferences(size: BufferSize(width: 320, height: 200), quality: 50)))
         case 2: connection.send(.refresh)
+        case 4 where random.next() % 40 == 0: connection.send(.decline)
         case 3:
             connection.send(.pause)
             connection.send(.resume)
@@ -101,7 +136,7 @@ struct Visit: Sendable {
     func fault(_ reason: CloseReason) -> String? {
         if let torn { return "connection \(connection.id), \(manner): frame \(torn) is torn or out of place" }
         // Of a peer that sends checked frames nothing may fail, unless it is one that is killed.
-        guard checkedFrames > 0, !isDoomed, !isEndedHere, let error = reason.error else { return nil }
+        guard checkedFrames + sharedFrames > 0, !isDoomed, !isEndedHere, let error = reason.error else { return nil }
         return "connection \(connection.id), \(manner): \(error)"
     }
 }

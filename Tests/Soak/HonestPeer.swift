@@ -38,7 +38,10 @@ extension Peer {
     /// Images in shared memory, copied to it or drawn there, by way of an uploader.
     mutating func share(until deadline: ContinuousClock.Instant) async {
         let buffers = Int.random(in: 1...4, using: &random)
-        let uploader = SampleUploader(connection: connection(), configuration: .init(sharing: .allowed(buffers: buffers)))
+        let uploader = SampleUploader(
+            connection: connection(),
+            configuration: .init(sharing: .allowed(buffers: buffers))
+        )
         let isDrawnInPlace = Bool.random(using: &random)
         let pause = [Duration.milliseconds(1), .milliseconds(4), .milliseconds(16)].randomElement(using: &random)
         do {

@@ -66,6 +66,8 @@ import Testing
                         return stranger
                     }
                     #expect(await eventually { server.refusedConnections == 1 })
+                    // Counted before it is closed.
+                    _ = try? await stranger.read(1)
                     // What it sent was left unread, of which the system tells it.
                     await #expect(throws: PeerError.self) {
                         try await stranger.write([1], passing: [stranger.descriptor])

@@ -162,7 +162,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FrameTransportTests",
-            dependencies: ["FrameTransport", "FrameSocketTesting", "TestSupport", "TestDescriptions"],
+            dependencies: ["FrameTransport", "FrameSocketTesting", "Locking", "TestSupport", "TestDescriptions"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -2,7 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
-import Synchronization
+import Locking
 import TestSupport
 import Testing
 
@@ -102,7 +102,7 @@ import Testing
         let sender = directory.connection()
         try await sender.open(within: nil)
         let connection = try #require(try await firstConnection(of: server))
-        let turn = Mutex(())
+        let turn = Locked(())
         try await during { isOver in
             turn.withLock { _ in if !isOver.isSet, !host.sendAll(flood.bytes) { isOver.set() } }
         } _: {
@@ -158,7 +158,7 @@ private final class Arrivals: FrameServer.Delegate, FrameServer.Tap {
         var positions: [Int] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// How many bytes have been read.
     var bytes: Int { state.withLock(\.bytes) }

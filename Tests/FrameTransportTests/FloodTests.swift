@@ -1,7 +1,7 @@
 import Foundation
 import FrameSocketTesting
 import FrameTransport
-import Synchronization
+import Locking
 import TestSupport
 import Testing
 
@@ -100,7 +100,7 @@ import Testing
         let flooder = try PeerSocket.connected(to: directory.socket)
         let first = try #require(try await firstConnection(of: server))
         let frame = message([1])
-        let turn = Mutex(())
+        let turn = Locked(())
         try await during {
             turn.withLock { _ in
                 _ = unsafe frame.withUnsafeBytes {
@@ -121,7 +121,7 @@ import Testing
             for try await _ in first.frames {}
         }
         let frames = (0..<100).flatMap { _ in message([1]) }
-        let turn = Mutex(())
+        let turn = Locked(())
         try await during {
             turn.withLock { _ in
                 var sent = 0

@@ -2,7 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
-import Synchronization
+import Locking
 import TestSupport
 import Testing
 
@@ -252,7 +252,7 @@ private final class Log: FrameServer.Delegate {
         var wasOnThread = true
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     var opened: [Int] { state.withLock(\.opened) }
     var ends: [Int: CloseReason] { state.withLock(\.ends) }

@@ -1,7 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
-import Synchronization
+import Locking
 import TestSupport
 import Testing
 
@@ -52,7 +52,7 @@ import Testing
 
 /// Keeps what a tap is shown.
 private final class TapLog: FrameServer.Tap {
-    private let state = Mutex((opened: [Int](), closed: 0, bytes: [Int: [UInt8]]()))
+    private let state = Locked((opened: [Int](), closed: 0, bytes: [Int: [UInt8]]()))
 
     var opened: [Int] { state.withLock { $0.opened } }
     var closed: Int { state.withLock { $0.closed } }

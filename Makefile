@@ -109,7 +109,7 @@ api: ## compare the public API with docs/api; UPDATE=1 records it
 	@scripts/setup build
 	scripts/check-api $(if $(UPDATE),--update) -- $(SWIFTFLAGS)
 
-docs: ## compile the snippets of the articles and build the documentation site into .build-docs
+docs: ## compile the snippets of articles and comments, and build the documentation site into .build-docs
 	@scripts/setup build
 	scripts/check-snippets $(SWIFTFLAGS)
 	scripts/make-docs $(SWIFTFLAGS)

@@ -125,11 +125,11 @@ final class Host: Sendable {
         visit.begin()
         do {
             for try await frame in visit.connection.frames {
-                visit.check(frame, isEachDelivered: visit.connection.supersededFrames == 0)
                 if frame.shared != nil {
                     visit.checkShared(frame, decoder)
-                } else if frame.bufferSize.height > 1 {
-                    visit.decode(frame, decoder)
+                } else {
+                    visit.check(frame, isEachDelivered: visit.connection.supersededFrames == 0)
+                    if frame.bufferSize.height > 1 { visit.decode(frame, decoder) }
                 }
                 guard await visit.goesOn() else { break }
             }

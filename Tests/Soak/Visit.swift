@@ -49,8 +49,7 @@ struct Visit: Sendable {
 
     /// Compares a frame with the hash that its sender states, and its number with the one before.
     mutating func check(_ frame: Frame, isEachDelivered: Bool) {
-        guard frame.shared == nil, frame.bufferSize.height == 1, let hash = frame.timestamp, let number = frame.sequence
-        else {
+        guard frame.bufferSize.height == 1, let hash = frame.timestamp, let number = frame.sequence else {
             otherFrames += 1
             return
         }

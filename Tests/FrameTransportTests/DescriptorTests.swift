@@ -145,10 +145,11 @@
                 try await other.open(within: nil)
                 let otherReceived = try await firstConnection(of: third)
 
-                // Three that listen, four ends, two locks and their directories, a poller and its wake-up.
+                // Three that listen and four ends; two locks and their directories, a poller and its wake-up. The runtime may
+                // have closed an eventfd in the meantime, which hides the wake-up.
                 let made = descriptorsAdded(to: kinds)
                 #expect(made["socket:"] == 7)
-                #expect(made.values.reduce(0, +) == 13)
+                #expect((12...13).contains(made.values.reduce(0, +)))
                 #expect(try inheritedDescriptors() == before)
                 withExtendedLifetime((server, second, third, connection, received, other, otherReceived)) {}
             }

@@ -73,14 +73,14 @@ import Testing
         try await sender.open(within: nil)
         let connection = try #require(try await firstConnection(of: server))
         try await sender.send(FrameMessage(body(0, count: 20_000)))
-        // More than the socket holds: the rest of it goes out while the server drains.
+        // More than the socket holds: the rest of it goes out while the server drains. It is begun once the socket has more
+        // than the first frame, and nobody takes frames yet.
         let result = Mutex<Result<Void, TransportError>?>(nil)
-        try await IOThread.shared.whileHeld {
-            try sender.submit(FrameMessage(body(1, count: 30 << 20))) { outcome in
-                result.withLock { $0 = outcome }
-            }
-            server.drain()
+        try sender.submit(FrameMessage(body(1, count: 30 << 20))) { outcome in
+            result.withLock { $0 = outcome }
         }
+        #expect(await becomesTrue { (sender.backlog?.unreadByteCount ?? 0) > 60_000 })
+        server.drain()
         let received = try await soon {
             var received: [Int] = []
             for try await frame in connection.frames {

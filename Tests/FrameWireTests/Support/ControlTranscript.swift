@@ -4,7 +4,7 @@ import Testing
 /// Everything that came out of a decoder of requests fed with a stream, however the stream was cut.
 struct ControlTranscript: Equatable, Sendable {
     struct Entry: Equatable, Sendable {
-        /// A request or one that was skipped, never a part of a head nor of a body.
+        /// A request or one that was skipped, never a part of a header nor of a body.
         var event: ControlDecoder.Event
         var bodyCount = 0
         var isComplete: Bool
@@ -25,11 +25,8 @@ struct ControlTranscript: Equatable, Sendable {
     /// Feeds `bytes`, cut before each index of `cuts`, then the end of the stream unless `isOpen`.
     init(of bytes: [UInt8], cutBefore cuts: [Int] = [], limits: ControlLimits = .init(), isOpen: Bool = false) {
         var decoder = ControlDecoder(limits: limits)
-        var start = 0
         do {
-            for end in cuts + [bytes.count] {
-                while start < end { start += try feed(bytes, from: start, to: end, into: &decoder) }
-            }
+            try feedAll(bytes, cutBefore: cuts) { part throws(WireError) in try feed(bytes, part, into: &decoder) }
             if !isOpen { try decoder.finish() }
         } catch {
             self.error = error
@@ -37,26 +34,26 @@ struct ControlTranscript: Equatable, Sendable {
         offset = decoder.offset
     }
 
+    /// Returns how many bytes of `part` were consumed.
     private mutating func feed(
         _ bytes: [UInt8],
-        from start: Int,
-        to end: Int,
+        _ part: Range<Int>,
         into decoder: inout ControlDecoder
     ) throws(WireError) -> Int {
-        let step = try decoder.decode(bytes.span.extracting(start..<end))
+        let step = try decoder.decode(bytes.span.extracting(part))
         switch step.event {
         case .incomplete:
-            require(step.consumed == end - start, "an incomplete head takes every byte")
+            require(step.consumed == part.count, "an incomplete header takes every byte")
         case .request, .skipped:
-            require(entries.last?.isComplete != false, "no head within a body")
+            require(entries.last?.isComplete != false, "no header within a body")
             entries.append(Entry(event: step.event, isComplete: decoder.bodyRemaining == 0))
         case .body(let isLast):
-            require(step.consumed > 0 && !entries.isEmpty, "a body has bytes, and a head before it")
-            guard let last = entries.indices.last, step.consumed > 0 else { return end - start }
+            require(step.consumed > 0 && !entries.isEmpty, "a body has bytes, and a header before it")
+            guard let last = entries.indices.last, step.consumed > 0 else { return part.count }
             entries[last].bodyCount += step.consumed
             entries[last].isComplete = isLast
         }
-        require(decoder.offset == UInt64(start + step.consumed), "the offset counts what was consumed")
+        require(decoder.offset == UInt64(part.lowerBound + step.consumed), "the offset counts what was consumed")
         return step.consumed
     }
 

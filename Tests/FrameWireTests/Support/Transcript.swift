@@ -5,12 +5,12 @@ import Testing
 /// Everything that came out of a decoder fed with a stream, however the stream was cut.
 struct Transcript: Equatable, Sendable {
     struct Message: Equatable, Sendable {
-        /// What began the message: a head or a status, never a part of a head nor of a body.
+        /// What began the message: a header or a status, never a part of a header nor of a body.
         var event: FrameMessageDecoder.Event
         var body: [UInt8] = []
         var isComplete: Bool
 
-        /// The head, which must be a frame's.
+        /// The header, which must be a frame's.
         var header: FrameHeader? { if case .header(let header) = event { header } else { nil } }
     }
 
@@ -23,11 +23,8 @@ struct Transcript: Equatable, Sendable {
     /// Feeds `bytes`, cut before each index of `cuts`, then the end of the stream unless `isOpen`.
     init(of bytes: [UInt8], cutBefore cuts: [Int] = [], limits: WireLimits = .init(), isOpen: Bool = false) {
         var decoder = FrameMessageDecoder(limits: limits)
-        var start = 0
         do {
-            for end in cuts + [bytes.count] {
-                while start < end { start += try feed(bytes, from: start, to: end, into: &decoder) }
-            }
+            try feedAll(bytes, cutBefore: cuts) { part throws(WireError) in try feed(bytes, part, into: &decoder) }
             if !isOpen { try decoder.finish() }
         } catch {
             self.error = error
@@ -35,29 +32,29 @@ struct Transcript: Equatable, Sendable {
         offset = decoder.offset
     }
 
+    /// Returns how many bytes of `part` were consumed.
     private mutating func feed(
         _ bytes: [UInt8],
-        from start: Int,
-        to end: Int,
+        _ part: Range<Int>,
         into decoder: inout FrameMessageDecoder
     ) throws(WireError) -> Int {
-        let step = try decoder.decode(bytes.span.extracting(start..<end))
+        let step = try decoder.decode(bytes.span.extracting(part))
         switch step.event {
         case .incomplete:
-            require(step.consumed == end - start, "an incomplete head takes every byte")
+            require(step.consumed == part.count, "an incomplete header takes every byte")
         case .header, .audio, .status, .sharedBuffer, .sharedFrame, .skipped:
-            require(messages.last?.isComplete != false, "no head within a body")
+            require(messages.last?.isComplete != false, "no header within a body")
             messages.append(Message(event: step.event, isComplete: decoder.bodyRemaining == 0))
         case .body(let isLast):
             require(step.consumed > 0, "a body event without bytes never ends")
             guard !messages.isEmpty else {
-                Issue.record("a body without a head")
-                return end - start
+                Issue.record("a body without a header")
+                return part.count
             }
-            messages[messages.count - 1].body += bytes[start..<(start + step.consumed)]
+            messages[messages.count - 1].body += bytes[part.prefix(step.consumed)]
             messages[messages.count - 1].isComplete = isLast
         }
-        require(decoder.offset == UInt64(start + step.consumed), "the offset counts what was consumed")
+        require(decoder.offset == UInt64(part.lowerBound + step.consumed), "the offset counts what was consumed")
         return step.consumed
     }
 }
@@ -113,6 +110,18 @@ private func expectPrefix(
     for (part, message) in zip(prefix.messages, whole.messages) {
         let isPrefix = part.event == message.event && part.body.elementsEqual(message.body.prefix(part.body.count))
         require(isPrefix, "a message of the first \(count) bytes", sourceLocation)
+    }
+}
+
+/// Passes every byte to `feed`, in parts that end before each index of `cuts`; `feed` returns how many it has consumed.
+func feedAll(
+    _ bytes: [UInt8],
+    cutBefore cuts: [Int],
+    _ feed: (Range<Int>) throws(WireError) -> Int
+) throws(WireError) {
+    var start = 0
+    for end in cuts + [bytes.count] {
+        while start < end { start += try feed(start..<end) }
     }
 }
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Streams with random faults")
 struct MutationTests {
-    /// Bytes that mean something in a head, so that faults get past its first byte.
+    /// Bytes that mean something in a header, so that faults get past its first byte.
     private static let telling = Array("\r\n: \t09148,-HTPCBcbXx\0\u{7F}".utf8) + [0x80, 0xFF]
 
     @Test(arguments: [UInt64(1), 2, 3, 4])

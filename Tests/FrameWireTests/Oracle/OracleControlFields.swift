@@ -8,7 +8,7 @@ struct OracleControlFields: Sendable {
     private let limits: ControlLimits
     private var values: [UInt64?]
 
-    /// The first fault of the request, and the bytes of its head before the wrong one.
+    /// The first fault of the request, and the bytes of its header before the wrong one.
     private(set) var fault: (code: WireError.Code, byteCount: Int)?
 
     /// The field whose value is being taken; nil within one that means nothing here.
@@ -26,7 +26,7 @@ struct OracleControlFields: Sendable {
     /// What a field said as a number for the API; every one of them but a ping's is small.
     subscript(count field: OracleControlField) -> Int? { self[field].map { Int(clamping: $0) } }
 
-    /// Begins the field of this name in a request, at its colon, behind so many bytes of the head.
+    /// Begins the field of this name in a request, at its colon, behind so many bytes of the header.
     mutating func begin(name: [UInt8], of request: ControlName?, at byteCount: Int) throws(HeaderFault) {
         current = nil
         guard let field = OracleControlField(name: name) else { return }
@@ -66,7 +66,7 @@ struct OracleControlFields: Sendable {
         if fault == nil { fault = (code, byteCount) }
     }
 
-    /// Makes ready for the next head.
+    /// Makes ready for the next header.
     mutating func reset() {
         for index in values.indices { values[index] = nil }
         fault = nil

@@ -1,6 +1,6 @@
 @testable import FrameWire
 
-/// Decodes heads as the first version of this package did: with a parser of its own for each direction, byte by byte.
+/// Decodes headers as the first version of this package did: with a parser of its own for each direction, byte by byte.
 ///
 /// It is what the parsers over tables of fields are compared with. Fields and kinds of messages that came later, such as
 /// those for shared memory, are unknown to it.

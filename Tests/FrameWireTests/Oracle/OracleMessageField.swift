@@ -5,7 +5,7 @@ enum OracleMessageField: UInt8, CaseIterable {
     case contentLength, width, height, orientation, timestamp, sequence, transferEncoding
     case messageType, audioKind, sampleRate, channels, state, finishReason, version, pong, refusedPreferences
 
-    /// The fields without which a head is no frame, in the order in which they are reported missing.
+    /// The fields without which a header is no frame, in the order in which they are reported missing.
     static let required: [OracleMessageField] = [.contentLength, .width, .height, .orientation]
 
     /// The name as deployed peers write it; it compares without case.
@@ -30,7 +30,7 @@ enum OracleMessageField: UInt8, CaseIterable {
         }
     }
 
-    /// The bits of those without which a head is no frame.
+    /// The bits of those without which a header is no frame.
     static var requiredBits: UInt16 {
         contentLength.bit | width.bit | height.bit | orientation.bit
     }

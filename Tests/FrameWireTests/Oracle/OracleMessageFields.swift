@@ -1,6 +1,6 @@
 @testable import FrameWire
 
-/// Collects what the fields of one head say, digit by digit, and holds it to the limits.
+/// Collects what the fields of one header say, digit by digit, and holds it to the limits.
 struct OracleMessageFields: Sendable {
     private let limits: WireLimits
     private let maximumContentLength: UInt64
@@ -58,7 +58,7 @@ struct OracleMessageFields: Sendable {
         }
     }
 
-    /// What the head as a whole lacks or has too much of, once it ended; nil if it is valid.
+    /// What the header as a whole lacks or has too much of, once it ended; nil if it is valid.
     var fault: HeaderFault? {
         if let missing = required.first(where: { !has($0) }) { return HeaderFault(.fieldMissing, detail: missing.name) }
         switch others.kind {
@@ -69,7 +69,7 @@ struct OracleMessageFields: Sendable {
         }
     }
 
-    /// What the head that ended is; of use only without a ``fault``.
+    /// What the header that ended is; of use only without a ``fault``.
     var event: FrameMessageDecoder.Event {
         switch others.kind {
         case nil: .header(header)
@@ -82,7 +82,7 @@ struct OracleMessageFields: Sendable {
     /// The bytes of the body that follows.
     var bodyLength: Int { Int(clamping: contentLength) }
 
-    /// The head that the fields make; of use only where it ``isCompleteFrame``.
+    /// The header that the fields make; of use only where it ``isCompleteFrame``.
     var header: FrameHeader {
         FrameHeader(
             contentLength: Int(clamping: contentLength),
@@ -93,7 +93,7 @@ struct OracleMessageFields: Sendable {
         )
     }
 
-    /// Makes ready for the next head.
+    /// Makes ready for the next header.
     mutating func reset() {
         if has(.messageType) { others = OracleOtherFields() }
         seen = 0
@@ -135,7 +135,7 @@ struct OracleMessageFields: Sendable {
 
 // Messages that are no frames.
 extension OracleMessageFields {
-    /// The fields without which the head is not what it says, in the order in which they are reported missing.
+    /// The fields without which the header is not what it says, in the order in which they are reported missing.
     private var required: [OracleMessageField] {
         switch others.kind {
         case nil: OracleMessageField.required

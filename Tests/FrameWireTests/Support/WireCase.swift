@@ -24,7 +24,7 @@ struct WireCase: Sendable, CustomTestStringConvertible {
         testDescription = shortened(line.debugDescription)
     }
 
-    /// A good head and body with the line of the field `name` written as `line` instead; without a name it is added.
+    /// A good header and body with the line of the field `name` written as `line` instead; without a name it is added.
     init(_ code: WireError.Code, _ line: String, insteadOf name: String? = nil) {
         self.init(code, stream: Streams.text(replacing: name, with: line))
     }

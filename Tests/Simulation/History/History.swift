@@ -8,7 +8,7 @@ struct History {
 
     /// A history of fewer events takes its steps once more.
     private static let fewestEvents = 200
-    private static let maximumRounds = 12
+    private static let maximumRounds = 100
 
     /// Runs the plan without the steps whose place in `omitted` is true.
     ///

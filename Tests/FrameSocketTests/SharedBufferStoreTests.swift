@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `memory for a lease of an ended connection is not kept`() throws {
-        var pool = SharedPool()
+        var pool = SharedPool(owner: 1)
         pool.open(count: 1)
         let lease = pool.lease(0, byteCount: 4_096)
         pool.close()
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `a job of an ended connection does not replace the memory of the next one`() throws {
-        var pool = SharedPool()
+        var pool = SharedPool(owner: 1)
         pool.open(count: 1)
         let old = pool.lease(0, byteCount: 4_096)
         pool.close()
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `releasing the memory of an ended connection late spares that of the next one`() throws {
-        var pool = SharedPool()
+        var pool = SharedPool(owner: 1)
         pool.open(count: 1)
         _ = pool.lease(0, byteCount: 4_096)
         pool.close()

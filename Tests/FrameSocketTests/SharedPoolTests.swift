@@ -4,7 +4,7 @@ import Testing
 
 /// Which shared buffer is filled next.
 @Suite struct SharedPoolTests {
-    private var pool = SharedPool()
+    private var pool = SharedPool(owner: 1)
 
     /// Three buffers, of which each has been filled, the last one last.
     init() {

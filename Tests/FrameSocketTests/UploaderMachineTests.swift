@@ -313,7 +313,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
     // MARK: Shared buffers
 
     @Test func `a caller that waits for a buffer is told if the memory of the last one is not available`() throws {
-        var machine = UploaderMachine(.init(sharing: .allowed(buffers: 1)))
+        var machine = UploaderMachine(.init(sharing: .allowed(buffers: 1)), owner: 1)
         var terms = ReceiverTerms()
         (terms.connection, terms.revision, terms.isConnected) = (1, 1, true)
         (terms.isGreeted, terms.acceptsSharedMemory) = (true, true)

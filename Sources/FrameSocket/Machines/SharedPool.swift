@@ -11,6 +11,8 @@ package struct SharedPool: Sendable {
         package let index: Int
         /// Distinguishes the leases of one uploader.
         package let number: UInt64
+        /// The uploader's own number; no other uploader can send the image in its buffer.
+        package let owner: UInt64
         /// The size of the buffer in bytes.
         package let byteCount: Int
     }
@@ -22,6 +24,9 @@ package struct SharedPool: Sendable {
         /// The number of its last lease; 0 before the first one.
         var lastLease: UInt64 = 0
     }
+
+    /// The number of the uploader.
+    private let owner: UInt64
 
     /// The buffers; empty if nothing is shared.
     private var buffers: [Buffer] = []
@@ -52,6 +57,11 @@ package struct SharedPool: Sendable {
     var isAnyWithReceiver: Bool { buffers.indices.contains { isWithReceiver[$0] } }
 
     private func isFree(_ index: Int) -> Bool { buffers[index].lease == nil && !isWithReceiver[index] }
+
+    /// Creates the pool of the uploader with a number.
+    init(owner: UInt64) {
+        self.owner = owner
+    }
 
     /// Begins a connection, whose receiver has no buffer.
     mutating func connect() {
@@ -96,12 +106,12 @@ package struct SharedPool: Sendable {
             buffers[index] = Buffer(byteCount: byteCount)
         }
         (buffers[index].lease, buffers[index].lastLease) = (lastLease, lastLease)
-        return Lease(index: index, number: lastLease, byteCount: byteCount)
+        return Lease(index: index, number: lastLease, owner: owner, byteCount: byteCount)
     }
 
     /// Whether a lease is of these buffers.
     @inline(__always)
-    func isCurrent(_ lease: Lease) -> Bool { lease.number >= firstLease && isOpen }
+    func isCurrent(_ lease: Lease) -> Bool { lease.number >= firstLease && isOpen && lease.owner == owner }
 
     /// Whether the image of a lease can be sent in its buffer: the receiver does not have it.
     func canSend(_ lease: Lease) -> Bool { isCurrent(lease) && !isWithReceiver[lease.index] }

@@ -84,7 +84,7 @@ package struct UploaderMachine: Sendable {
     private(set) var isClosed = false
 
     /// The buffers shared with the receiver.
-    package internal(set) var pool = SharedPool()
+    package internal(set) var pool: SharedPool
 
     /// The rows in which the next image copied to a shared buffer may differ from the receiver's last, besides those in
     /// which it differs from the image copied before it; nil if that may be any.
@@ -151,8 +151,9 @@ package struct UploaderMachine: Sendable {
 
     var effects = Effects()
 
-    /// Creates a machine without a receiver.
-    package init(_ configuration: Configuration) {
+    /// Creates a machine without a receiver, for the uploader with a number that no other one in the process has.
+    package init(_ configuration: Configuration, owner: UInt64) {
+        pool = SharedPool(owner: owner)
         ownConfiguration = configuration
         self.configuration = configuration
         memoryLimit = configuration.maximumMemory ?? .max

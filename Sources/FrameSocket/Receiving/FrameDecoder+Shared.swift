@@ -38,9 +38,18 @@ extension FrameDecoder {
             let size = scale.scaled(width: image.width, height: image.height)
             image = try image.scaled(toWidth: size.width, height: size.height, pool: pool)
         }
-        return DecodedFrame(
-            try image.converted(to: format, pool: pool),
-            changedRows: scale == .full ? shared.changedRows : 0..<image.height
-        )
+        let converted = try image.converted(to: format, pool: pool)
+        guard scale == .full else { return DecodedFrame(converted, changedRows: 0..<image.height) }
+        // A row of a packed image becomes one of luma, and a part of the chroma of two.
+        let addsChroma = converted.planeCount > image.planeCount
+        let rows = shared.changedRows
+        return DecodedFrame(converted, changedRows: addsChroma ? rows.pairs(of: image.height) : rows)
+    }
+}
+
+extension Range<Int> {
+    /// The rows that share their chroma with these, of so many.
+    fileprivate func pairs(of height: Int) -> Self {
+        isEmpty ? self : lowerBound / 2 * 2..<Swift.min(height, (upperBound + 1) / 2 * 2)
     }
 }

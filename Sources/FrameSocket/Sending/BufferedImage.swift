@@ -1,5 +1,6 @@
 package import FrameTransport
 internal import FrameWire
+internal import Synchronization
 package import TurboJPEG
 
 /// An image in a shared buffer.
@@ -28,9 +29,10 @@ package struct BufferedImage: Sendable {
 }
 
 /// The owner of a shared buffer's memory while this side refers to an image in it.
-package final class SharedClaim: Sendable {
+package final class SharedClaim: PixelLender {
     package let lease: SharedPool.Lease
     package let memory: SharedMemory
+    private let isSubmitted = Atomic(false)
     private let onRelease: @Sendable (SharedPool.Lease) -> Void
 
     init(_ lease: SharedPool.Lease, _ memory: SharedMemory, onRelease: @escaping @Sendable (SharedPool.Lease) -> Void) {
@@ -39,6 +41,14 @@ package final class SharedClaim: Sendable {
 
     deinit {
         onRelease(lease)
+    }
+
+    /// Whether the image has not been submitted: after that, a receiver may have it for as long as it likes.
+    package var isWritable: Bool { !isSubmitted.load(ordering: .acquiring) }
+
+    /// Makes later changes of the image affect a copy.
+    package func submit() {
+        isSubmitted.store(true, ordering: .releasing)
     }
 }
 

@@ -103,6 +103,7 @@ extension SampleUploader {
         _ timestamp: UInt64?
     ) -> Outcome {
         let now = MonotonicClock.now()
+        if case .pixels(let image) = content { (image.lender as? SharedClaim)?.submit() }
         let frame = UploadFrame(content, orientation: orientation, timestamp: timestamp, offeredAt: now)
         var outcome: Outcome
         switch handle({ $0.offer(frame, at: now) }) {

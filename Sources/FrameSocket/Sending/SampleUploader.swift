@@ -2,6 +2,7 @@ internal import Dispatch
 public import FrameTransport
 internal import FrameWire
 internal import Locking
+internal import Synchronization
 internal import TurboJPEG
 
 /// Sends the latest of the submitted frames, as fast as the receiver accepts them.
@@ -65,6 +66,9 @@ public final class SampleUploader: Sendable {
 
     private let waiters = Locked(UploaderWaiters())
 
+    /// The number of the uploader that was created last.
+    private static let lastOwner = Atomic<UInt64>(0)
+
     /// Serializes calls of ``update(_:)``.
     private let updating = Locked(())
 
@@ -76,7 +80,7 @@ public final class SampleUploader: Sendable {
     /// What the receiver has already requested applies from the start. Create only one uploader for a connection.
     public init(connection: SocketConnection, configuration: Configuration = .init()) {
         self.connection = connection
-        machine = Locked(UploaderMachine(configuration))
+        machine = Locked(UploaderMachine(configuration, owner: Self.lastOwner.add(1, ordering: .relaxed).newValue))
         connection.observeTerms { [weak self] terms in
             self?.handle { $0.termsChanged(terms, at: MonotonicClock.now()) }
         }

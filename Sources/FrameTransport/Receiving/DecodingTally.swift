@@ -4,8 +4,8 @@ internal import Locking
 package final class DecodingTally: Sendable {
     private struct State {
         var failures = 0
-        /// The last frame that failed: several readers may report the same one.
-        var lastFailure: Int?
+        /// The latest frame that failed: several readers may report the same ones, one reader after the other.
+        var lastFailure = -1
     }
 
     private let limit: Int
@@ -21,10 +21,10 @@ package final class DecodingTally: Sendable {
     func note(frame index: Int, isDecoded: Bool) {
         let isOver = state.withLock { state in
             guard !isDecoded else {
-                state = State()
+                state.failures = 0
                 return false
             }
-            guard state.lastFailure != index else { return false }
+            guard index > state.lastFailure else { return false }
             state.lastFailure = index
             state.failures += 1
             return state.failures == limit

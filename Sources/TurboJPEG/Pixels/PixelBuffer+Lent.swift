@@ -6,6 +6,12 @@
     internal import Darwin
 #endif
 
+/// The owner of memory that is lent to images.
+package protocol PixelLender: AnyObject, Sendable {
+    /// Whether an image in the memory may be changed there; if not, changing it moves it to memory of its own.
+    var isWritable: Bool { get }
+}
+
 /// Images in memory that another object owns and lends.
 extension PixelBuffer {
     /// Returns the number of bytes that an image in lent memory takes.
@@ -17,7 +23,7 @@ extension PixelBuffer {
 
     /// Creates an image in lent memory; the content is what the memory has.
     ///
-    /// The image may be written. Copies of the value share the memory, and one that is changed while it is shared moves
+    /// The image may be written as long as the lender allows it. Copies of the value share the memory, and one that is changed while it is shared moves
     /// to memory of its own. The lender is released with the last reference to its memory.
     ///
     /// - Parameters:
@@ -29,7 +35,7 @@ extension PixelBuffer {
     /// - Throws: `invalidSize`; `byteCountMismatch` if the memory is too small.
     @unsafe package init(
         in memory: UnsafeMutableRawBufferPointer,
-        lentBy lender: any AnyObject & Sendable,
+        lentBy lender: any PixelLender,
         width: Int,
         height: Int,
         format: PixelFormat
@@ -47,7 +53,7 @@ extension PixelBuffer {
     }
 
     /// The owner of the memory, if it is lent.
-    package var lender: (any AnyObject & Sendable)? { storage.lender }
+    package var lender: (any PixelLender)? { storage.lender }
 
     /// Of so many rows, the first is compared before the others.
     package static let rowsPerSample = 16

@@ -6,7 +6,7 @@
     @unsafe private enum Origin {
         case own(MemoryBlock)
         case foreign(release: @Sendable () -> Void)
-        case lent(by: any AnyObject & Sendable)
+        case lent(by: any PixelLender)
     }
 
     /// The start of each plane.
@@ -53,7 +53,7 @@
     }
 
     /// Places an image in memory that its owner lends for writing, as long as it is referred to.
-    @unsafe init(layout: PixelLayout, in memory: UnsafeMutablePointer<UInt8>, lender: any AnyObject & Sendable) {
+    @unsafe init(layout: PixelLayout, in memory: UnsafeMutablePointer<UInt8>, lender: any PixelLender) {
         unsafe bases = unsafe PerPlane(
             memory + layout.offsets[0],
             memory + layout.offsets[1],
@@ -80,12 +80,16 @@
     }
 
     /// The owner of lent memory.
-    var lender: (any AnyObject & Sendable)? {
+    var lender: (any PixelLender)? {
         if case .lent(let lender) = unsafe origin { lender } else { nil }
     }
 
     /// Whether the bytes may be written at all.
     var isWritable: Bool {
-        if case .foreign = unsafe origin { false } else { true }
+        switch unsafe origin {
+        case .own: true
+        case .foreign: false
+        case .lent(let lender): lender.isWritable
+        }
     }
 }

@@ -62,7 +62,7 @@ struct UploaderRig {
     private var hasMessage = false
 
     init(_ configuration: SampleUploader.Configuration = .init()) {
-        machine = UploaderMachine(configuration)
+        machine = UploaderMachine(configuration, owner: 1)
         machine.termsChanged(terms, at: now)
         settle()
     }

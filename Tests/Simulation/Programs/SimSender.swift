@@ -152,6 +152,6 @@ final class SimUploader {
     var machine: UploaderMachine
 
     init(_ configuration: SampleUploader.Configuration) {
-        machine = UploaderMachine(configuration)
+        machine = UploaderMachine(configuration, owner: 1)
     }
 }

@@ -21,7 +21,8 @@ public struct PeerPolicy: Sendable, Hashable {
     /// Returns the peer of a socket at `path`.
     ///
     /// - Throws: `peerRefused` if it is another user or cannot be identified.
-    func admit(_ socket: Int32, at path: String) throws(TransportError) -> PeerCredentials {
+    @discardableResult
+    package func admit(_ socket: Int32, at path: String) throws(TransportError) -> PeerCredentials {
         let peer: PeerCredentials
         do {
             peer = try Syscalls.peer(of: socket)

@@ -189,6 +189,14 @@ import Testing
         #expect(try place.contents(of: "out") == stream)
     }
 
+    @Test(arguments: [[], [UInt8](repeating: 0, count: 100), Array("\r\n--boundary\r\n\r\n".utf8)])
+    func `the JPEG after one that was cut off is sent`(filling: [UInt8]) async throws {
+        let jpegs = try jpegs
+        let ending = try await send(jpegs[0].prefix(1000) + filling + jpegs[1] + jpegs[2], "--passthrough")
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try place.contents(of: "out") == Array(jpegs[1...2]))
+    }
+
     @Test func `a truncated JPEG ends with exit code 65, and those before it are sent`() async throws {
         let jpegs = try jpegs
         let ending = try await send(jpegs[0] + jpegs[1] + jpegs[2].prefix(1000), "--passthrough")

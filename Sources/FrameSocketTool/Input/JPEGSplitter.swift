@@ -79,7 +79,10 @@ struct JPEGSplitter {
             return image
         case 0x01, 0xD0...0xD7:
             state = .marker
-        case 0x00, 0xD8:
+        case 0xD8:
+            // The image before it was cut off.
+            (image, state) = ([0xFF, 0xD8], .marker)
+        case 0x00:
             giveUp()
         default:
             state = .length(code: code, high: nil)

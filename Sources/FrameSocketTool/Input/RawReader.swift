@@ -28,7 +28,7 @@ struct RawReader: Sendable {
         do {
             sample = try pool.buffer(width: width, height: height, format: format)
         } catch {
-            throw CommandFailure(.usage, "\(error)")
+            throw CommandFailure(error.code == .allocationFailed ? .systemError : .usage, "\(error)")
         }
         if let strides { try sample.check(strides) }
         let planes = (0..<(isMono ? 1 : sample.planeCount)).map { sample.plane($0) }

@@ -65,6 +65,16 @@ struct WireLogReplay {
     }
 
     private func connect(until deadline: ContinuousClock.Instant) async throws(CommandFailure) -> PlainSocket {
+        let socket = try await reach(until: deadline)
+        do throws(TransportError) {
+            try socket.checkPeer()
+        } catch {
+            throw CommandFailure(ExitCode(error), error.description)
+        }
+        return socket
+    }
+
+    private func reach(until deadline: ContinuousClock.Instant) async throws(CommandFailure) -> PlainSocket {
         while true {
             do {
                 return try PlainSocket(to: path)

@@ -51,6 +51,11 @@ final class PlainSocket {
         close(descriptor)
     }
 
+    /// Checks that the server belongs to this user or root, before anything is written.
+    func checkPeer() throws(TransportError) {
+        try PeerPolicy.sameUserOrRoot.admit(descriptor, at: path)
+    }
+
     func write(_ bytes: [UInt8]) throws(Files.Failure) {
         try Files.write(bytes.span, to: descriptor, name: path)
     }

@@ -198,7 +198,7 @@ import Testing
         _ = server
     }
 
-    @Test(arguments: [0, -1, 101, .max]) func `an impossible quality drops every image and ends nothing`(
+    @Test(arguments: [0, -1, 101, .max, .min]) func `an impossible quality drops every image and ends nothing`(
         quality: Int
     )
         async throws

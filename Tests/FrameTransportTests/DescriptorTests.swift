@@ -155,6 +155,24 @@
             }
         }
 
+        @Test(arguments: [false, true])
+        func `a thread that could not be started is an error of the server that uses it`(isReader: Bool) async {
+            await #expect(processExitsWith: .success) { [isReader] in
+                let directory = try TemporaryDirectory()
+                var limit = rlimit()
+                #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+                var none = limit
+                none.rlim_cur = 0
+                #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none) == 0)
+                let thread = IOThread()
+                #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+                let error = #expect(throws: TransportError.self) {
+                    try directory.server { if isReader { $0.readers = [thread] } else { $0.thread = thread } }
+                }
+                #expect(error?.code == .system && error?.underlyingErrno == EMFILE)
+            }
+        }
+
         @Test func `a server that failed to start leaves nothing open`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()

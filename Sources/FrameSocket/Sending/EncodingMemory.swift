@@ -51,6 +51,8 @@ enum EncodingMemory {
     ]
 
     private static func hundredthsPerSample(_ quality: Int) -> Int {
+        // The codec refuses others.
+        let quality = min(max(quality, 1), 100)
         for (low, high) in zip(points, points.dropFirst()) where quality <= high.0 {
             let share = max(0, quality - low.0)
             return low.1 + ((high.1 - low.1) * share + high.0 - low.0 - 1) / (high.0 - low.0)

@@ -127,7 +127,7 @@ public final class FrameServer: Sendable {
         configuration: Configuration = .init(),
         delegate: (any Delegate)? = nil
     ) throws(TransportError) {
-        try configuration.thread.checkRunning()
+        try configuration.checkThreads()
         try endpoint.check(configuration.tokens)
         let socket = try ListeningSocket(at: endpoint, backlog: configuration.limits.maximumBacklog)
         self.init(socket, configuration, delegate)
@@ -149,7 +149,7 @@ public final class FrameServer: Sendable {
         delegate: (any Delegate)? = nil
     ) throws(TransportError) {
         let socket = try ListeningSocket(inheriting: socket)
-        try configuration.thread.checkRunning()
+        try configuration.checkThreads()
         try socket.endpoint.check(configuration.tokens)
         self.init(socket, configuration, delegate)
     }
@@ -259,5 +259,13 @@ extension FrameServer {
 
         /// Called when a connection has ended; nothing more arrives from it.
         func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason)
+    }
+}
+
+extension FrameServer.Configuration {
+    /// - Throws: `system` if a thread could not be started.
+    fileprivate func checkThreads() throws(TransportError) {
+        try thread.checkRunning()
+        for reader in readers { try reader.checkRunning() }
     }
 }

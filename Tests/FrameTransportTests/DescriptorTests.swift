@@ -159,13 +159,9 @@
         func `a thread that could not be started is an error of the server that uses it`(isReader: Bool) async {
             await #expect(processExitsWith: .success) { [isReader] in
                 let directory = try TemporaryDirectory()
-                var limit = rlimit()
-                #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
-                var none = limit
-                none.rlim_cur = 0
-                #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none) == 0)
-                let thread = IOThread()
-                #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+                var made: IOThread?
+                try await withoutDescriptors { made = IOThread() }
+                let thread = try #require(made)
                 let error = #expect(throws: TransportError.self) {
                     try directory.server { if isReader { $0.readers = [thread] } else { $0.thread = thread } }
                 }

@@ -136,6 +136,16 @@ import Testing
         #expect(try ending.events("frame").map { $0["connection"] } == [2, 2])
     }
 
+    @Test func `with --decode, a frame that cannot be decoded is not written to standard output either`() async throws {
+        let ending = try await place.shell(
+            "$F receive $S --mjpeg --decode --count 1 >$D/out 2>$D/errors & head -c 12000 '\(jpeg)' >$D/cut; "
+                + "$F send $S $D/cut '\(jpeg)' --passthrough --force --quiet --wait 30; wait"
+        ).ended()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try Data.bytes(at: place.path("out")) == Data.bytes(at: jpeg))
+        #expect(String(decoding: try Data.bytes(at: place.path("errors")), as: UTF8.self).contains("1 not decodable"))
+    }
+
     // MARK: For a person
 
     @Test func `events are reported to a person, except with --quiet`() async throws {

@@ -156,6 +156,7 @@ actor Reception {
                 try Files.write(bytes, to: 1, name: "standard output")
             }
         case .mjpeg:
+            if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
             try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
                 try Files.write(jpeg.extracting(..<jpeg.countWithoutPadding), to: 1, name: "standard output")
             }

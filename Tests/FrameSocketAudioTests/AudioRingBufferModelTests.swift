@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The ring buffer against a plain model of it, at random and between threads.
-@Suite(.timeLimit(.minutes(1))) struct AudioRingBufferModelTests {
+@Suite(.timeLimit(.minutes(15))) struct AudioRingBufferModelTests {
     /// What waits, frame by frame.
     private struct Model {
         var format: AudioFormat?

@@ -7,7 +7,7 @@ import Testing
 @testable import FrameTransport
 
 /// Frames to pixels: every format, the pixel between a head and its JPEG, errors, and memory.
-@Suite(.timeLimit(.minutes(5))) struct FrameDecoderTests {
+@Suite(.timeLimit(.minutes(15))) struct FrameDecoderTests {
     private func frame(
         _ jpeg: [UInt8],
         _ width: Int,

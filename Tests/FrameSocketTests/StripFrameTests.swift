@@ -6,7 +6,7 @@ import Testing
 @testable import FrameTransport
 
 /// Frames in strips: encoded and decoded where they changed, connection by connection.
-@Suite(.timeLimit(.minutes(5))) struct StripFrameTests {
+@Suite(.timeLimit(.minutes(15))) struct StripFrameTests {
     private static let up = FrameOrientation.up
 
     /// A frame of a connection.

@@ -4,7 +4,7 @@ import Testing
 import TurboJPEG
 
 /// JPEGs as nobody should send them; the numbers are those of docs/security.md.
-@Suite(.timeLimit(.minutes(5))) struct JPEGGateTests {
+@Suite(.timeLimit(.minutes(15))) struct JPEGGateTests {
     static let formats: [PixelFormat] = [.bgra, .gray, .i420, .nv12]
 
     @Test(arguments: HostileJPEG.refusedByGate)

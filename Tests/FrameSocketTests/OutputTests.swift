@@ -37,6 +37,12 @@ import Testing
         Case(.half, (1170, 2532), (0, 0, 1170, 2532), (585, 1266)),
         Case(.fraction(numerator: 3, denominator: 4), (101, 99), (0, 0, 101, 99), (75, 74)),
         Case(.fraction(numerator: 0, denominator: 4), (101, 99), (0, 0, 101, 99), (101, 99)),
+        Case(.fraction(numerator: 4, denominator: 3), (101, 99), (0, 0, 101, 99), (101, 99)),
+        Case(.fraction(numerator: .max, denominator: 1), (101, 99), (0, 0, 101, 99), (101, 99)),
+        Case(.fraction(numerator: .max, denominator: .max), (101, 99), (0, 0, 101, 99), (101, 99)),
+        Case(.fraction(numerator: .max - 1, denominator: .max), (101, 99), (0, 0, 101, 99), (100, 98)),
+        Case(.fraction(numerator: -1, denominator: -2), (101, 99), (0, 0, 101, 99), (101, 99)),
+        Case(.fraction(numerator: .min, denominator: 1), (101, 99), (0, 0, 101, 99), (101, 99)),
     ]
 
     static let fits = [

@@ -181,20 +181,73 @@ import Testing
     }
 
     @Test func `a frame that cannot be encoded affects no other`() async throws {
-        // Three times as large as it is possible, for the wide one.
-        let (uploader, server, received) = try await pair(.init(scale: .fraction(numerator: 33, denominator: 1)))
-        let (good, bad) = (try testImage(10, 10), try testImage(2000, 1))
+        let (uploader, server, received) = try await pair(.init(scale: .half))
+        let good = try testImage(10, 10)
+        let whole = try JPEGEncoder(quality: 80).encode(testImage(64, 64))
+        // The size can be read, and half of the image.
+        let bad = FrameBytes(Array(whole[..<(whole.count / 2)]))
         var frames = received.frames.makeAsyncIterator()
         for round in 0..<5 {
-            #expect(uploader.send(bad) == .taken)
+            #expect(uploader.send(resizing: bad) == .taken)
             try await uploader.finish()
             #expect(uploader.statistics.drops == [.encodingFailed: round + 1])
-            #expect(uploader.statistics.lastEncodingError?.code == .invalidSize)
+            #expect(uploader.statistics.lastEncodingError?.code == .truncated)
             #expect(uploader.send(good) == .taken)
             #expect(try await frames.next()?.sequence == UInt64(2 * round + 1))
         }
         try await uploader.finish()
         #expect(uploader.statistics.sent == 5 && uploader.statistics.offered == 10)
+        _ = server
+    }
+
+    /// Sizes at the default limits of a receiver, and beyond them.
+    static let sizes = [
+        (16_384, 1, true), (16_385, 1, false), (1, 16_384, true), (1, 16_385, false), (16_384, 2048, true),
+        (16_384, 2049, false), (0, 5, false), (5, -1, false), (.max, .max, false), (.min, .min, false),
+    ].map { (size: BufferSize(width: $0.0, height: $0.1), isAccepted: $0.2) }
+
+    @Test(arguments: sizes)
+    func `a JPEG outside the limits of receivers is dropped, and one within them arrives`(
+        size: BufferSize,
+        isAccepted: Bool
+    ) async throws {
+        let (uploader, server, received) = try await pair()
+        let outcome = uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: size)
+        #expect(outcome == (isAccepted ? .taken : .dropped(.outsideLimits)))
+        try await uploader.finish()
+        uploader.send(try testImage(10, 10))
+        var frames = received.frames.makeAsyncIterator()
+        if isAccepted { #expect(try await frames.next()?.bufferSize == size) }
+        #expect(try await frames.next()?.bufferSize == BufferSize(width: 10, height: 10))
+        _ = server
+    }
+
+    @Test func `an image outside the limits of receivers is dropped, however it is submitted, and ends nothing`()
+        async throws
+    {
+        let wide = try testImage(16_385, 1)
+        let (uploader, server, received) = try await pair()
+        #expect(uploader.send(wide) == .dropped(.outsideLimits))
+        #expect(uploader.send(copying: wide) == .dropped(.outsideLimits))
+        let jpeg = FrameBytes(try JPEGEncoder(quality: 80).encode(wide))
+        #expect(uploader.send(resizing: jpeg) == .dropped(.outsideLimits))
+        let body = FrameBytes([UInt8](repeating: 0, count: 32 << 20 + 1))
+        #expect(uploader.send(jpeg: body, bufferSize: Self.size) == .dropped(.outsideLimits))
+        uploader.update { $0.scale = .letterbox(width: 20_000, height: 20) }
+        #expect(uploader.send(try testImage(10, 10)) == .dropped(.outsideLimits))
+        // Scaled, the wide image is within the limits.
+        uploader.update { $0.scale = .half }
+        #expect(uploader.send(wide) == .taken)
+        var frames = received.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.bufferSize == BufferSize(width: 8192, height: 1))
+        // What only the encoder shows.
+        uploader.update { $0.limits.maximumContentLength = 500 }
+        #expect(uploader.send(try testImage(200, 200)) == .taken)
+        try await uploader.finish()
+        #expect(uploader.statistics.drops == [.outsideLimits: 6])
+        uploader.update { $0 = .init() }
+        #expect(uploader.send(try testImage(10, 10)) == .taken)
+        #expect(try await frames.next()?.bufferSize == BufferSize(width: 10, height: 10))
         _ = server
     }
 

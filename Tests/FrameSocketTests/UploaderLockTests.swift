@@ -46,7 +46,9 @@ import Testing
     @Test func `a large frame that is being compared delays neither changes nor the receiver's requests`()
         async throws
     {
-        let receiver = try RawReceiver(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
+        var configuration = SampleUploader.Configuration(pacing: .everyFrame.skippingUnchanged(keepAlive: nil))
+        configuration.limits.maximumContentLength = 64 << 20
+        let receiver = try RawReceiver(configuration)
         let visit = try await receiver.accept()
         try await visit.ask(.helloForImages)
         _ = try await visit.framesBeforePong(1)

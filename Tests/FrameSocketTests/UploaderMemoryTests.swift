@@ -131,7 +131,7 @@ import Testing
 
     @Test func `sizes far beyond what can be encoded do not overflow`() throws {
         let image = try testImage(64, 48, as: .bgra)
-        let scale = OutputScale.fraction(numerator: 1 << 50, denominator: 1)
+        let scale = OutputScale.letterbox(width: .max, height: .max)
         let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(scale: scale))
         #expect(need.total > 0)
     }

@@ -236,4 +236,34 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
         #expect(rig.timerCount <= 22, "\(rig.timerCount)")
         #expect(rig.submitted.count == 10)
     }
+
+    static let rates: [Pacing] = [
+        .framesPerSecond(10), .framesPerSecond(15), .framesPerSecond(60), .every(3), .adaptive(still: 1, motion: 10),
+        .framesPerSecond(10).skippingUnchanged(keepAlive: .seconds(1)),
+    ]
+
+    @Test(arguments: rates, [UInt64(16), 7, 40])
+    func `a source whose timestamps stand still is paced by the time of submission`(
+        pacing: Pacing,
+        interval: UInt64
+    ) {
+        var (own, standing) = (UploaderRig(.init(pacing: pacing)), UploaderRig(.init(pacing: pacing)))
+        own.run(.connect)
+        standing.run(.connect)
+        for number in UInt8(1)...200 {
+            own.run([.offer(number), .wait(interval)])
+            standing.run([.offer(number, timestamp: 5), .wait(interval)])
+        }
+        #expect(standing.submitted == own.submitted)
+        #expect(standing.submitted.count > 5)
+    }
+
+    @Test(arguments: [UInt64(0), 1, 16, 1000])
+    func `a source whose clock is too slow is not held back for long`(step: UInt64) {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(10)))
+        rig.run(.connect)
+        for number in UInt8(1)...200 { rig.run([.offer(number, timestamp: step * UInt64(number)), .wait(16)]) }
+        // In 3.2 seconds: an interval of 100 ms, and at most two frames of the source beyond it.
+        #expect(rig.submitted.count >= 3200 / (100 + 3 * 16))
+    }
 }

@@ -169,6 +169,30 @@
             }
         }
 
+        @Test func `a thread that could not be started ends the connection that uses it`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                var made: IOThread?
+                try await withoutDescriptors { made = IOThread() }
+                let thread = try #require(made)
+                let server = try directory.server()
+                for closes in [false, true] {
+                    let connection = directory.connection { $0.thread = thread }
+                    var states = connection.states.makeAsyncIterator()
+                    #expect(await states.next() == .idle)
+                    if closes { connection.close() } else { connection.open() }
+                    var last: SocketConnection.State?
+                    while let state = await states.next() { last = state }
+                    let error = last?.closeReason?.error
+                    #expect(closes ? last == .ended(.closedLocally(.stoppedByUser)) : error?.underlyingErrno == EMFILE)
+                    #expect(connection.hasEnded)
+                }
+                // Tasks that prefer the thread run nevertheless.
+                #expect(await Task(executorPreference: thread) { 5 }.value == 5)
+                _ = server
+            }
+        }
+
         @Test func `a server that failed to start leaves nothing open`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()

@@ -6,7 +6,9 @@ extension UploaderMachine {
     /// Assigns a frame its place in the order of submission, and decides on it unless its hash is needed first.
     package mutating func offer(_ frame: consuming UploadFrame, at now: UInt64) -> Admission {
         frame.ticket = takeTicket()
-        if barrier == nil, !isClosed, frame.digest == nil, pacer.comparesFrame(at: frame.timestamp) {
+        // A source whose timestamps do not advance has no clock of its own: ours counts.
+        if frame.timestamp == lastOffer?.timestamp { frame.sourceTime = sourceTime(at: frame.offeredAt) }
+        if barrier == nil, !isClosed, frame.digest == nil, pacer.comparesFrame(at: frame.sourceTime) {
             return .compare(frame)
         }
         return .decided(admit(frame, at: now))
@@ -20,9 +22,10 @@ extension UploaderMachine {
         guard frame.ticket > newestTicket else { return drop(.superseded) }
         newestTicket = frame.ticket
         rhythm.add(frame.offeredAt)
-        lastOffer = (frame.timestamp, frame.offeredAt)
+        lastOffer = (frame.timestamp, frame.sourceTime, frame.offeredAt)
         guard !isClosed else { return drop(.notConnected) }
         makePlan(for: &frame)
+        guard frame.isWithin(configuration.limits) else { return drop(.outsideLimits) }
         defer { advance(at: now) }
         switch causeToHoldBack(frame) {
         case nil:
@@ -44,6 +47,10 @@ extension UploaderMachine {
             statistics.offered += 1
             return .decided(drop(isClosed ? .notConnected : .overMemoryBudget))
         }
+        guard configuration.limits.accept(plan.outputSize) else {
+            statistics.offered += 1
+            return .decided(drop(.outsideLimits))
+        }
         return .copy(plan)
     }
 
@@ -59,7 +66,7 @@ extension UploaderMachine {
         if let barrier { return barrier }
         if isOwed, !isFrameComing { pacer.refresh() }
         let isChanged = frame.digest == nil || frame.digest != reference.digest
-        return switch pacer.decide(at: frame.timestamp, isChanged: isChanged) {
+        return switch pacer.decide(at: frame.sourceTime, isChanged: isChanged) {
         case .take: nil
         case .drop(let cause): cause
         }
@@ -112,8 +119,8 @@ extension UploaderMachine {
         if reference.ticket == frame.ticket { reference.digest = nil }
         guard waiting == nil || cause == .paced, deferral.map({ $0.frame.ticket < frame.ticket }) ?? true, !isClosed
         else { return discard(frame) }
-        if let older = deferral.take() { discard(older.frame) }
-        let dueAt = dueTime(of: frame)
-        deferral = Deferral(frame: frame, cause: cause, dueAt: dueAt)
+        let older = deferral.take()
+        deferral = makeDeferral(of: frame, cause, noLaterThan: older?.cause == .paced ? older?.latestDueAt : nil)
+        if let older { discard(older.frame) }
     }
 }

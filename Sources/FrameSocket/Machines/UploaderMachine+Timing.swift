@@ -1,21 +1,33 @@
 /// Deadlines, and waiting for frames.
 extension UploaderMachine {
-    /// Returns the time at which the pacing releases a frame that it has held back.
+    /// Returns a frame that may not be sent now, with the time at which the pacing releases it.
     @inline(__always)
-    func dueTime(of frame: borrowing UploadFrame) -> UInt64 {
-        pacer.deadline(
-            for: frame.timestamp,
+    func makeDeferral(
+        of frame: consuming UploadFrame,
+        _ cause: DropCause,
+        noLaterThan limit: UInt64? = nil
+    ) -> Deferral {
+        let isUnchanged = isKnownUnchanged(frame)
+        var dueAt = pacer.deadline(
+            for: frame.sourceTime,
             offeredAt: frame.offeredAt,
             rhythm: rhythm,
-            isUnchanged: isKnownUnchanged(frame)
+            isUnchanged: isUnchanged
         )
+        // A frame of a source that continues is replaced by one closer to the due time, or by one that is not held back.
+        var latestDueAt = isUnchanged ? .max : dueAt.addingClamping(rhythm.interval.multipliedClamping(by: 2))
+        if let limit, cause == .paced, !isUnchanged {
+            latestDueAt = min(latestDueAt, limit)
+            dueAt = min(dueAt, latestDueAt)
+        }
+        return Deferral(frame: frame, cause: cause, dueAt: dueAt, latestDueAt: latestDueAt)
     }
 
     /// Returns the time on the source's clock, which may differ from ours: only the distance to its last frame counts.
     @inline(__always)
     func sourceTime(at now: UInt64) -> UInt64 {
         guard let lastOffer else { return now }
-        return lastOffer.timestamp.addingClamping(now.subtractingClamping(lastOffer.at))
+        return lastOffer.sourceTime.addingClamping(now.subtractingClamping(lastOffer.at))
     }
 
     /// The time at which the sent frame is sent again because the source is silent.

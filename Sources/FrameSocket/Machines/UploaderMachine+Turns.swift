@@ -89,6 +89,11 @@ extension UploaderMachine {
         at now: UInt64
     ) -> EncodingJob? {
         makePlan(for: &frame)
+        guard frame.isWithin(configuration.limits) else {
+            // The configuration has changed since the frame was admitted.
+            reject(frame, .outsideLimits, isRepeat: isRepeat)
+            return nil
+        }
         moveToBuffer(&frame)
         let route = route(of: frame)
         guard !frame.isEncoded, route != .asItIs else {
@@ -101,9 +106,7 @@ extension UploaderMachine {
         }
         guard let content = frame.content, hasRoom(toEncode: frame.totalByteCount) else {
             // The configuration has changed, or a newer frame needs the memory.
-            if reference.ticket == frame.ticket { reference.digest = nil }
-            if !isRepeat { statistics.drop(.overMemoryBudget) }
-            discard(frame)
+            reject(frame, .overMemoryBudget, isRepeat: isRepeat)
             return nil
         }
         let comparison = comparison(of: frame, isForced: isForced)
@@ -131,6 +134,13 @@ extension UploaderMachine {
         return job
     }
 
+    /// Drops a frame that cannot be sent in its turn.
+    private mutating func reject(_ frame: consuming UploadFrame, _ cause: DropCause, isRepeat: Bool) {
+        if reference.ticket == frame.ticket { reference.digest = nil }
+        if !isRepeat { statistics.drop(cause) }
+        discard(frame)
+    }
+
     /// Returns whether a frame can be encoded beside what is kept, releasing the sent frame if necessary.
     private mutating func hasRoom(toEncode byteCount: Int) -> Bool {
         let others = deferral?.frame.byteCount ?? 0
@@ -149,7 +159,11 @@ extension UploaderMachine {
             turn.frame.orientation = image.orientation
             if let digest { turn.frame.digest = digest }
             turn.byteCount = image.jpeg.count + (turn.frame.plan?.need.workspace ?? 0)
-            submitEncoded(turn, at: now)
+            if image.jpeg.count <= configuration.limits.maximumContentLength {
+                submitEncoded(turn, at: now)
+            } else {
+                reject(turn.frame, .outsideLimits, isRepeat: turn.isRepeat)
+            }
         case .shared(let image, let orientation, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(turn.beganAt))
             takeCopied(image, orientation, of: turn, digest, at: now)
@@ -258,8 +272,7 @@ extension UploaderMachine {
         let isNewest = waiting == nil && deferral == nil && !isClosed
         statistics.drop(pacer.pacing.skipsUnchanged && !isOwed ? .unchanged : .paced)
         guard isKept, isNewest else { return discard(frame) }
-        let dueAt = dueTime(of: frame)
-        deferral = Deferral(frame: frame, cause: .paced, dueAt: dueAt)
+        deferral = makeDeferral(of: frame, .paced)
     }
 
     /// Returns whether a frame is known to equal what the receiver has, or gets next.

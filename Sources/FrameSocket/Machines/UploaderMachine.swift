@@ -54,6 +54,8 @@ package struct UploaderMachine: Sendable {
         let cause: DropCause
         /// The time at which the pacing releases it.
         var dueAt: UInt64
+        /// The latest time for that, also for a newer frame that replaces it: nothing is postponed again and again.
+        var latestDueAt: UInt64
     }
 
     // MARK: Configuration and terms
@@ -117,8 +119,8 @@ package struct UploaderMachine: Sendable {
     var pacer: FramePacer
     var rhythm = SourceRhythm()
 
-    /// The time of the last submitted frame, on its own clock and on ours.
-    var lastOffer: (timestamp: UInt64, at: UInt64)?
+    /// The presentation time of the last submitted frame, and its time on the source's clock and on ours.
+    var lastOffer: (timestamp: UInt64, sourceTime: UInt64, at: UInt64)?
 
     /// The time at which the connection last accepted a frame.
     var lastSubmissionAt: UInt64 = 0
@@ -255,10 +257,7 @@ package struct UploaderMachine: Sendable {
         configuration = ownConfiguration.preferring(terms.preferences)
         edition += 1
         if pacer.pacing != configuration.pacing { pacer.pacing = configuration.pacing }
-        if let frame = deferral?.frame {
-            let dueAt = dueTime(of: frame)
-            deferral?.dueAt = dueAt
-        }
+        if let held = deferral.take() { deferral = makeDeferral(of: held.frame, held.cause) }
     }
 
     // MARK: Tickets and numbers

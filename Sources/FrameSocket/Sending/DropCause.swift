@@ -16,6 +16,8 @@ public enum DropCause: String, Sendable, Hashable, CaseIterable, CustomStringCon
     case superseded
     /// The frame would have exceeded the uploader's memory limit.
     case overMemoryBudget
+    /// The frame's size is outside the limits of receivers: ``SampleUploader/Configuration/limits``.
+    case outsideLimits
     /// The frame could not be scaled or encoded.
     case encodingFailed
     /// The connection ended while the frame was being sent.
@@ -31,6 +33,7 @@ public enum DropCause: String, Sendable, Hashable, CaseIterable, CustomStringCon
         case .unchanged: "it equals the frame sent before"
         case .superseded: "a newer frame replaced it"
         case .overMemoryBudget: "it would have exceeded the memory budget"
+        case .outsideLimits: "its size is outside the limits of receivers"
         case .encodingFailed: "it could not be encoded"
         case .connectionLost: "the connection ended while it was being sent"
         }

@@ -26,6 +26,15 @@ package enum FrameContent: Sendable {
         }
     }
 
+    /// The size of the image.
+    var size: BufferSize {
+        switch self {
+        case .pixels(let pixels), .scaled(let pixels): BufferSize(width: pixels.width, height: pixels.height)
+        case .shared(let image): BufferSize(width: image.pixels.width, height: image.pixels.height)
+        case .jpeg(_, let size), .resizableJPEG(_, let size), .encoded(_, let size): size
+        }
+    }
+
     /// Whether the content consists of pixels with the size to send.
     var isScaled: Bool {
         switch self {

@@ -47,10 +47,11 @@ package struct OutputPlan: Sendable, Hashable {
     /// For an integer divisor the part is the largest that it divides, so that every pixel covers the same number of
     /// pixels: an odd column at the edge is left out, as Jitsi's senders do, and the fast scaler applies.
     static func fraction(of image: BufferSize, _ numerator: Int, _ denominator: Int) -> OutputPlan {
-        guard numerator > 0, denominator > 0 else { return OutputPlan(image) }
+        guard numerator > 0, numerator < denominator else { return OutputPlan(image) }
         func scaled(_ side: Int) -> Int {
-            let (product, overflows) = side.multipliedReportingOverflow(by: numerator)
-            return overflows ? side : max(1, product / denominator)
+            // In full width: the terms of a fraction may be anything.
+            let (quotient, _) = denominator.dividingFullWidth(side.multipliedFullWidth(by: numerator))
+            return max(1, quotient)
         }
         func whole(_ side: Int) -> Int {
             numerator > 1 || side < denominator ? side : side - side % denominator

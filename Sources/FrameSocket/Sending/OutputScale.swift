@@ -10,6 +10,8 @@ public enum OutputScale: Sendable, Hashable {
     case full
 
     /// A fraction of width and height, rounded down, at least 1 pixel: 1125x2436 by a half is 562x1218.
+    ///
+    /// Fractions that are not between 0 and 1 leave the image at its size.
     case fraction(numerator: Int, denominator: Int)
 
     /// At most this many pixels wide, with the height in proportion; NetEase sends 720.

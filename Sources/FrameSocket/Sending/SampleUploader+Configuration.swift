@@ -1,4 +1,4 @@
-internal import FrameWire
+public import FrameWire
 public import TurboJPEG
 
 extension SampleUploader {
@@ -51,6 +51,13 @@ extension SampleUploader {
         /// Submitted JPEGs are sent as JPEGs.
         public var sharing: Sharing
 
+        /// The largest image and JPEG that receivers accept; a frame outside these limits, which would end the
+        /// connection, is dropped with ``DropCause/outsideLimits``.
+        ///
+        /// Default: the limits of this package's receivers. Only the sizes of images and bodies apply: `maximumDimension`,
+        /// `maximumPixels` and, for JPEGs, `maximumContentLength`.
+        public var limits: WireLimits
+
         /// The maximum number of bytes that the uploader holds at one time; nil for no limit.
         ///
         /// Default: nil.
@@ -75,6 +82,7 @@ extension SampleUploader {
             sendsTiming: Bool = true,
             strips: Strips = .automatic,
             sharing: Sharing = .off,
+            limits: WireLimits = .init(),
             maximumMemory: Int? = nil
         ) {
             self.quality = quality
@@ -85,6 +93,7 @@ extension SampleUploader {
             self.sendsTiming = sendsTiming
             self.strips = strips
             self.sharing = sharing
+            self.limits = limits
             self.maximumMemory = maximumMemory
         }
     }
@@ -146,6 +155,7 @@ extension SampleUploader.Configuration {
         change(\.sendsTiming)
         change(\.strips)
         change(\.sharing)
+        change(\.limits)
         return result
     }
 }

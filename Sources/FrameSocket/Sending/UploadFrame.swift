@@ -12,6 +12,9 @@ package struct UploadFrame: Sendable {
     /// The presentation time in nanoseconds.
     package let timestamp: UInt64
 
+    /// The time on the source's clock, for the pacing: the presentation time, unless that stands still.
+    var sourceTime: UInt64
+
     /// The time of submission, on the monotonic clock.
     package let offeredAt: UInt64
 
@@ -38,6 +41,7 @@ package struct UploadFrame: Sendable {
         self.orientation = orientation
         self.timestamp = timestamp ?? offeredAt
         self.offeredAt = offeredAt
+        sourceTime = self.timestamp
     }
 
     /// The bytes that the frame keeps in memory.
@@ -45,6 +49,13 @@ package struct UploadFrame: Sendable {
 
     /// The maximum number of bytes that the frame takes while it is encoded.
     var totalByteCount: Int { plan?.need.total ?? byteCount }
+
+    /// Whether a receiver with these limits accepts the frame, as far as that is known before it is encoded.
+    func isWithin(_ limits: WireLimits) -> Bool {
+        if let plan { return limits.accept(plan.output.canvas) }
+        guard let content else { return true }
+        return limits.accept(content.size) && content.byteCount <= limits.maximumContentLength
+    }
 
     /// Whether the frame can be sent without encoding.
     var isEncoded: Bool {
@@ -79,5 +90,14 @@ package struct UploadFrame: Sendable {
         case .pixels, .scaled, .jpeg, .resizableJPEG, nil:
             return nil
         }
+    }
+}
+
+extension WireLimits {
+    /// Returns whether a receiver with these limits accepts an image of this size.
+    func accept(_ size: BufferSize) -> Bool {
+        guard size.width > 0, size.height > 0, max(size.width, size.height) <= maximumDimension else { return false }
+        let (count, overflows) = size.width.multipliedReportingOverflow(by: size.height)
+        return !overflows && count <= maximumPixels
     }
 }

@@ -63,7 +63,7 @@ struct SendCommand: Command {
         let loops = try arguments.integer("--loop", in: 0...(.max)) ?? 1
         self.loops = loops == 0 ? .max : loops
         let options = try SendOptions(&arguments)
-        configuration = options.configuration
+        var configuration = options.configuration
         audio = try arguments.value("--audio")
         stopAfter = try arguments.integer("--stop-after", in: 1...(.max))
         tokens = try arguments.tokens()
@@ -71,6 +71,12 @@ struct SendCommand: Command {
         self.orientation = FrameOrientation(rawValue: UInt8(orientation)) ?? .unknown
         isPassthrough = arguments.flag("--passthrough")
         isForced = arguments.flag("--force")
+        if isForced {
+            configuration.limits.maximumDimension = .max
+            configuration.limits.maximumPixels = .max
+            configuration.limits.maximumContentLength = .max
+        }
+        self.configuration = configuration
         padsShortBodies = !arguments.flag("--no-padding")
         let size = try arguments.size("--size")
         let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")

@@ -60,6 +60,7 @@ extension ConnectingDriver {
     private func connect() {
         let address: SocketAddress
         do {
+            try thread.checkRunning()
             try endpoint.check(configuration.tokens)
             address = try SocketAddress(endpoint)
         } catch {

@@ -160,7 +160,8 @@ public final class SocketConnection: Sendable {
     /// Starts connecting, and retries until a server listens at the path or this side closes.
     ///
     /// Calling this method on a connection that is open or being opened has no effect. If the path, the port or a token
-    /// is unusable, the connection ends for good with that failure, as reported by ``state``.
+    /// is unusable, or the connection's thread could not be started, the connection ends for good with that failure, as
+    /// reported by ``state``.
     public func open() {
         driver.thread.execute { [driver] in driver.open() }
     }

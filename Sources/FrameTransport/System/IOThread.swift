@@ -1,4 +1,5 @@
 internal import CFrameTransport
+internal import Dispatch
 internal import Locking
 
 /// The readiness of a descriptor.
@@ -45,9 +46,13 @@ public final class IOThread: TaskExecutor, Sendable {
     private let loop: IOLoop
     private let thread: Result<SystemThread, Errno>
 
+    /// Runs the work of threads that could not be started, so that whatever waits for it learns of the failure.
+    private static let standIn = DispatchQueue(label: "framesocket.io.failed")
+
     /// Creates and starts a thread, which ends when its last reference is released.
     ///
-    /// If the system cannot provide the thread or its descriptor, whatever uses the thread reports the failure.
+    /// If the system cannot provide the thread or its descriptor, the servers and connections that use the thread report
+    /// the failure.
     public init() {
         let loop = IOLoop()
         self.loop = loop
@@ -66,6 +71,10 @@ public final class IOThread: TaskExecutor, Sendable {
         if case .success(let thread) = thread { thread.isCurrent } else { false }
     }
 
+    private var hasFailed: Bool {
+        if case .failure = thread { true } else { false }
+    }
+
     /// - Throws: `system` if the thread could not be started.
     func checkRunning() throws(TransportError) {
         if case .failure(let error) = thread {
@@ -75,11 +84,16 @@ public final class IOThread: TaskExecutor, Sendable {
 
     /// Runs a Swift Concurrency job on this thread.
     public func enqueue(_ job: consuming ExecutorJob) {
-        loop.submit(unsafe .job(UnownedJob(job), asUnownedTaskExecutor()))
+        let job = UnownedJob(job)
+        guard !hasFailed else {
+            return Self.standIn.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+        loop.submit(unsafe .job(job, asUnownedTaskExecutor()))
     }
 
     /// Runs `work` on this thread, after earlier submissions.
     func execute(_ work: @escaping @Sendable () -> Void) {
+        guard !hasFailed else { return Self.standIn.async(execute: work) }
         loop.submit(.work(work))
     }
 

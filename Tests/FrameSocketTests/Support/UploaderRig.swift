@@ -9,8 +9,9 @@ import Testing
 struct UploaderRig {
     /// What happens to the machine, or around it.
     enum Step {
-        /// A frame is offered; `shows` is what it looks like, by default its number, and `bytes` its size.
-        case offer(_ number: UInt8, shows: UInt8? = nil, bytes: Int = 100)
+        /// A frame is offered; `shows` is what it looks like, by default its number, and `bytes` its size. Its timestamp is
+        /// the time of the offer unless one is given.
+        case offer(_ number: UInt8, shows: UInt8? = nil, bytes: Int = 100, timestamp: UInt64? = nil)
         case connect
         case disconnect
         case pause
@@ -74,7 +75,7 @@ struct UploaderRig {
 
     mutating func run(_ step: Step, at location: SourceLocation = #_sourceLocation) {
         switch step {
-        case .offer(let number, let shows, let bytes): offer(number, shows ?? number, bytes)
+        case .offer(let number, let shows, let bytes, let timestamp): offer(number, shows ?? number, bytes, timestamp)
         case .connect:
             change { terms in
                 let connection = terms.connection + 1
@@ -121,11 +122,11 @@ struct UploaderRig {
         machine.termsChanged(terms, at: now)
     }
 
-    private mutating func offer(_ number: UInt8, _ shows: UInt8, _ bytes: Int) {
+    private mutating func offer(_ number: UInt8, _ shows: UInt8, _ bytes: Int, _ timestamp: UInt64?) {
         var content = [UInt8](repeating: 0, count: bytes)
         (content[0], content[1]) = (shows, number)
         let jpeg = FrameBytes(copying: content.span)
-        let frame = UploadFrame(.jpeg(jpeg, BufferSize(width: 8, height: 8)), offeredAt: now)
+        let frame = UploadFrame(.jpeg(jpeg, BufferSize(width: 8, height: 8)), timestamp: timestamp, offeredAt: now)
         switch machine.offer(frame, at: now) {
         case .decided(let outcome): outcomes.append(outcome)
         case .compare(var frame):

@@ -1,5 +1,6 @@
 import FrameSocketTesting
 import FrameTransport
+import Locking
 import TestSupport
 import Testing
 
@@ -24,13 +25,16 @@ import Testing
         init(
             _ directory: TemporaryDirectory,
             _ configuration: SampleUploader.Configuration = .init(sharing: .allowed()),
-            accepts: Bool = true
+            accepts: Bool = true,
+            waitsForBuffers: Bool = true
         ) async throws {
             var settings = FrameServer.Configuration()
             settings.acceptsSharedMemory = accepts
             server = try FrameServer(at: directory.socket, configuration: settings)
             let connection = SocketConnection(path: directory.socket)
             uploader = SampleUploader(connection: connection, configuration: configuration)
+            // A test that keeps buffers may take its time.
+            if waitsForBuffers { uploader.machine.withLock { $0.longestBufferWait = 3_600_000_000_000 } }
             var connections = server.connections.makeAsyncIterator()
             received = try #require(try await connections.next())
             frames = received.frames.makeAsyncIterator()
@@ -275,6 +279,127 @@ import Testing
         for frame in kept { #expect(try FrameDecoder().decode(frame).hasSamePixels(as: image)) }
     }
 
+    // MARK: Buffers that nobody releases
+
+    @Test(arguments: 1...3)
+    func `a receiver that keeps every buffer gets the next frames as JPEGs`(buffers: Int) async throws {
+        var pair = try await Pair(directory, .init(sharing: .allowed(buffers: buffers)), waitsForBuffers: false)
+        pair.uploader.machine.withLock { $0.longestBufferWait = 1_000_000 }
+        let image = try testImage(32, 32, as: .gray)
+        var kept: [Frame] = []
+        for index in 0..<buffers + 4 {
+            #expect(pair.uploader.send(image) == .taken)
+            let frame = try await pair.next()
+            #expect((frame.shared != nil) == (index < buffers), "frame \(index)")
+            #expect(try FrameDecoder().decode(frame, as: .gray).peakSignalToNoiseRatio(against: image) > 20)
+            if frame.shared != nil { kept.append(frame) }
+            try await pair.uploader.finish()
+        }
+        // A frame that is repeated needs no buffer either.
+        pair.received.send(.refresh)
+        #expect(try await pair.next().shared == nil)
+        kept.removeAll()
+        let uploader = pair.uploader
+        #expect(await becomesTrue { uploader.machine.withLock { $0.pool.usedCount == 0 } })
+        #expect(uploader.send(image) == .taken)
+        #expect(try await pair.next().shared != nil)
+    }
+
+    @Test(arguments: 1...3)
+    func `a program that holds every buffer can send other images, and wait for them`(buffers: Int) async throws {
+        var pair = try await Pair(directory, .init(sharing: .allowed(buffers: buffers)))
+        try await pair.sharing()
+        let held = try (0..<buffers).map { try pair.drawn(UInt8($0)) }
+        for value in 0..<4 as Range<UInt8> {
+            var image = try testImage(32, 32, as: .gray)
+            try image.fill(value)
+            #expect(pair.uploader.send(image) == .taken)
+            try await pair.uploader.finish()
+            let frame = try await pair.next()
+            #expect(frame.shared == nil)
+            #expect(try FrameDecoder().decode(frame, as: .gray).row(9)[9] == value)
+        }
+        // Those that it holds are sent in place all the same.
+        pair.uploader.send(held[0])
+        #expect(try await pair.next().shared != nil)
+    }
+
+    @Test(arguments: 1...3)
+    func `readers that take nothing hold up no other reader of a broadcaster`(buffers: Int) async throws {
+        let pair = try await Pair(directory, .init(sharing: .allowed(buffers: buffers)), waitsForBuffers: false)
+        pair.uploader.machine.withLock { $0.longestBufferWait = 1_000_000 }
+        let broadcaster = FrameBroadcaster(of: pair.received)
+        var slow = (0..<3).map { _ in broadcaster.reader().makeAsyncIterator() }
+        var fast = broadcaster.reader().makeAsyncIterator()
+        var held: [Frame] = []
+        let image = try testImage(32, 32, as: .gray)
+        for index in 0..<20 {
+            #expect(pair.uploader.send(image) == .taken)
+            #expect(try await fast.next()?.sequence == UInt64(index))
+            if slow.indices.contains(index) { held.append(try #require(try await slow[index].next())) }
+        }
+        withExtendedLifetime(held) {}
+    }
+
+    // MARK: Memory
+
+    @Test(arguments: Array(stride(from: 100, through: 700, by: 25)), [ChromaSubsampling.yuv420, .yuv444])
+    func `images drawn in place and others all arrive if the memory limit allows for one`(
+        percent: Int,
+        subsampling: ChromaSubsampling
+    ) async throws {
+        let image = try testImage(64, 48, as: .bgra)
+        let limit = EncodingMemory.bytes(of: image) * percent / 100
+        let configuration = SampleUploader.Configuration(
+            subsampling: subsampling,
+            sharing: .allowed(),
+            maximumMemory: limit
+        )
+        guard FrameEncoder().memoryNeed(.pixels(image), .up, configuration).total <= limit else { return }
+        var pair = try await Pair(directory, configuration)
+        try await pair.sharing()
+        for index in 0..<24 {
+            // Runs of either kind, and both in turns.
+            if index < 4 || index > 16 || index.isMultiple(of: 2) {
+                var drawn = try pair.uploader.makeBuffer(width: 64, height: 48, format: .bgra)
+                try drawn.fill(UInt8(index))
+                try #require(pair.uploader.send(consume drawn) == .taken, "frame \(index)")
+            } else {
+                try #require(pair.uploader.send(image) == .taken, "frame \(index)")
+            }
+            #expect(try await pair.next().sequence == UInt64(index))
+            try await pair.uploader.finish()
+        }
+        #expect(pair.uploader.statistics.drops.isEmpty)
+    }
+
+    @Test func `the memory of buffers that nobody uses makes room for a larger image`() async throws {
+        let large = try testImage(256, 192, as: .bgra)
+        var configuration = SampleUploader.Configuration(quality: 100, sharing: .allowed())
+        let need = FrameEncoder().memoryNeed(.pixels(large), .up, configuration)
+        configuration = .init(quality: 100, sharing: .allowed(), maximumMemory: need.total - need.workspace)
+        var pair = try await Pair(directory, configuration)
+        try await pair.sharing()
+        let uploader = pair.uploader
+        for round in 0..<3 {
+            for value in 0..<4 as Range<UInt8> {
+                var drawn = try uploader.makeBuffer(width: 64, height: 48, format: .bgra)
+                try drawn.fill(value)
+                #expect(uploader.send(consume drawn) == .taken)
+                let frame = try await pair.next()
+                #expect(frame.shared != nil)
+                #expect(try FrameDecoder().decode(frame).row(7) == [UInt8](repeating: value, count: 256))
+            }
+            try await uploader.finish()
+            #expect(await becomesTrue { uploader.machine.withLock { !$0.pool.isAnyWithReceiver } })
+            #expect(uploader.machine.withLock { $0.pool.byteCount } > 0)
+            // The frame sent last is in one of them, and gives way too.
+            try #require(uploader.send(large) == .taken)
+            try await uploader.finish()
+            #expect(try await pair.next().bufferSize.width == 256, "round \(round)")
+        }
+    }
+
     // MARK: Waiting for a buffer
 
     @Test func `waiting for a buffer ends when the receiver releases one, and every image is then drawn in place`()
@@ -357,6 +482,22 @@ import Testing
         default: uploader.connection.close()
         }
         try await wait.value
+        withExtendedLifetime(kept) {}
+    }
+
+    @Test func `waiting for a buffer ends if the receiver releases none`() async throws {
+        var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 1)), waitsForBuffers: false)
+        pair.uploader.machine.withLock { $0.longestBufferWait = 1_000_000 }
+        try await pair.sharing()
+        pair.uploader.send(try pair.drawn(1))
+        let kept = try await pair.next()
+        for value in 2..<5 as Range<UInt8> {
+            try await pair.uploader.waitForBuffer()
+            let image = try pair.drawn(value)
+            #expect(!(image.lender is SharedClaim))
+            pair.uploader.send(image)
+            #expect(try FrameDecoder().decode(try await pair.next(), as: .gray).row(0)[0] == value)
+        }
         withExtendedLifetime(kept) {}
     }
 

@@ -321,7 +321,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         // The frame in progress may need the buffer next.
         let jpeg = UploadFrame(.jpeg(FrameBytes([1]), BufferSize(width: 8, height: 8)), offeredAt: 0)
         _ = machine.offer(jpeg, at: 0)
-        let lent = machine.lend(64)
+        let lent = machine.lend(BufferSize(width: 8, height: 8), .gray, 64)
         let lease = try #require(lent).lease
         machine.awaitBuffer(7, at: 0)
         let before = machine.takeEffects().finished

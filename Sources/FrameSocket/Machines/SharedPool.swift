@@ -111,7 +111,9 @@ package struct SharedPool: Sendable {
 
     /// Whether a lease is of these buffers.
     @inline(__always)
-    func isCurrent(_ lease: Lease) -> Bool { lease.number >= firstLease && isOpen && lease.owner == owner }
+    func isCurrent(_ lease: Lease) -> Bool {
+        lease.number >= firstLease && isOpen && lease.owner == owner && buffers[lease.index].lease == lease.number
+    }
 
     /// Whether the image of a lease can be sent in its buffer: the receiver does not have it.
     func canSend(_ lease: Lease) -> Bool { isCurrent(lease) && !isWithReceiver[lease.index] }
@@ -144,6 +146,23 @@ package struct SharedPool: Sendable {
     /// Handles the receiver's release of a buffer, which has no effect if it does not have it.
     mutating func released(_ index: Int) {
         isWithReceiver[index] = false
+    }
+
+    /// Forgets the memory of the buffers that can be filled.
+    ///
+    /// - Returns: Their indices, and the number of the last lease that may have been of that memory.
+    mutating func reclaim() -> [(index: Int, lease: UInt64)] {
+        let free = buffers.indices.filter { isFree($0) && buffers[$0].byteCount > 0 }
+        for index in free { buffers[index] = Buffer() }
+        return free.map { ($0, lastLease) }
+    }
+
+    /// Turns the memory of a lease into ordinary memory, although an image in it is still referred to.
+    ///
+    /// - Returns: The same as ``reclaim()``.
+    mutating func abandon(_ lease: Lease) -> (index: Int, lease: UInt64) {
+        buffers[lease.index] = Buffer()
+        return (lease.index, lease.number)
     }
 
     /// Forgets the memory of a lease that could not be created.

@@ -23,13 +23,16 @@ extension UploaderMachine {
         /// The number of a lease; the shared buffers of earlier leases are to be released.
         package internal(set) var dropsBuffersBefore: UInt64?
 
+        /// The shared buffers whose memory is to be released, and the last lease that it may have been created for.
+        package internal(set) var reclaimed: [(index: Int, lease: UInt64)] = []
+
         /// The contents to release.
         package internal(set) var discarded = Discards()
 
         /// Whether there is nothing to do except to release discarded contents.
         package var isEmpty: Bool {
             !startsTurn && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
-                && dropsBuffersBefore == nil
+                && dropsBuffersBefore == nil && reclaimed.isEmpty
         }
     }
 

@@ -26,8 +26,11 @@ extension UploaderMachine {
     /// If what the receiver prefers would take too much memory, the program's own configuration applies.
     mutating func makePlan(for frame: inout UploadFrame) {
         guard let content = frame.content else { return }
-        if let plan = frame.plan, plan.edition == edition { return }
-        if let lastPlan, lastPlan.applies(to: content, frame.orientation, edition: edition) {
+        // A plan may have been made when there was room for strips, and no shared buffer.
+        if let plan = frame.plan, plan.edition == edition, plan.need.total <= frameLimit { return }
+        if let lastPlan, lastPlan.need.total <= frameLimit,
+            lastPlan.applies(to: content, frame.orientation, edition: edition)
+        {
             frame.plan = lastPlan
             return
         }
@@ -76,6 +79,24 @@ extension UploaderMachine {
     func fitsBesideWaiting(_ byteCount: Int) -> Bool {
         guard let waiting else { return true }
         return byteCount <= frameLimit - max(turnBytes + waiting.byteCount, waiting.totalByteCount)
+    }
+
+    /// Releases the memory of shared buffers if a frame would not fit beside it: of those that are free, then of those
+    /// with older frames.
+    @inline(__always)
+    mutating func reclaimBuffers(for frame: borrowing UploadFrame) {
+        guard pool.isOpen, pool.byteCount > 0, !hasRoom(for: frame) else { return }
+        effects.reclaimed += pool.reclaim()
+        guard !hasRoom(for: frame) else { return }
+        if let lease = sentFrame?.lease, abandonBuffer(of: lease) { sentFrame?.leaveBuffer() }
+        if let lease = deferral?.frame.lease, abandonBuffer(of: lease) { deferral?.frame.leaveBuffer() }
+        if let lease = waiting?.lease, abandonBuffer(of: lease) { waiting?.leaveBuffer() }
+    }
+
+    private mutating func abandonBuffer(of lease: SharedPool.Lease) -> Bool {
+        guard pool.canSend(lease) else { return false }
+        effects.reclaimed.append(pool.abandon(lease))
+        return true
     }
 
     /// Releases the sent frame if `byteCount` bytes would otherwise not fit beside the frame in progress.

@@ -26,6 +26,7 @@ extension UploaderMachine {
         guard !isClosed else { return drop(.notConnected) }
         makePlan(for: &frame)
         guard frame.isWithin(configuration.limits) else { return drop(.outsideLimits) }
+        reclaimBuffers(for: frame)
         defer { advance(at: now) }
         switch causeToHoldBack(frame) {
         case nil:

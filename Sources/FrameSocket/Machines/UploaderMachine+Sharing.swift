@@ -26,7 +26,10 @@ extension UploaderMachine {
         }
         // A receiver that declines skips what is on its way.
         if !isNew, isLatestShared, old.acceptsSharedMemory, !terms.acceptsSharedMemory { isOwed = true }
-        if isNew { pool.connect() }
+        if isNew {
+            pool.connect()
+            (bufferWaitEnd, bufferPatience) = (nil, .max)
+        }
         if isNew || count != pool.count {
             if pool.isOpen { endSharing() }
             if count > 0 { pool.open(count: count) }
@@ -79,9 +82,19 @@ extension UploaderMachine {
     // MARK: The program
 
     /// Returns a buffer for the program to draw in; nil if none is free, and whether it needs new memory.
-    package mutating func lend(_ byteCount: Int) -> (lease: SharedPool.Lease, needsNewMemory: Bool)? {
+    ///
+    /// Buffers leave enough memory to encode an image of the same size, for whatever cannot be sent in a buffer.
+    package mutating func lend(
+        _ size: BufferSize,
+        _ format: PixelFormat,
+        _ byteCount: Int
+    ) -> (lease: SharedPool.Lease, needsNewMemory: Bool)? {
         guard pool.isOpen, let index = pool.freeIndex(for: byteCount) else { return nil }
-        guard pool.growth(of: index, for: byteCount) <= memoryLimit - heldBytes else { return nil }
+        let growth = pool.growth(of: index, for: byteCount)
+        if growth > 0, memoryLimit < .max {
+            let need = EncodingPlan.Settings(configuration).need(of: size, format)
+            guard growth <= memoryLimit - heldBytes - need else { return nil }
+        }
         let lease = pool.lease(index, byteCount: byteCount)
         return (lease, !pool.isAnnounced(lease))
     }
@@ -106,7 +119,10 @@ extension UploaderMachine {
     }
 
     mutating func settleBufferWaiters(at now: UInt64) {
-        guard !bufferWaiters.isEmpty, !expectsBuffer(at: now) else { return }
+        guard !bufferWaiters.isEmpty else { return }
+        let isInVain = hasWaitedForBuffer(at: now)
+        guard isInVain || !expectsBuffer(at: now) else { return }
+        if isInVain { bufferPatience = Self.shortestBufferWait }
         effects.finished += bufferWaiters
         bufferWaiters = []
     }
@@ -133,15 +149,39 @@ extension UploaderMachine {
         return greetingEnd
     }
 
-    /// Releases the frame sent last if the next one needs its buffer.
-    mutating func freeBuffer(at now: UInt64) {
-        guard waiting != nil || deferral != nil, candidate(at: now) != nil, awaitsBuffer else { return }
-        guard let lease = sentFrame?.bufferedImage?.claim.lease, pool.canSend(lease) else { return }
-        if let frame = sentFrame.take() { discard(frame) }
+    /// Releases the frame sent last if the next one needs its buffer, and measures how long buffers are waited for.
+    mutating func manageBuffers(at now: UInt64) {
+        let needsBuffer = pool.isOpen && nextNeedsBuffer && barrier == nil && candidate(at: now) != nil
+        if needsBuffer, waiting != nil || deferral != nil, let lease = sentFrame?.bufferedImage?.claim.lease,
+            pool.canSend(lease), let frame = sentFrame.take()
+        {
+            discard(frame)
+        }
+        let isIdle = if case .idle = activity { true } else { false }
+        if (needsBuffer && isIdle) || (!bufferWaiters.isEmpty && pool.isOpen && expectsBuffer(at: now)) {
+            bufferWaitEnd = min(bufferWaitEnd ?? .max, now.addingClamping(bufferWait))
+        } else if bufferWaitEnd != nil {
+            bufferWaitEnd = nil
+            if pool.hasFree { bufferPatience = bufferPatience.multipliedClamping(by: 2) }
+        }
     }
 
+    /// The time to wait for a free shared buffer: little if the receiver has none to release.
+    private var bufferWait: UInt64 {
+        pool.isAnyWithReceiver ? min(bufferPatience, longestBufferWait) : Self.shortestBufferWait
+    }
+
+    /// The time that a frame waits for a buffer after another has waited in vain.
+    static let shortestBufferWait: UInt64 = 20_000_000
+
+    /// Whether the wait for a free shared buffer is over, and none is free.
+    func hasWaitedForBuffer(at now: UInt64) -> Bool { bufferWaitEnd.map { $0 <= now } ?? false }
+
     /// Whether the next frame has to wait until a shared buffer is free.
-    var awaitsBuffer: Bool {
+    func awaitsBuffer(at now: UInt64) -> Bool { nextNeedsBuffer && !hasWaitedForBuffer(at: now) }
+
+    /// Whether no shared buffer is free, and the next frame needs one.
+    private var nextNeedsBuffer: Bool {
         let frame = waiting ?? deferral?.frame ?? sentFrame
         guard let frame, frame.content?.pixels != nil, !pool.hasFree else { return false }
         guard let claim = (frame.bufferedImage ?? drawn(in: frame))?.claim else { return true }
@@ -229,5 +269,12 @@ extension UploadFrame {
     /// Treats the image in a shared buffer as one in ordinary memory.
     mutating func leaveBuffer() {
         if let image = bufferedImage { content = .scaled(image.pixels) }
+    }
+
+    /// The lease of the buffer that the image is in, if it is in one.
+    var lease: SharedPool.Lease? {
+        if let image = bufferedImage { return image.claim.lease }
+        guard case .pixels(let pixels) = content else { return nil }
+        return (pixels.lender as? SharedClaim)?.lease
     }
 }

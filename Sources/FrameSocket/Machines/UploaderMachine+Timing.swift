@@ -47,14 +47,17 @@ extension UploaderMachine {
             let isAwaited = waiting != nil || deferral != nil || sentFrame != nil || !bufferWaiters.isEmpty
             return isAwaited ? time : nil
         }
-        // A frame that waits for a shared buffer follows the receiver's release.
-        guard case .idle = activity, barrier == nil, !(pool.isOpen && awaitsBuffer && candidate(at: now) != nil) else {
-            return nil
-        }
+        // The end of a wait that has passed, with something else in the way, needs no call.
+        let waitEnd = hasWaitedForBuffer(at: now) ? nil : bufferWaitEnd
+        guard case .idle = activity, barrier == nil,
+            !(pool.isOpen && awaitsBuffer(at: now) && candidate(at: now) != nil)
+        else { return waitEnd }
+        var deadline = deferral?.dueAt ?? repeatTime
         if let retry, retry.revision == terms.revision, now < retry.at {
-            return waiting != nil || deferral != nil || sentFrame != nil ? retry.at : nil
+            deadline = waiting != nil || deferral != nil || sentFrame != nil ? retry.at : nil
         }
-        return deferral?.dueAt ?? repeatTime
+        guard let waitEnd else { return deadline }
+        return min(deadline ?? .max, waitEnd)
     }
 
     /// Requests the timer if it is needed earlier than last requested.

@@ -17,7 +17,7 @@ extension UploaderMachine {
     func nextSource(at now: UInt64) -> Source? {
         guard barrier == nil else { return nil }
         if let retry, retry.revision == terms.revision, now < retry.at { return nil }
-        if greetingTime(at: now) != nil || (pool.isOpen && awaitsBuffer) { return nil }
+        if greetingTime(at: now) != nil || (pool.isOpen && awaitsBuffer(at: now)) { return nil }
         return candidate(at: now)
     }
 
@@ -95,6 +95,7 @@ extension UploaderMachine {
             return nil
         }
         moveToBuffer(&frame)
+        reclaimBuffers(for: frame)
         let route = route(of: frame)
         guard !frame.isEncoded, route != .asItIs else {
             reference.ticket = frame.ticket
@@ -108,6 +109,10 @@ extension UploaderMachine {
             // The configuration has changed, or a newer frame needs the memory.
             reject(frame, .overMemoryBudget, isRepeat: isRepeat)
             return nil
+        }
+        if route == .encode, bufferWaitEnd != nil {
+            // Nobody has released a buffer.
+            (bufferWaitEnd, bufferPatience) = (nil, Self.shortestBufferWait)
         }
         let comparison = comparison(of: frame, isForced: isForced)
         let byteCount = frame.totalByteCount

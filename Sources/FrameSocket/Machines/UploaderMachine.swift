@@ -101,6 +101,18 @@ package struct UploaderMachine: Sendable {
     /// The connection on which the system had no memory to share.
     var unsharedConnection: Int?
 
+    /// The time at which something that waits for a free shared buffer stops waiting; nil while nothing does.
+    var bufferWaitEnd: UInt64?
+
+    /// The maximum time that a frame waits for a receiver to release a shared buffer, before it is encoded: 2 s.
+    var longestBufferWait: UInt64 = 2_000_000_000
+
+    /// How long the next frame waits, at most ``longestBufferWait``.
+    ///
+    /// A receiver is expected to release its buffers. One that keeps them costs a long wait once, and short ones from
+    /// then on, until waiting has paid off several times.
+    var bufferPatience = UInt64.max
+
     /// The time until which frames wait for the hello of a new receiver, if they may be shared.
     var greetingEnd: UInt64?
 
@@ -243,7 +255,7 @@ package struct UploaderMachine: Sendable {
 
     /// Requests a turn if one is possible, resumes finished waiters, and sets the timer.
     mutating func advance(at now: UInt64) {
-        if pool.isOpen { freeBuffer(at: now) }
+        if pool.isOpen || bufferWaitEnd != nil { manageBuffers(at: now) }
         if case .idle = activity, nextSource(at: now) != nil {
             activity = .starting
             effects.startsTurn = true

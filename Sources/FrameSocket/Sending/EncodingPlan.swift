@@ -145,6 +145,13 @@ extension EncodingPlan.Settings {
         return (isScaling ? canvas : 0) + (isTurning ? canvas : 0)
     }
 
+    /// Returns the most that an image of this size takes while it is encoded, without strips.
+    func need(of size: BufferSize, _ format: PixelFormat) -> Int {
+        let output = output(for: size, .up)
+        let buffers = buffers(for: output, format, isTurning: appliesOrientation)
+        return need(content: EncodingMemory.bytes(of: size, format), besides: buffers, output, 0).total
+    }
+
     /// Returns the need of pixels that were scaled when they were submitted.
     func need(scaled output: OutputPlan, _ format: PixelFormat, isTurning: Bool, limit: Int) -> MemoryNeed {
         let plan = OutputPlan(output.canvas)

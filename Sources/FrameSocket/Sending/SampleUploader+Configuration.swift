@@ -119,7 +119,8 @@ extension SampleUploader.Configuration {
         /// 1 to 8. Default: 3.
         ///
         /// With one, the next frame waits until the receiver has released the last; with three, the receiver can hold
-        /// one while the next is on its way and another is drawn. The buffers exist only while such a receiver is
+        /// one while the next is on its way and another is drawn. A frame that has waited for two seconds is sent as a
+        /// JPEG, and later ones wait less until buffers are released in time again. The buffers exist only while such a receiver is
         /// connected, and count against ``SampleUploader/Configuration/maximumMemory``. If the system has no memory or
         /// no descriptor for them, frames are sent as JPEGs until the next connection.
         case allowed(buffers: Int = 3)

@@ -23,7 +23,8 @@ extension SampleUploader {
     /// - Throws: `invalidSize`, `allocationFailed`.
     public func makeBuffer(width: Int, height: Int, format: PixelFormat) throws(TurboJPEGError) -> PixelBuffer {
         let byteCount = try PixelBuffer.byteCount(width: width, height: height, format: format)
-        guard let (lease, needsNewMemory) = handle({ $0.lend(byteCount) }) else {
+        let size = BufferSize(width: width, height: height)
+        guard let (lease, needsNewMemory) = handle({ $0.lend(size, format, byteCount) }) else {
             return try drawn.buffer(width: width, height: height, format: format)
         }
         guard let claim = try? shared.claim(lease, isNew: needsNewMemory, onRelease: leaseEnded) else {
@@ -54,7 +55,8 @@ extension SampleUploader {
     /// ```
     ///
     /// Waits for a buffer that the receiver has, and for a new receiver to state whether it accepts shared memory. Returns
-    /// at once if nothing is shared, or if every buffer is held by this program.
+    /// at once if nothing is shared, or if every buffer is held by this program, and in vain if the receiver releases no
+    /// buffer for two seconds.
     ///
     /// - Throws: `cancelled` if the calling task is cancelled first.
     public func waitForBuffer() async throws(TransportError) {

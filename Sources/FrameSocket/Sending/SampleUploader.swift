@@ -198,6 +198,7 @@ public final class SampleUploader: Sendable {
     func perform(_ effects: UploaderMachine.Effects) {
         if let message = effects.message { submit(message) }
         if let lease = effects.dropsBuffersBefore { shared.removeAll(before: lease) }
+        for (index, lease) in effects.reclaimed { shared.remove(index, upTo: lease) }
         if effects.startsTurn { queue.async { self.takeTurn() } }
         if effects.setsTimer { setTimer() }
         if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }

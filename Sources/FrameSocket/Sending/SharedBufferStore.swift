@@ -54,6 +54,15 @@ package final class SharedBufferStore: Sendable {
         _ = consume buffers
     }
 
+    /// Releases the memory of a buffer that was created for a lease up to a number, except what images still refer to.
+    package func remove(_ index: Int, upTo lease: UInt64) {
+        let buffer = state.withLock { state -> Buffer? in
+            guard let buffer = state.buffers[index], buffer.firstLease <= lease else { return nil }
+            return state.buffers[index].take()
+        }
+        _ = consume buffer
+    }
+
     /// Returns the claim for a lease, with new memory if the buffer has none of this size.
     ///
     /// - Throws: The error of the system.

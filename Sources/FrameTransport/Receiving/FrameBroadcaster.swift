@@ -5,7 +5,9 @@ internal import Synchronization
 /// Broadcasts the frames of one sender to several readers, each at its own pace.
 ///
 /// Every reader gets the latest frame: a slow reader misses frames, which are counted, and holds up no other reader. A
-/// reader that joins late gets the last frame at once. No frame is copied.
+/// reader that joins late gets the last frame at once. No frame is copied: one in shared memory keeps its sender's buffer
+/// while it is the last one or a reader has it, so the sender needs a buffer more than there are slow readers, and two for
+/// the others.
 ///
 /// ```swift
 /// let fanOut = FrameBroadcaster(of: connection)

@@ -51,7 +51,6 @@ extension World {
         }
         if let count = sender.sharedBuffers, monitor.shared.heldCount(of: count) == count {
             coverage.count(.everyBufferHeld)
-            return nil
         }
         let latest = UInt32(sender.offers.count)
         guard !isUnsendable(sender, sender.offers.count), sender.comparing.isEmpty, fits(sender, latest) else {

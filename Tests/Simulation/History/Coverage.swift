@@ -12,6 +12,7 @@ struct Coverage {
         case sharedFrame, sharedRepeat, declined, latestFrameAfterDecline, sharedMemoryRevoked, descriptorLost
         case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, drawnFrame, copiedFrame, notShared
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
+        case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain
 
         /// The name in words.
         var name: String {

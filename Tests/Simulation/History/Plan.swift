@@ -182,6 +182,8 @@ struct SenderPlan {
     var images: Plan.Images
     /// How many buffers it shares, if it does.
     var sharedBuffers: Int?
+    /// Whether the program takes every buffer that it can get, and keeps it.
+    var hoardsBuffers: Bool
     /// How many of 100 buffers the system has no memory for.
     var failingBuffers: Int
     /// The largest side of what is sent.

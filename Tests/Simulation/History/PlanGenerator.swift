@@ -146,6 +146,7 @@ struct PlanGenerator {
             images: random.chance(theme == .sharing ? 95 : theme == .memory ? 80 : 60)
                 ? random.pick(.ordinary, .drawn, .mixed) : .none,
             sharedBuffers: random.chance(theme == .sharing ? 95 : 60) ? random.pick(1, 2, 3, 3, 8) : nil,
+            hoardsBuffers: random.chance(theme == .sharing ? 25 : 10),
             failingBuffers: random.chance(10) ? 20 : 0,
             largestSide: random.chance(theme == .memory ? 60 : 25) ? random.pick(16, 48) : nil
         )

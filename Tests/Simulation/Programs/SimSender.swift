@@ -151,7 +151,7 @@ final class SimSender {
 final class SimUploader {
     var machine: UploaderMachine
 
-    init(_ configuration: SampleUploader.Configuration) {
-        machine = UploaderMachine(configuration, owner: 1)
+    init(_ configuration: SampleUploader.Configuration, owner: UInt64) {
+        machine = UploaderMachine(configuration, owner: owner)
     }
 }

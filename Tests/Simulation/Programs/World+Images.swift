@@ -49,27 +49,66 @@ extension World {
 
     /// An image that is drawn in a buffer of the uploader, which the program may have got long ago.
     private func drawing(_ sender: SimSender, _ number: UInt32) -> PixelBuffer? {
-        let size = sender.offers[Int(number) - 1].size
-        sender.keptDrawings.removeAll()
-        var image = sender.canvas.take()
-        if image?.width != size.width || image?.height != size.height { image = makeBuffer(sender, size) }
-        guard var image else { return nil }
-        if image.lender != nil { coverage.count(.drawnFrame) }
+        if !sender.plan.hoardsBuffers || random.chance(5) { sender.keptDrawings.removeAll() }
+        // The only reference: what is drawn in an image with another one is drawn in a copy.
+        guard var image = takeCanvas(sender, number) else { return nil }
         ImageContent.draw(identity(sender, number), in: &image)
+        if image.lender != nil { coverage.count(.drawnFrame) }
         return image
+    }
+
+    /// The image to draw a frame in; one of another uploader decides the frame's size.
+    private func takeCanvas(_ sender: SimSender, _ number: UInt32) -> PixelBuffer? {
+        if let image = foreignCanvas(sender) {
+            sender.offers[Int(number) - 1].size = BufferSize(width: image.width, height: image.height)
+            return image
+        }
+        let size = sender.offers[Int(number) - 1].size
+        if let image = sender.canvas.take(), image.width == size.width, image.height == size.height { return image }
+        return makeBuffer(sender, size)
+    }
+
+    /// An image that another uploader has lent: the program may mistake one for the other.
+    private func foreignCanvas(_ sender: SimSender) -> PixelBuffer? {
+        guard random.chance(20) else { return nil }
+        for other in senders where other !== sender {
+            if other.canvas?.lender != nil {
+                coverage.count(.foreignBuffer)
+                return other.canvas.take()
+            }
+            if let claim = other.keptDrawings.last?.lender as? SharedClaim, claim.isWritable {
+                coverage.count(.foreignBuffer)
+                return other.keptDrawings.popLast()
+            }
+        }
+        return nil
     }
 
     /// The program has submitted an image: it may keep it, and get a buffer for the next one.
     func submitted(_ content: FrameContent, of sender: SimSender) {
         guard let image = content.pixels, image.lender != nil else { return }
         if random.chance(20) { sender.keptDrawings.append(image) }
-        guard sender.canvas == nil, random.chance(40) else { return }
         let size = BufferSize(width: image.width, height: image.height)
+        if sender.plan.hoardsBuffers { hoard(sender, size) }
+        guard sender.canvas == nil, random.chance(40) else { return }
+        if random.chance(20) {
+            // It draws the next image over this one, which the receiver may have.
+            coverage.count(.redrawnImage)
+            return sender.canvas = image
+        }
         if random.chance(70) { return sender.canvas = makeBuffer(sender, size) }
         // Between the decision and the memory other threads may have their turns.
         guard let (lease, isNew) = lend(sender, size) else { return }
         schedule(.draw(lease, isNew: isNew, size), of: sender, after: random.time(in: 1_000...3_000_000))
         if random.chance(60) { awaitBuffer(of: sender, cancelledAfter: nil) }
+    }
+
+    /// The program takes every buffer that is free.
+    private func hoard(_ sender: SimSender, _ size: BufferSize) {
+        while let image = makeBuffer(sender, size), image.lender != nil {
+            coverage.count(.hoardedBuffers)
+            sender.keptDrawings.append(image)
+        }
     }
 
     private func makeBuffer(_ sender: SimSender, _ size: BufferSize) -> PixelBuffer? {
@@ -79,7 +118,7 @@ extension World {
 
     private func lend(_ sender: SimSender, _ size: BufferSize) -> (SharedPool.Lease, isNew: Bool)? {
         guard let count = try? PixelBuffer.byteCount(width: size.width, height: size.height, format: .gray),
-            let (lease, needsNewMemory) = handle(sender, { $0.lend(count) }) ?? nil
+            let (lease, needsNewMemory) = handle(sender, { $0.lend(size, .gray, count) }) ?? nil
         else { return nil }
         return (lease, needsNewMemory)
     }

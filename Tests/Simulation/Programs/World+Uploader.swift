@@ -17,7 +17,7 @@ extension World {
         sender.pacing = sender.plan.pacing
         sender.sharedBuffers = sender.plan.sharedBuffers
         sender.largestPool = sender.sharedBuffers ?? 0
-        sender.uploader = SimUploader(configuration)
+        sender.uploader = SimUploader(configuration, owner: UInt64(sender.index) + 1)
         let terms = sender.terms
         sender.openedAt = now
         handle(sender) { $0.termsChanged(terms, at: now) }
@@ -50,6 +50,10 @@ extension World {
         }
         if let message = effects.message { submit(message, of: sender) }
         if let lease = effects.dropsBuffersBefore { sender.store.removeAll(before: lease) }
+        for (index, lease) in effects.reclaimed {
+            coverage.count(.reclaimedBuffer)
+            sender.store.remove(index, upTo: lease)
+        }
         if effects.startsTurn {
             check(.oneFrameAtATime, !sender.hasTurn, "uploader \(sender.index) asks for two turns at once")
             sender.hasTurn = true
@@ -78,6 +82,7 @@ extension World {
         makeUploader(sender)
         let offer = sender.offers[Int(number) - 1]
         guard let content = content(sender, number) else { return }
+        if case .pixels(let image) = content { (image.lender as? SharedClaim)?.submit() }
         let frame = UploadFrame(content, orientation: offer.orientation, timestamp: offer.timestamp, offeredAt: now)
         defer { submitted(content, of: sender) }
         guard let admission = handle(sender, { $0.offer(frame, at: now) }) else { return }
@@ -161,6 +166,7 @@ extension World {
             guard let job = handle(sender, { $0.beginTurn(at: before) }) ?? nil else { return }
             check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
             sender.job = job
+            if job.lease == nil, job.content?.pixels != nil, awaitsBuffer(sender) { coverage.count(.waitedInVain) }
             schedule(.encoded, of: sender, after: sender.plan.encodingTime)
         case .encoded: encoded(sender)
         case .admit:
@@ -171,7 +177,7 @@ extension World {
         case .draw(let lease, let isNew, let size): draw(lease, isNew, size, of: sender)
         case .cancelWait(let id): cancelWait(id, of: sender)
         case .finishIsDue(let id):
-            let isWaiting = sender.finishers.contains(id) && !awaitsBuffer(sender)
+            let isWaiting = sender.finishers.contains(id)
             check(.promptness, !isWaiting, "uploader \(sender.index): finish waits for too long")
         default: break
         }

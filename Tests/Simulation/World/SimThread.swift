@@ -76,7 +76,9 @@ struct SimThread {
 
     /// Takes out a registration whose deadline has passed.
     mutating func takeDeadline(upTo now: UInt64) -> Int? {
-        while let token = deadlines.popFirst(upTo: now) {
+        // Bounded, so that a heap with more than one deadline of each is found instead of searched forever.
+        for _ in registrations.indices {
+            guard let token = deadlines.popFirst(upTo: now) else { return nil }
             let registration = Int(token)
             registrations[registration].scheduled = nil
             guard let deadline = registrations[registration].deadline else { continue }

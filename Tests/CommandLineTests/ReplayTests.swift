@@ -107,6 +107,19 @@ import Testing
         #expect(times(frames).last ?? 0 >= 120_000_000)
     }
 
+    @Test(arguments: [["--loop", "0"], []])
+    func `a recording without a frame is an error`(options: [String]) async throws {
+        _ = try await record {
+            try await place.framesocket(["send", place.socket, Self.fixtures[0], "--quiet"]).ended()
+        }
+        let whole = try Data(contentsOf: URL(fileURLWithPath: place.path("r.mkv")))
+        let cut = try place.file("cut.mkv", Array(whole.prefix(whole.count / 2)))
+        let receiver = try await place.receiver()
+        let ending = try await place.framesocket(["replay", cut, place.socket, "--speed", "0"] + options).ended()
+        #expect(ending.status == 65 && ending.errors.contains("cut off before the first"), "\(ending)")
+        _ = receiver
+    }
+
     @Test func `a recording that is cut off ends with its last complete frame, and that is reported`() async throws {
         _ = try await record { try await place.send(Self.fixtures[0], "--passthrough", "--loop", "5") }
         let whole = try Data.bytes(at: place.path("r.mkv"))

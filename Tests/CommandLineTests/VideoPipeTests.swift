@@ -8,7 +8,12 @@ import Testing
         ("YUV4MPEG2 W70000 H8\n", 65, "states no size"), ("YUV4MPEG2 W-8 H8\n", 65, "states no size"),
         ("YUV4MPEG2 W8 H8 C444\n", 65, "-pix_fmt yuv420p"), ("YUV4MPEG2 W8 H8 C420p10\n", 65, "-pix_fmt yuv420p"),
         ("YUV4MPEG2 W8 H8 It\n", 65, "interlaced"), ("YUV4MPEG2 W8 H8\nFRAME\nabc", 65, "ends in frame 0"),
-        ("YUV4MPEG2 W8 H8\nFRAME\n", 65, "ends within frame 0"), ("YUV4MPEG2 W8 H8\nfoo\n", 65, "frame 0 should begin"),
+        ("YUV4MPEG2 W8 H8\nFRAME\n", 65, "ends within frame 0"), ("YUV4MPEG2", 65, "first line"),
+        ("YUV4MPEG2 W8 H8", 65, "ends within a line"),
+        ("YUV4MPEG2 W2 H2\nFRAME\nabcdef\n", 65, "frame 1 should begin"),
+        ("YUV4MPEG2 W2 H2\nFRAME\nabcdefFRAME", 65, "ends within a line"),
+        ("YUV4MPEG2 W2 H2\nFRAMES\nabcdef", 65, "frame 0 should begin"), ("YUV4MPEG2\n", 65, "states no size"),
+        ("YUV4MPEG2 W8 H8\nfoo\n", 65, "frame 0 should begin"),
         ("YUV4MPEG2 W8 H8 X" + String(repeating: "x", count: 2000) + "\n", 65, "more than 1024 bytes"),
     ])
     func `an unsupported Y4M stream is refused with a reason`(input: String, code: Int32, reason: String)

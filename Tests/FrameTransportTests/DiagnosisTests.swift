@@ -184,6 +184,15 @@
             withExtendedLifetime(holders) {}
         }
 
+        @Test(arguments: ["", "/", "/.", "/./", "/.."])
+        func `the remedy for a directory that cannot be moved is a path in it`(ending: String) async throws {
+            let path = ending == "/" ? "/" : directory.path + ending
+            let remedy = try #require(await PathDiagnosis(of: path, within: .seconds(60)).worst?.remedy)
+            let isMovable = ending.isEmpty
+            #expect(remedy.contains("mv -- ") == isMovable && remedy.contains("rtc_SSFD") == !isMovable, "\(remedy)")
+            #expect(!remedy.contains("/.old"), "\(remedy)")
+        }
+
         @Test func `a server sees a sender that connects and leaves, and nothing of it stays`() async throws {
             let server = try directory.server()
             let diagnosis = await PathDiagnosis(of: directory.socket, within: .seconds(60))

@@ -54,7 +54,7 @@ package struct SharedPool: Sendable {
     package var usedCount: Int { buffers.indices.count { !isFree($0) } }
 
     /// Whether the receiver has any of these buffers, which it will release.
-    var isAnyWithReceiver: Bool { buffers.indices.contains { isWithReceiver[$0] } }
+    package var isAnyWithReceiver: Bool { buffers.indices.contains { isWithReceiver[$0] } }
 
     private func isFree(_ index: Int) -> Bool { buffers[index].lease == nil && !isWithReceiver[index] }
 

@@ -149,6 +149,9 @@ extension UploaderMachine {
         return greetingEnd
     }
 
+    /// The lease of the frame sent last, if it is in a shared buffer.
+    package var sentLease: SharedPool.Lease? { sentFrame?.lease }
+
     /// Releases the frame sent last if the next one needs its buffer, and measures how long buffers are waited for.
     mutating func manageBuffers(at now: UInt64) {
         let needsBuffer = pool.isOpen && nextNeedsBuffer && barrier == nil && candidate(at: now) != nil

@@ -29,8 +29,8 @@ struct DemoCommand: Command {
     private let receivers = Locked<[DemoReceiver]?>([])
 
     init(_ arguments: inout Arguments) throws(UsageError) {
-        fixtures = try arguments.value("--fixtures")
-        output = try arguments.value("--output")
+        fixtures = try arguments.path("--fixtures")
+        output = try arguments.path("--output")
         quality = try arguments.integer("--quality", in: 1...100) ?? 80
         seconds = try arguments.number("--seconds") ?? 2
         comparesTransports = arguments.flag("--shared")

@@ -29,7 +29,7 @@ struct DoctorCommand: Command {
     init(_ arguments: inout Arguments) throws(UsageError) {
         isJSON = arguments.flag("--json")
         timeout = try arguments.number("--timeout") ?? 2
-        let paths = try arguments.rest()
+        let paths = try arguments.rest(acceptsEmpty: true)
         guard paths.count == 1, let path = paths.first else {
             throw UsageError(message: "doctor expects one path")
         }

@@ -107,13 +107,13 @@ struct ReceiveCommand: Command {
         stopsSenders = stopAfter != nil
         takesNewest = arguments.flag("--newest")
         acceptsSharedMemory = arguments.flag("--shared")
-        audio = try arguments.value("--audio")
+        audio = try arguments.path("--audio")
         tokens = try arguments.tokens()
         requests = try Self.requests(&arguments, wantsAudio: audio != nil)
-        directory = try arguments.value("--output")
+        directory = try arguments.path("--output")
         overwrites = arguments.flag("--overwrite")
-        wireLog = try arguments.value("--wire-log")
-        metrics = try arguments.value("--metrics")
+        wireLog = try arguments.path("--wire-log")
+        metrics = try arguments.path("--metrics")
         timeout = try arguments.number("--timeout")
         let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
         let raw = try arguments.value("--raw", "one of \(formats)") { PixelFormat(name: $0) }
@@ -131,7 +131,12 @@ struct ReceiveCommand: Command {
         guard [isJSON, isMJPEG, raw != nil, isY4M].count(where: { $0 }) <= 1 else {
             throw UsageError(message: "--json, --mjpeg, --raw and --y4m are mutually exclusive")
         }
-        if isMJPEG || settings != nil { try Terminal.checkTakesBytes() }
+        guard wireLog != "-" || (!isJSON && !isMJPEG && settings == nil && !printsStatistics) else {
+            throw UsageError(
+                message: "--wire-log - needs standard output for itself: without --json, --mjpeg, --raw, --y4m, --stats"
+            )
+        }
+        if isMJPEG || settings != nil || wireLog == "-" { try Terminal.checkTakesBytes() }
         guard box == nil || settings != nil else { throw UsageError(message: "--letterbox requires --raw or --y4m") }
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
         guard !acceptsSharedMemory || (!isMJPEG && directory == nil && wireLog == nil) else {

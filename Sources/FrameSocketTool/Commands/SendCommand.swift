@@ -64,7 +64,7 @@ struct SendCommand: Command {
         self.loops = loops == 0 ? .max : loops
         let options = try SendOptions(&arguments)
         var configuration = options.configuration
-        audio = try arguments.value("--audio")
+        audio = try arguments.path("--audio")
         stopAfter = try arguments.integer("--stop-after", in: 1...(.max))
         tokens = try arguments.tokens()
         let orientation = try arguments.integer("--orientation", in: 0...8) ?? 1

@@ -119,7 +119,10 @@ struct Y4MSource: ImageSource {
 
     /// Continues a stream whose first bytes, its magic, have been read.
     init(_ options: RawVideoOptions) throws(CommandFailure) {
-        header = try Y4MHeader(parsing: StandardInput.line(atMost: Y4MHeader.maximumByteCount))
+        guard let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount) else {
+            throw CommandFailure(.badData, "standard input ends within the first line of the Y4M stream")
+        }
+        header = try Y4MHeader(parsing: line)
         reader = try RawReader(
             width: header.size.width,
             height: header.size.height,
@@ -130,9 +133,8 @@ struct Y4MSource: ImageSource {
     }
 
     mutating func next() throws(CommandFailure) -> InputImage? {
-        let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount)
-        guard !line.isEmpty else { return nil }
-        guard line.hasPrefix("FRAME") else {
+        guard let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount) else { return nil }
+        guard line == "FRAME" || line.hasPrefix("FRAME ") else {
             throw CommandFailure(.badData, "the Y4M stream has no frame header where frame \(index) should begin")
         }
         guard let pixels = try reader.read(index, advice: "was the stream cut off?") else {

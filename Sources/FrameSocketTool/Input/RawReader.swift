@@ -130,14 +130,13 @@ enum StandardInput {
         return bytes
     }
 
-    /// The rest of a line, without its end; empty at the end of the input.
-    static func line(atMost count: Int) throws(CommandFailure) -> String {
+    /// The rest of a line of text, without its end; nil if the input has ended before it.
+    ///
+    /// - Throws: `badData` if the line is too long, or has no end.
+    static func line(atMost count: Int) throws(CommandFailure) -> String? {
         var line: [UInt8] = []
-        while true {
-            let byte = try prefix(1)
-            guard let byte = byte.first, byte != UInt8(ascii: "\n") else {
-                return String(decoding: line, as: UTF8.self)
-            }
+        while let byte = try prefix(1).first {
+            guard byte != UInt8(ascii: "\n") else { return line.text }
             line.append(byte)
             guard line.count <= count else {
                 throw CommandFailure(
@@ -146,5 +145,13 @@ enum StandardInput {
                 )
             }
         }
+        guard line.isEmpty else {
+            throw CommandFailure(.badData, "standard input ends within a line of the Y4M stream: \"\(line.text)\"")
+        }
+        return nil
     }
+}
+
+extension [UInt8] {
+    fileprivate var text: String { String(decoding: self, as: UTF8.self) }
 }

@@ -36,12 +36,20 @@ struct FileReplay {
         for round in 0..<command.loops {
             if round > 0 { input = try command.open() }
             var reader = MatroskaReader(input)
+            var isEmpty = true
             while let entry = try reader.next() {
+                isEmpty = false
                 pace.advance(to: entry.time)
                 await pace.wait()
                 let message = try message(for: entry, at: pace.timestamp)
                 while try await !send(message, over: connection, of: link) { connection = try await link.open() }
                 if connection.wasAskedToStop { return }
+            }
+            guard !isEmpty else {
+                throw CommandFailure(
+                    .badData,
+                    "\(input.name) has no frame\(reader.isCut ? ": it is cut off before the first" : "")"
+                )
             }
             if reader.isCut, !command.isQuiet {
                 Terminal.say("framesocket replay: \(input.name) is cut off after its last frame")

@@ -5,8 +5,8 @@ extension Arguments {
     ///
     /// - Returns: nil if no option asks for tokens.
     mutating func tokens() throws(UsageError) -> HandshakeTokenFiles? {
-        let own = try value("--token-file")
-        let peer = try value("--peer-token-file")
+        let own = try path("--token-file")
+        let peer = try path("--peer-token-file")
         guard let own else {
             guard peer == nil else { throw UsageError(message: "--peer-token-file requires --token-file") }
             return nil

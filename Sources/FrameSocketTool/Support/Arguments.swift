@@ -54,6 +54,13 @@ struct Arguments {
         return value
     }
 
+    /// Takes an option whose value is the path of a file or a directory.
+    mutating func path(_ name: String) throws(UsageError) -> String? {
+        guard let path = try value(name) else { return nil }
+        guard !path.isEmpty else { throw UsageError(message: "invalid value '' for \(name): expected a path") }
+        return path
+    }
+
     /// Takes an option whose value is a whole number in `range`.
     mutating func integer(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         let expectation =
@@ -76,10 +83,14 @@ struct Arguments {
     }
 
     /// Returns the operands, once all options have been taken.
-    func rest() throws(UsageError) -> [String] {
+    func rest(acceptsEmpty: Bool = false) throws(UsageError) -> [String] {
         if let unknown = words.first(where: { $0.hasPrefix("-") && $0 != "-" }) {
             throw UsageError(message: "unknown option '\(unknown)'")
         }
-        return words + literal
+        let operands = words + literal
+        guard acceptsEmpty || !operands.contains("") else {
+            throw UsageError(message: "an argument is empty; is a variable of the shell not set?")
+        }
+        return operands
     }
 }

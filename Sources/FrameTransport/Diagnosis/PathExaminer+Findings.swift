@@ -63,10 +63,18 @@ extension PathExaminer {
             entry.kind == .link ? .symbolicLink : .notASocket,
             .failure,
             "the path is \(what), which a server does not replace",
-            remedy:
-                "choose another path, or move it out of the way: mv -- \(quoted(path.text)) "
-                + "\(quoted(path.text + ".old"))"
+            remedy: remedy(forOccupied: path)
         )
+    }
+
+    private static func remedy(forOccupied path: SocketPath) -> String {
+        var text = path.text
+        while text.hasSuffix("/") { text.removeLast() }
+        // Neither the root nor the current directory can be moved.
+        guard let name = text.split(separator: "/").last, name != ".", name != ".." else {
+            return "choose a path in it, such as \(quoted(text + "/rtc_SSFD"))"
+        }
+        return "choose another path, or move it out of the way: mv -- \(quoted(text)) \(quoted(text + ".old"))"
     }
 
     static func unusableLock(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathDiagnosis.Finding {

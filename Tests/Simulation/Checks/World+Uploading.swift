@@ -18,6 +18,18 @@ extension World {
         return pool.usedCount >= count
     }
 
+    /// An image is encoded although the receiver accepts shared memory: somebody keeps buffers.
+    func checkWaitedInVain(_ sender: SimSender) {
+        guard awaitsBuffer(sender), let machine = sender.uploader?.machine else { return }
+        coverage.count(.waitedInVain)
+        let isProgramHolding = sender.claims.contains { $0.claim.map { $0.lease != machine.sentLease } ?? false }
+        check(
+            .buffersAreAwaited,
+            machine.pool.isAnyWithReceiver || isProgramHolding || sender.endedClaims > 0 || !outlet.leases.isEmpty,
+            "uploader \(sender.index) encodes an image because its own frames keep every buffer"
+        )
+    }
+
     /// An uploader has done all that it can: if it is called again, nothing follows.
     func checkRest(_ sender: SimSender) {
         guard var machine = sender.uploader?.machine else { return }

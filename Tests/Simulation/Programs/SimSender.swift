@@ -97,6 +97,9 @@ final class SimSender {
     /// An image to draw in that the program has got in advance, and those that it has submitted and keeps.
     var canvas: PixelBuffer?
     var keptDrawings: [PixelBuffer] = []
+    /// The claims to buffers, and how many have ended without the uploader's having been told.
+    var claims: [WeakClaim] = []
+    var endedClaims = 0
     /// When the uploader first heard of the present connection.
     var openedAt: UInt64 = 0
 
@@ -145,6 +148,10 @@ final class SimSender {
         machine = SenderMachine(settings)
         lane = SendLaneMachine(padsShortBodies: plan.pads)
     }
+}
+
+struct WeakClaim {
+    weak var claim: SharedClaim?
 }
 
 /// An uploader's machine, in a place of its own: one that is a value in an optional would be copied whenever it is read.

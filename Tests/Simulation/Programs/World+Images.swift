@@ -166,6 +166,8 @@ extension World {
         let (outlet, index) = (outlet, sender.index)
         let claim = try? sender.store.claim(lease, isNew: isNew) { outlet.leases.append((index, $0)) }
         guard let claim else { return nil }
+        sender.claims.removeAll { $0.claim == nil }
+        sender.claims.append(WeakClaim(claim: claim))
         if !sharedMemory.contains(where: { $0.memory === claim.memory }) {
             sharedMemory.append(WeakMemory(memory: claim.memory))
         }

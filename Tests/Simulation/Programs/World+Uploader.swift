@@ -166,14 +166,16 @@ extension World {
             guard let job = handle(sender, { $0.beginTurn(at: before) }) ?? nil else { return }
             check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
             sender.job = job
-            if job.lease == nil, job.content?.pixels != nil, awaitsBuffer(sender) { coverage.count(.waitedInVain) }
+            if job.lease == nil, job.content?.pixels != nil { checkWaitedInVain(sender) }
             schedule(.encoded, of: sender, after: sender.plan.encodingTime)
         case .encoded: encoded(sender)
         case .admit:
             guard !sender.comparing.isEmpty else { return }
             let (frame, number) = sender.comparing.removeFirst()
             admit(frame, number, of: sender)
-        case .leaseEnded(let lease): handle(sender) { $0.leaseEnded(lease, at: now) }
+        case .leaseEnded(let lease):
+            sender.endedClaims -= 1
+            handle(sender) { $0.leaseEnded(lease, at: now) }
         case .draw(let lease, let isNew, let size): draw(lease, isNew, size, of: sender)
         case .cancelWait(let id): cancelWait(id, of: sender)
         case .finishIsDue(let id):

@@ -116,7 +116,10 @@ extension World {
             let (loans, leases) = (outlet.loans, outlet.leases)
             outlet.removeAll()
             for loan in loans { loanEnded(loan) }
-            for (sender, lease) in leases { schedule(.leaseEnded(lease), of: senders[sender], after: soon() - now) }
+            for (sender, lease) in leases {
+                senders[sender].endedClaims += 1
+                schedule(.leaseEnded(lease), of: senders[sender], after: soon() - now)
+            }
         }
     }
 }

@@ -230,7 +230,8 @@ import Testing
     @Test func `a wire log cut off at any byte ends with its last complete record`() throws {
         let file = place.path("log")
         do {
-            let writer = try WireLogWriter(file) { _ in }
+            let writer = WireLogWriter { _ in }
+            try writer.open(file)
             writer.connectionDidOpen(1)
             let bytes: [UInt8] = [1, 2, 3, 4, 5]
             writer.connection(1, didRead: bytes.span)

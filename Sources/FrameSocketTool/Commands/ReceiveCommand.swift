@@ -184,11 +184,12 @@ struct ReceiveCommand: Command {
     func run() async throws(CommandFailure) {
         let reception = Reception(self)
         let holder = Locked<FrameServer?>(nil)
+        let gate = AcceptingGate()
         let manager = ServiceManager()
         prepare(for: manager)
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             do throws(CommandFailure) {
-                let server = try await listen(reception, holder)
+                let server = try await listen(reception, holder, gate)
                 await announce(server, reception, to: manager)
                 return await receive(from: server, reception, manager)
             } catch {
@@ -197,58 +198,11 @@ struct ReceiveCommand: Command {
         } end: {
             // The lock waits for a server that is being created, since its socket has to be removed.
             guard let server = holder.withLock({ $0 }) else { return }
+            // If nobody has been accepted, there is nothing to deliver and nothing to report.
+            guard gate.isOpen else { return server.close() }
             await end(server, reception, manager)
         }
         try outcome.get()
-    }
-
-    private func listen(
-        _ reception: Reception,
-        _ holder: Locked<FrameServer?>
-    ) async throws(CommandFailure) -> FrameServer {
-        let tokens = try tokens?.read()
-        let places = try ProcessLimits.places(
-            FrameServer.Limits().maximumConnections,
-            beside: ProcessLimits.laterDescriptors
-        )
-        let tap: WireLogWriter?
-        do {
-            tap = try wireLog.map { path throws(Files.Failure) in
-                try WireLogWriter(path) { failure in
-                    Task { await reception.finish(.failure(CommandFailure(.cannotCreate, failure.message))) }
-                }
-            }
-            if let directory { try Files.makeDirectory(directory) }
-            if let audio { try await reception.writeSound(to: audio) }
-        } catch {
-            throw CommandFailure(.cannotCreate, error.message)
-        }
-        if let directory, !overwrites, let name = try? Files.names(in: directory).first(where: Reception.isFrame) {
-            throw CommandFailure(.cannotCreate, Files.refusal("\(directory)/\(name)"))
-        }
-        var configuration = FrameServer.Configuration()
-        configuration.tokens = tokens
-        configuration.tap = tap
-        configuration.acceptsSharedMemory = acceptsSharedMemory
-        configuration.delivery = takesNewest ? .newest : .everyFrame
-        configuration.limits.maximumConnections = places
-        let made = try holder.withLock { holder throws(CommandFailure) -> Result<FrameServer?, TransportError> in
-            try Interruption.check()
-            do throws(TransportError) {
-                holder = try place.server(configuration)
-                return .success(holder)
-            } catch {
-                return .failure(error)
-            }
-        }
-        do throws(TransportError) {
-            if let server = try made.get() { return server }
-        } catch {
-            await reception.report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
-            throw CommandFailure(ExitCode(error), error.description)
-        }
-        await reception.report(.failed(connection: nil, code: "socket.missing", message: place.complaint))
-        throw CommandFailure(.noInput, place.complaint)
     }
 
     /// Receives frames until there are enough, or until something ends it.

@@ -108,9 +108,9 @@ actor Reception {
 
     // MARK: Audio
 
-    /// Creates the file for the app's audio.
-    func writeSound(to path: String) throws(Files.Failure) {
-        sound = try WAVWriter(path)
+    /// Writes the app's audio to a file.
+    func writeSound(to output: OutputFile) {
+        sound = WAVWriter(output)
     }
 
     private func followSound(of connection: FrameConnection) async {

@@ -5,21 +5,28 @@ import Locking
 ///
 /// - Note: That thread waits for the disk, and a slow disk holds up the senders. Nothing is lost.
 final class WireLogWriter: FrameServer.Tap {
-    private let output: OutputFile
-    private let startedAt = MonotonicClock.now()
-    private let failure = Locked<(@Sendable (Files.Failure) -> Void)?>(nil)
+    private struct State {
+        /// The log; nil until it is opened, and after a failure.
+        var output: OutputFile?
+        var startedAt: UInt64 = 0
+    }
+
+    private let state = Locked(State())
+    private let failed: @Sendable (Files.Failure) -> Void
+
+    /// Creates a writer, whose log has to be opened before a server accepts a connection.
+    ///
+    /// - Parameter failed: Called once, if a record cannot be written; later records are left out.
+    init(failed: @escaping @Sendable (Files.Failure) -> Void) {
+        self.failed = failed
+    }
 
     /// Creates the log, or empties it.
-    ///
-    /// - Parameters:
-    ///   - path: The file.
-    ///   - failed: Called once, if a record cannot be written; later records are left out.
-    /// - Throws: The system's error.
-    init(_ path: String, failed: @escaping @Sendable (Files.Failure) -> Void) throws(Files.Failure) {
-        output = try OutputFile(path, overwrites: true)
-        failure.withLock { $0 = failed }
+    func open(_ path: String) throws(Files.Failure) {
+        let output = try OutputFile(path, overwrites: true)
         let magic = WireLog.magic
         try output.write(magic.span)
+        state.withLock { $0 = State(output: output, startedAt: MonotonicClock.now()) }
     }
 
     func connectionDidOpen(_ id: Int) { write(.opened, id, []) }
@@ -33,19 +40,19 @@ final class WireLogWriter: FrameServer.Tap {
     func connectionDidClose(_ id: Int) { write(.closed, id, []) }
 
     private func write(_ kind: WireLog.Kind, _ id: Int, _ bytes: [UInt8]) {
-        let header =
-            WireLog.bytes(MonotonicClock.now() &- startedAt) + WireLog.bytes(UInt32(truncatingIfNeeded: id))
-            + WireLog.bytes(kind.rawValue) + WireLog.bytes(UInt32(truncatingIfNeeded: bytes.count))
-        let error = failure.withLock { failed -> ((@Sendable (Files.Failure) -> Void)?, Files.Failure)? in
-            guard failed != nil else { return nil }
+        let failure = state.withLock { state -> Files.Failure? in
+            guard let output = state.output else { return nil }
+            let record =
+                WireLog.bytes(MonotonicClock.now() &- state.startedAt) + WireLog.bytes(UInt32(truncatingIfNeeded: id))
+                + WireLog.bytes(kind.rawValue) + WireLog.bytes(UInt32(truncatingIfNeeded: bytes.count)) + bytes
             do throws(Files.Failure) {
-                let record = header + bytes
                 try output.write(record.span)
                 return nil
             } catch {
-                return (failed.take(), error)
+                state.output = nil
+                return error
             }
         }
-        if let error { error.0?(error.1) }
+        if let failure { failed(failure) }
     }
 }

@@ -20,6 +20,11 @@ enum Files {
             self.error = error
         }
 
+        /// The failure to create a file that already exists.
+        init(taken name: String) {
+            self.init(name, EEXIST)
+        }
+
         /// Whether nobody listens at a path, which may change.
         var isForLater: Bool { error == ENOENT || error == ECONNREFUSED || error == EAGAIN }
 

@@ -1,30 +1,16 @@
 import FrameSocket
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Writes a WAVE file of 16-bit PCM whose header is valid after every block, so that it plays however the program ends.
 ///
 /// The first block decides on rate and channels; blocks of another form are left out.
 final class WAVWriter {
-    private let path: String
-    private let descriptor: Int32
+    private let output: OutputFile
     private var format: (rate: Int, channels: Int)?
     private var byteCount: UInt32 = 0
 
-    /// Creates the file, or empties it.
-    init(_ path: String) throws(Files.Failure) {
-        self.path = path
-        descriptor = try Files.openForWriting(path, overwrites: true)
-    }
-
-    deinit {
-        close(descriptor)
+    /// Creates a writer of a file that was just created or emptied.
+    init(_ output: OutputFile) {
+        self.output = output
     }
 
     /// Appends the samples of a message.
@@ -33,13 +19,11 @@ final class WAVWriter {
         guard let format, format == (message.sampleRate, message.channels),
             let total = UInt32(exactly: Int(byteCount) + message.samples.count)
         else { return }
+        // The samples first: if they cannot be written, the header still describes what precedes them.
+        if byteCount == 0 { try output.write(header(format).span) }
+        try message.samples.withBytes { bytes throws(Files.Failure) in try output.write(bytes) }
         byteCount = total
-        lseek(descriptor, 0, SEEK_SET)
-        try Files.write(header(format).span, to: descriptor, name: path)
-        lseek(descriptor, 0, SEEK_END)
-        try message.samples.withBytes { bytes throws(Files.Failure) in
-            try Files.write(bytes, to: descriptor, name: path)
-        }
+        try output.write(header(format).span, at: 0)
     }
 
     private func header(_ format: (rate: Int, channels: Int)) -> [UInt8] {

@@ -1,0 +1,76 @@
+import FrameSocket
+import Locking
+
+/// How `framesocket receive` starts.
+extension ReceiveCommand {
+    /// Starts listening, and then opens the files: a path that is in use must not cost anybody a file.
+    ///
+    /// - Parameters:
+    ///   - reception: Writes the audio, and ends if the wire log cannot be written.
+    ///   - holder: Gets the server as soon as it exists. If this method fails later, the caller has to close it.
+    ///   - gate: Opens when the files are open; no sender is accepted before.
+    /// - Returns: The server.
+    /// - Throws: The failure to listen or to open a file.
+    func listen(
+        _ reception: Reception,
+        _ holder: Locked<FrameServer?>,
+        _ gate: AcceptingGate
+    ) async throws(CommandFailure) -> FrameServer {
+        let log = wireLog.map { _ in
+            WireLogWriter { failure in
+                Task { await reception.finish(.failure(CommandFailure(.cannotCreate, failure.message))) }
+            }
+        }
+        let configuration = try configuration(log)
+        gate.hold(configuration.thread)
+        let made = try holder.withLock { holder throws(CommandFailure) -> Result<FrameServer?, TransportError> in
+            try Interruption.check()
+            do throws(TransportError) {
+                holder = try place.server(configuration)
+                return .success(holder)
+            } catch {
+                return .failure(error)
+            }
+        }
+        let server: FrameServer?
+        do throws(TransportError) {
+            server = try made.get()
+        } catch {
+            await reception.report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
+            throw CommandFailure(ExitCode(error), error.description)
+        }
+        guard let server else {
+            await reception.report(.failed(connection: nil, code: "socket.missing", message: place.complaint))
+            throw CommandFailure(.noInput, place.complaint)
+        }
+        do throws(Files.Failure) {
+            if let directory { try prepare(directory) }
+            if let wireLog { try log?.open(wireLog) }
+            if let audio { await reception.writeSound(to: try OutputFile(audio, overwrites: true)) }
+        } catch {
+            throw CommandFailure(.cannotCreate, error.isTaken ? Files.refusal(error.name) : error.message)
+        }
+        gate.open()
+        return server
+    }
+
+    private func configuration(_ log: WireLogWriter?) throws(CommandFailure) -> FrameServer.Configuration {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = try tokens?.read()
+        configuration.tap = log
+        configuration.acceptsSharedMemory = acceptsSharedMemory
+        configuration.delivery = takesNewest ? .newest : .everyFrame
+        configuration.limits.maximumConnections = try ProcessLimits.places(
+            configuration.limits.maximumConnections,
+            beside: ProcessLimits.laterDescriptors
+        )
+        return configuration
+    }
+
+    /// Creates the directory for frames, which must contain none unless they are replaced.
+    private func prepare(_ directory: String) throws(Files.Failure) {
+        try Files.makeDirectory(directory)
+        guard !overwrites, let name = try? Files.names(in: directory).first(where: Reception.isFrame) else { return }
+        throw Files.Failure(taken: "\(directory)/\(name)")
+    }
+}

@@ -113,9 +113,9 @@ import Testing
         for peer in idle { peer.close() }
     }
 
-    @Test(arguments: ["1", "20"])
-    func `a server that expects a token says so to a sender without one`(loops: String) async throws {
-        let token = try place.secret("token", Array("a secret of both".utf8))
+    @Test(arguments: ["1", "20"], ["a secret of both", "four"])
+    func `a server that expects a token says so to a sender without one`(loops: String, secret: String) async throws {
+        let token = try place.secret("token", Array(secret.utf8))
         let receiver = try await place.receiver("--token-file", token, "--json")
         let ending = try await place.send(jpeg, "--loop", loops)
         #expect(ending.status == 69 && ending.errors.contains("--token-file"), "\(ending)")

@@ -20,8 +20,8 @@ struct RecordCommand: Command {
           --once           end when the first sender leaves
           --overwrite      replace FILE if it exists; by default that is an error
           --json           print one JSON object per line for each event
-          --token-file F   send the contents of F before the first frame, and expect
-                           them from the other side
+          --token-file F   send the contents of F, 4 to 1024 bytes, before the first
+                           frame, and expect them from the other side
           --peer-token-file F
                            expect the contents of F instead
           --timeout S      end with exit code 75 unless --count is reached, or the first

@@ -37,6 +37,12 @@ extension Arguments {
 
 /// The files with this side's token and the other's; a line feed at their end is not part of the token.
 struct HandshakeTokenFiles {
+    /// The minimum length of a token in bytes.
+    ///
+    /// By its first four bytes, a server recognizes a message from a sender that uses no token, and can tell it what is
+    /// missing. A server with a shorter token closes after it has read that many: to such a sender, that is an orderly end.
+    static let minimumByteCount = 4
+
     let own: String
     let peer: String
 
@@ -53,6 +59,13 @@ struct HandshakeTokenFiles {
                 throw CommandFailure(
                     .badData,
                     "\(path): a token has at most \(HandshakeTokens.maximumByteCount) bytes, and this file has more"
+                )
+            }
+            guard bytes.count >= minimumByteCount else {
+                throw CommandFailure(
+                    .usage,
+                    "\(path): the token has \(Format.count(bytes.count, "byte")); --token-file and --peer-token-file "
+                        + "require files with \(minimumByteCount) to \(HandshakeTokens.maximumByteCount) bytes"
                 )
             }
             return bytes

@@ -130,6 +130,22 @@ import Testing
         #expect(await receiver.ended().status == 0)
     }
 
+    @Test(arguments: [Source.image, .recording])
+    func `a receiver that gives the place to another sender is a failure`(source: Source) async throws {
+        let arguments = try await arguments(for: source, wait: "60") + ["--loop", "0", "--json"]
+        let host = try place.start(
+            Places.python,
+            ["-B", Places.peer("control_host"), place.socket, "--step", "2:stop=10007"]
+        )
+        try await host.lines(1)
+        let ending = try await place.framesocket(arguments).ended()
+        #expect(ending.status == 69 && ending.errors.contains("another sender"), "\(ending)")
+        #expect(try ending.events.map(\.name) == ["sent", "failed"])
+        // In an order that both sides know, all the same.
+        let told = await host.ended()
+        #expect(told.status == 0 && told.text.contains(#""reason": "10007""#), "\(told)")
+    }
+
     #if os(Linux)
         @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can become another user"))
         func `a server that does not admit this user is a failure`() async throws {

@@ -97,7 +97,7 @@ final class ImageSender: Sendable {
             if connection.closeReason != nil {
                 first = image
                 guard try await link.isAdmitted(connection, isSent: uploader.statistics.sent > 0) else { return false }
-                if connection.wasAskedToStop { return true }
+                if try await link.hasStopped(connection) { return true }
                 throw lost(uploader)
             }
             let timestamp = await schedule.wait()
@@ -112,7 +112,7 @@ final class ImageSender: Sendable {
                 first = image
                 return false
             }
-            if connection.wasAskedToStop { return true }
+            if try await link.hasStopped(connection) { return true }
             if let stopAfter = command.stopAfter, uploader.statistics.sent >= stopAfter { break }
             if !command.isQuiet { Terminal.showProgress("\(Format.count(uploader.statistics.sent, "frame")) sent") }
         }
@@ -145,7 +145,8 @@ final class ImageSender: Sendable {
             return true
         }
         guard try await link.isAdmitted(connection, isSent: statistics.sent > 0) else { return false }
-        guard let reason = connection.closeReason, !connection.wasAskedToStop else { return true }
+        if try await link.hasStopped(connection) { return true }
+        guard let reason = connection.closeReason else { return true }
         if let error = reason.error { throw link.failure(error) }
         if statistics.drops[.connectionLost] != nil || statistics.drops[.notConnected] != nil { throw lost(uploader) }
         return true

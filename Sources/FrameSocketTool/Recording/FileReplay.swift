@@ -43,7 +43,7 @@ struct FileReplay {
                 await pace.wait()
                 let message = try message(for: entry, at: pace.timestamp)
                 while try await !send(message, over: connection, of: link) { connection = try await link.open() }
-                if connection.wasAskedToStop { return }
+                if try await link.hasStopped(connection) { return }
             }
             guard !isEmpty else {
                 throw CommandFailure(
@@ -99,7 +99,7 @@ struct FileReplay {
         } catch let error as TransportError {
             if error.code == .paused || error.code == .notWanted { return true }
             guard try await link.isAdmitted(connection, isSent: false) else { return false }
-            if connection.wasAskedToStop { return true }
+            if try await link.hasStopped(connection) { return true }
             await link.waitForEnd(of: connection)
             try link.checkEnd(of: connection)
             let count = sent.withLock { Format.count($0.frames, "frame") }

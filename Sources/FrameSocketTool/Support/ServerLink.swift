@@ -106,7 +106,7 @@ final class ServerLink: Sendable {
         try checkEnd(of: connection)
         // An orderly end after a whole frame: if the frame had not been read, the end would be a reset.
         let isOrderly = connection.closeReason.map { $0.error == nil } ?? false
-        if hasRead || connection.wasAskedToStop || (isOrderly && isSent) {
+        if try await hasStopped(connection) || hasRead || (isOrderly && isSent) {
             state.withLock { $0.isAdmitted = true }
             return true
         }
@@ -122,19 +122,37 @@ final class ServerLink: Sendable {
         _ = try await watch(connection) { $0.isEmpty }
         // One turn of the connection's thread handles what the server said before it read the rest.
         for _ in 0..<3 { await Task(executorPreference: connection.thread) {}.value }
-        if connection.isOpen || connection.wasAskedToStop { return }
+        if try await hasStopped(connection) || connection.isOpen { return }
         await waitForEnd(of: connection)
         try checkEnd(of: connection)
         if let error = connection.closeReason?.error { throw failure(error) }
+    }
+
+    /// Whether the server has asked this side to stop: it has what it wanted.
+    ///
+    /// - Throws: A failure if it has asked because another sender has this one's place.
+    func hasStopped(_ connection: SocketConnection) async throws(CommandFailure) -> Bool {
+        guard connection.wasAskedToStop else { return false }
+        await waitForEnd(of: connection)
+        try checkEnd(of: connection)
+        return true
     }
 
     /// Checks that the server has not reported something that kept it from accepting frames.
     ///
     /// - Throws: A failure that says what it was, and how to fix it.
     func checkEnd(of connection: SocketConnection) throws(CommandFailure) {
-        guard case .closedByPeer(let reason)? = connection.closeReason, !reason.isOrderly else { return }
-        let hint = reason == .tokenRejected ? " It expects a token; name its file with --token-file." : ""
-        throw CommandFailure(.unavailable, "\(endpoint): \(reason)\(hint)")
+        guard case .closedByPeer(let reason)? = connection.closeReason else { return }
+        switch reason {
+        case .stoppedByUser, .requestedByHost, .callEnded, .suspended:
+            return
+        case .superseded:
+            throw failure("the server has taken another sender instead; end that one, or send to another path")
+        case .tokenRejected:
+            throw failure("\(reason) It expects a token; name its file with --token-file.")
+        case .disconnected, .versionMismatch, .noHost, .error:
+            throw failure("\(reason)")
+        }
     }
 
     /// Watches what is unread until `isEnough`; returns false if the connection has ended.
@@ -179,6 +197,10 @@ final class ServerLink: Sendable {
     static func refusal(by name: String, for wait: Double) -> String {
         "\(name): for \(Format.seconds(wait)) the server closed every connection before reading anything;"
             + " it has no free place, or does not admit this user; wait longer with --wait"
+    }
+
+    private func failure(_ message: String) -> CommandFailure {
+        CommandFailure(.unavailable, "\(endpoint): \(message)")
     }
 
     /// The failure of a command whose connection has ended with `error`.

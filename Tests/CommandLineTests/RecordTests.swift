@@ -219,20 +219,34 @@ import Testing
         #expect(times[1] >= 10_000_000 && times[5] - times[4] >= 10_000_000)
     }
 
-    @Test func `a second simultaneous sender is turned away`() async throws {
-        let recorder = try await recorder("--once")
+    @Test func `a second sender is turned away before anything is read, and not forgotten`() async throws {
+        try await send(recordedBy: try await recorder("--once"))
+        let file = try place.file("first.mkv", Data.bytes(at: place.path("r.mkv")))
+        let recorder = try await recorder("--overwrite", "--count", "3")
         let first = try place.shell(
             "{ cat $X/jpeg/chelsea-420.jpg; sleep 60; } | $F send $S - --passthrough --quiet"
         )
         _ = try await recorder.lines(3)
-        let second = try await place.send(Self.fixtures[1], "--loop", "0", "--quiet")
-        // 69 where it was in the middle of a frame.
-        #expect([0, 69].contains(second.status), "\(second)")
+        for command in ["send '\(place.socket)' '\(Self.fixtures[1])'", "replay '\(place.socket)' '\(file)'"] {
+            let ending = try await place.shell("$F \(command) --json --wait 0.3").ended()
+            #expect(ending.status == 69 && ending.errors.contains("no free place"), "\(ending)")
+            #expect(try ending.events.map(\.name) == ["sent", "failed"])
+        }
+        let patient = try place.framesocket(
+            ["send", place.socket, Self.fixtures[1], Self.fixtures[2], "--passthrough", "--wait", "60"]
+        )
         first.kill()
+        #expect(await patient.ended().status == 0)
         let ending = await recorder.ended()
-        #expect(try ending.events("frame").count == 1)
-        let closed = try ending.events("closed").first { $0["connection"] == 2 }
-        #expect(closed?.text("finish") == "superseded")
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try ending.events("frame").map { $0["connection"] } == [1, 2, 2])
+        #expect(try await jpegs() == [0, 1, 2].map { try Data.bytes(at: Self.fixtures[$0]) })
+    }
+
+    /// Sends one frame to a recorder that ends with its sender.
+    private func send(recordedBy recorder: Program) async throws {
+        try await send([Self.fixtures[0]])
+        #expect(await recorder.ended().status == 0)
     }
 
     // MARK: What goes wrong

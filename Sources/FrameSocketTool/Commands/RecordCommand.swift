@@ -86,10 +86,8 @@ struct RecordCommand: Command {
     {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
-        configuration.limits.maximumConnections = try ProcessLimits.places(
-            configuration.limits.maximumConnections,
-            beside: ProcessLimits.laterDescriptors
-        )
+        // Another sender is turned away before any of its frames is read, so that it knows that none has arrived.
+        configuration.limits.maximumConnections = try ProcessLimits.places(1, beside: ProcessLimits.laterDescriptors)
         let settings = configuration
         do {
             // The file comes second: a path that is in use must not cost anybody a file.
@@ -118,14 +116,11 @@ struct RecordCommand: Command {
         let thread = IOThread()
         return await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: thread) {
-                await withDiscardingTaskGroup { senders in
-                    do {
-                        for try await connection in server.connections {
-                            senders.addTask { await recording.follow(connection) }
-                        }
-                    } catch {
-                        await recording.finish(.failure(CommandFailure(.unavailable, "\(error)")))
-                    }
+                do {
+                    // One after another: the next may connect while frames of one that has left are still written.
+                    for try await connection in server.connections { await recording.follow(connection) }
+                } catch {
+                    await recording.finish(.failure(CommandFailure(.unavailable, "\(error)")))
                 }
             }
             if let timeout {

@@ -8,8 +8,6 @@ actor Recording {
     private var clock = RecordingClock()
     private var statistics = ReceptionTotals()
     private var duration: UInt64 = 0
-    /// The sender whose frames are recorded.
-    private var current: Int?
     private var result: Result<Void, CommandFailure>?
     private var waiter: CheckedContinuation<Result<Void, CommandFailure>, Never>?
 
@@ -73,27 +71,19 @@ actor Recording {
 
     // MARK: Frames
 
-    /// Records the frames of one sender to its end, unless another sender has the file.
+    /// Records the frames of one sender to its end.
     func follow(_ connection: FrameConnection) async {
         report(.connected(connection))
-        if current == nil {
-            current = connection.id
-            await take(from: connection)
-            current = nil
-        } else {
-            connection.close(.superseded)
-        }
+        await take(from: connection)
         let reason = await connection.ended()
         report(.closed(connection: connection.id, reason: reason))
     }
 
     private func take(from connection: FrameConnection) async {
-        var frames = 0
         do {
             for try await frame in connection.frames {
                 guard result == nil else { break }
                 take(frame, of: connection)
-                frames += 1
             }
         } catch {
             let code = error.wireError?.code.rawValue ?? error.code.rawValue

@@ -20,11 +20,14 @@ struct WireLogReplay {
 
     func run(_ input: InputFile) async throws(CommandFailure) {
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            do throws(CommandFailure) {
-                try await send(input)
-                return .success(())
-            } catch {
-                return .failure(error)
+            // Sockets and files block, so they are used on a thread of their own.
+            await withTaskExecutorPreference(IOThread()) {
+                do throws(CommandFailure) {
+                    try await send(input)
+                    return Result<Void, CommandFailure>.success(())
+                } catch {
+                    return .failure(error)
+                }
             }
         } end: {
             summarise()
@@ -33,23 +36,35 @@ struct WireLogReplay {
     }
 
     private func send(_ input: InputFile) async throws(CommandFailure) {
+        let file: SocketFile
+        do throws(TransportError) {
+            file = try SocketFile(path)
+        } catch {
+            throw CommandFailure(ExitCode(error), error.description)
+        }
         var pace = ReplayPace(speed: command.speed)
         var input = input
         for round in 0..<command.loops {
             if round > 0 { input = try command.open() }
             var reader = try WireLogReader(input)
-            // Connections that were open when the log ended end with it.
             var sockets: [UInt32: PlainSocket] = [:]
-            defer { for socket in sockets.values { socket.end() } }
-            while let record = try reader.next() {
-                pace.advance(to: record.time)
-                await pace.wait()
-                switch record.kind {
-                case .opened: sockets[record.connection] = try await connect()
-                case .bytes: try await send(record, &sockets)
-                case .closed: sockets.removeValue(forKey: record.connection)?.end()
+            do throws(CommandFailure) {
+                while let record = try reader.next() {
+                    pace.advance(to: record.time)
+                    await pace.wait()
+                    switch record.kind {
+                    case .opened: sockets[record.connection] = try await connect(to: file)
+                    case .bytes: try await send(record, &sockets, file)
+                    case .closed: try sockets.removeValue(forKey: record.connection)?.end()
+                    }
                 }
+            } catch {
+                // What was sent arrives, unless servers do not read.
+                if error.code != .timedOut { try? end(sockets) }
+                throw error
             }
+            // Connections that were open when the log ended end with it.
+            try end(sockets)
             if reader.isCut, !command.isQuiet {
                 Terminal.say("framesocket replay: \(input.name) is cut off after its last record")
             }
@@ -57,30 +72,49 @@ struct WireLogReplay {
         }
     }
 
+    private func end(_ sockets: [UInt32: PlainSocket]) throws(CommandFailure) {
+        for socket in sockets.values { try socket.end() }
+    }
+
     /// Connects as soon as somebody listens.
-    private func connect() async throws(CommandFailure) -> PlainSocket {
-        let socket = try await connect(until: ContinuousClock.now + .seconds(command.wait))
+    private func connect(to file: SocketFile) async throws(CommandFailure) -> PlainSocket {
+        let socket = try await connect(to: file, until: ContinuousClock.now + .seconds(command.wait))
         totals.withLock { $0.connections += 1 }
         return socket
     }
 
-    private func connect(until deadline: ContinuousClock.Instant) async throws(CommandFailure) -> PlainSocket {
-        let socket = try await reach(until: deadline)
+    private func connect(
+        to file: SocketFile,
+        until deadline: ContinuousClock.Instant
+    ) async throws(CommandFailure) -> PlainSocket {
         do throws(TransportError) {
+            let socket = try await reach(file, until: deadline)
             try socket.checkPeer()
+            return socket
         } catch {
             throw CommandFailure(ExitCode(error), error.description)
         }
-        return socket
     }
 
-    private func reach(until deadline: ContinuousClock.Instant) async throws(CommandFailure) -> PlainSocket {
+    private func reach(
+        _ file: SocketFile,
+        until deadline: ContinuousClock.Instant
+    ) async throws(TransportError) -> PlainSocket {
         while true {
             do {
-                return try PlainSocket(to: path)
+                return try PlainSocket(to: file)
             } catch {
-                guard error.isForLater, ContinuousClock.now < deadline else {
-                    throw CommandFailure(error.isForLater ? .unavailable : .cannotCreate, error.message)
+                guard error.isForLater else {
+                    throw TransportError(.system, path: path, underlyingErrno: error.error, "cannot connect")
+                }
+                guard ContinuousClock.now < deadline else {
+                    throw TransportError(
+                        .noServer,
+                        path: path,
+                        underlyingErrno: error.error,
+                        "no server was reached within \(Duration.seconds(command.wait)); is one running, for the same "
+                            + "user, at this path?"
+                    )
                 }
             }
             try? await Task.sleep(for: .milliseconds(100))
@@ -90,26 +124,26 @@ struct WireLogReplay {
     /// Sends what was read; a server that rejects it closes that connection, and the others go on.
     private func send(
         _ record: WireLog.Record,
-        _ sockets: inout [UInt32: PlainSocket]
+        _ sockets: inout [UInt32: PlainSocket],
+        _ file: SocketFile
     ) async throws(CommandFailure) {
         guard var socket = sockets[record.connection], let first = record.bytes.first else { return }
         var rest = record.bytes[...]
         if !socket.isAdmitted {
             let deadline = ContinuousClock.now + .seconds(command.wait)
-            while await !socket.offer(first) {
+            while try await !socket.offer(first) {
                 guard ContinuousClock.now < deadline else {
                     throw CommandFailure(.unavailable, ServerLink.refusal(by: path, for: command.wait))
                 }
                 try? await Task.sleep(for: .milliseconds(100))
-                socket = try await connect(until: deadline)
+                socket = try await connect(to: file, until: deadline)
                 sockets[record.connection] = socket
             }
             rest = rest.dropFirst()
         }
-        do {
-            try socket.write(Array(rest))
+        if try socket.write(Array(rest)) {
             totals.withLock { $0.bytes &+= UInt64(record.bytes.count) }
-        } catch {
+        } else {
             sockets[record.connection] = nil
             totals.withLock { $0.broken += 1 }
         }

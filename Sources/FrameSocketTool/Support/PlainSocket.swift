@@ -12,20 +12,20 @@ import FrameSocket
 ///
 /// Blocks, so it must not be used on Swift's pool.
 final class PlainSocket {
+    /// How long the server may take to close once it has read everything.
+    private static let linger: Duration = .seconds(1)
+
+    /// How long the system is asked to wait for the server, before what is unread is examined.
+    private static let waitMilliseconds: Int32 = 50
+
     private let descriptor: Int32
     private let path: String
     /// Whether the server is known to read.
     private(set) var isAdmitted = false
 
-    /// Connects.
-    init(to path: String) throws(Files.Failure) {
-        self.path = path
-        var address = sockaddr_un()
-        let bytes = Array(path.utf8)
-        let room = MemoryLayout.size(ofValue: address.sun_path)
-        guard bytes.count < room, !bytes.contains(0) else { throw Files.Failure(path, ENAMETOOLONG) }
-        address.sun_family = sa_family_t(AF_UNIX)
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    /// Connects, unless the server's queue of connections is full.
+    init(to file: SocketFile) throws(Files.Failure) {
+        path = file.path
         #if canImport(Glibc)
             let type = Int32(SOCK_STREAM.rawValue)
         #else
@@ -34,15 +34,12 @@ final class PlainSocket {
         let made = socket(AF_UNIX, type, 0)
         guard made >= 0 else { throw Files.Failure(path) }
         _ = fcntl(made, F_SETFD, FD_CLOEXEC)
-        let result = unsafe withUnsafePointer(to: &address) { address in
-            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                unsafe connect(made, address, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0 else {
-            let failure = Files.Failure(path)
+        _ = fcntl(made, F_SETFL, fcntl(made, F_GETFL) | O_NONBLOCK)
+        do {
+            try file.connect(made)
+        } catch {
             close(made)
-            throw failure
+            throw error
         }
         descriptor = made
     }
@@ -56,29 +53,87 @@ final class PlainSocket {
         try PeerPolicy.sameUserOrRoot.admit(descriptor, at: path)
     }
 
-    func write(_ bytes: [UInt8]) throws(Files.Failure) {
-        try Files.write(bytes.span, to: descriptor, name: path)
+    /// Writes bytes.
+    ///
+    /// - Returns: false if the server closed the connection before it had all of them.
+    /// - Throws: `timedOut` if the server does not read.
+    func write(_ bytes: [UInt8]) throws(CommandFailure) -> Bool {
+        var watch = StallWatch()
+        var offset = 0
+        while offset < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { bytes in
+                unsafe send(
+                    descriptor,
+                    UnsafeRawBufferPointer(rebasing: bytes[offset...]).baseAddress,
+                    bytes.count - offset,
+                    0
+                )
+            }
+            if count > 0 {
+                offset += count
+                watch = StallWatch()
+            } else if errno == EAGAIN {
+                try wait(for: POLLOUT, &watch)
+            } else if errno != EINTR {
+                return false
+            }
+        }
+        return true
     }
 
     /// Writes the first byte and waits until the server has read it, which shows that it has a place for this
     /// connection.
     ///
     /// - Returns: false if the server closed the connection without reading the byte.
-    func offer(_ byte: UInt8) async -> Bool {
-        guard (try? write([byte])) != nil else { return false }
+    /// - Throws: `timedOut` if the server does not read it.
+    func offer(_ byte: UInt8) async throws(CommandFailure) -> Bool {
+        guard try write([byte]) else { return false }
+        var watch = StallWatch()
         // Some systems do not report what is unread.
         while let backlog = SendBacklog(of: descriptor), !backlog.isEmpty {
             if backlog.hasPeerClosed { return false }
+            guard !watch.isStalled(at: backlog) else { throw stalled }
             guard (try? await Task.sleep(for: .milliseconds(2))) != nil else { break }
         }
         isAdmitted = true
         return true
     }
 
-    /// Shuts down sending, and waits until the other side has closed too, so that it reads what was sent.
-    func end() {
+    /// Shuts down sending, and waits until the server has read what was sent, and briefly for it to close too.
+    ///
+    /// - Throws: `timedOut` if the server does not read.
+    func end() throws(CommandFailure) {
         _ = shutdown(descriptor, Int32(SHUT_WR))
-        var rest: [UInt8] = []
-        while (try? Files.read(from: descriptor, into: &rest, name: path)) == true { rest.removeAll() }
+        var watch = StallWatch()
+        var deadline: ContinuousClock.Instant?
+        // What the server writes is read: otherwise the end would reach it as a reset.
+        while !hasEnded() {
+            let backlog = SendBacklog(of: descriptor)
+            if backlog.map({ $0.unreadByteCount == 0 }) ?? true {
+                let end = deadline ?? .now + Self.linger
+                guard .now < end else { return }
+                deadline = end
+            }
+            try wait(for: POLLIN, &watch)
+        }
     }
+
+    /// Reads and drops what the server has written; returns true at the end.
+    private func hasEnded() -> Bool {
+        var rest = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = unsafe rest.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
+            if count == 0 { return true }
+            if count < 0, errno != EINTR { return errno != EAGAIN }
+        }
+    }
+
+    /// Waits a moment for the socket to become ready.
+    private func wait(for events: Int32, _ watch: inout StallWatch) throws(CommandFailure) {
+        guard !watch.isStalled(at: SendBacklog(of: descriptor)) else { throw stalled }
+        var watched = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        _ = unsafe poll(&watched, 1, Self.waitMilliseconds)
+    }
+
+    private var stalled: CommandFailure { StallWatch.failure(at: .path(path)) }
 }

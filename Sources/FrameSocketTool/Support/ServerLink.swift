@@ -7,9 +7,6 @@ import Locking
 /// reading a byte, and cannot say why. The first frame is therefore sent again, over a new connection, until a server
 /// has started reading it.
 final class ServerLink: Sendable {
-    /// How long the server may leave everything in the socket unread.
-    private static let stallLimit: Duration = .seconds(10)
-
     /// The shortest and the longest pause before the next attempt.
     private static let pauses: ClosedRange<Duration> = .milliseconds(50)...(.milliseconds(500))
 
@@ -83,7 +80,7 @@ final class ServerLink: Sendable {
 
     /// Waits until a connection that sends no more has ended.
     func waitForEnd(of connection: SocketConnection) async {
-        let deadline = ContinuousClock.now + Self.stallLimit
+        let deadline = ContinuousClock.now + StallWatch.limit
         while connection.closeReason == nil, ContinuousClock.now < deadline {
             guard (try? await Task.sleep(for: .milliseconds(2))) != nil else { return }
         }
@@ -160,19 +157,14 @@ final class ServerLink: Sendable {
         _ connection: SocketConnection,
         until isEnough: (SendBacklog) -> Bool
     ) async throws(CommandFailure) -> Bool {
-        let clock = ContinuousClock()
-        var last: SendBacklog?
-        var lastChange = clock.now
+        var watch = StallWatch()
         while connection.closeReason == nil {
             let backlog = connection.backlog
             if let backlog, isEnough(backlog) { return true }
             // If the system cannot tell what is unread, what was written counts.
             if backlog == nil, connection.isOpen { return true }
-            if backlog != last { (last, lastChange) = (backlog, clock.now) }
-            guard clock.now - lastChange < Self.stallLimit else {
-                throw CommandFailure(.timedOut, "\(endpoint): the server does not read what is sent")
-            }
-            try? await clock.sleep(for: .milliseconds(2))
+            guard !watch.isStalled(at: backlog) else { throw StallWatch.failure(at: endpoint) }
+            try? await Task.sleep(for: .milliseconds(2))
             if Task.isCancelled { return true }
         }
         return false

@@ -8,6 +8,8 @@ final class ImageSender: Sendable {
         var startedAt = MonotonicClock.now()
         /// The number of files that could not be sent.
         var badFiles = 0
+        /// Why the audio could not be read to its end.
+        var audioFailure: CommandFailure?
     }
 
     private let command: SendCommand
@@ -22,7 +24,12 @@ final class ImageSender: Sendable {
     init(_ command: SendCommand, _ source: any ImageSource) throws(CommandFailure) {
         self.command = command
         self.source = source
-        sound = try command.audio.map { path throws(CommandFailure) in try SoundSender(path) }
+        sound = try command.audio.map { [state] path throws(CommandFailure) in
+            try SoundSender(path) { failure in
+                Self.report(failure, of: command)
+                state.withLock { $0.audioFailure = failure }
+            }
+        }
         var settings = SocketConnection.Configuration()
         settings.padsShortBodies = command.padsShortBodies
         settings.tokens = try command.tokens?.read()
@@ -74,10 +81,11 @@ final class ImageSender: Sendable {
             await sounding?.value
             guard try !result.get() else { break }
         }
-        let badFiles = state.withLock { $0.badFiles }
+        let (badFiles, audioFailure) = state.withLock { ($0.badFiles, $0.audioFailure) }
         guard badFiles == 0 else {
             throw CommandFailure(.badData, "\(Format.count(badFiles, "file")) could not be sent")
         }
+        if let audioFailure { throw CommandFailure(audioFailure.code, "only part of the audio could be sent") }
     }
 
     /// Sends the rest of the source, beginning with `first`.
@@ -185,15 +193,19 @@ final class ImageSender: Sendable {
         for failure: CommandFailure
     ) throws(CommandFailure) {
         guard failure.code == .badData, source.skipLast() else { throw failure }
+        Self.report(failure, of: command)
+        state.withLock { $0.badFiles += 1 }
+    }
+
+    /// Reports a file without which the command continues.
+    private static func report(_ failure: CommandFailure, of command: SendCommand) {
         Terminal.endProgress()
         Terminal.say("framesocket send: \(failure.message)")
-        if command.isJSON {
-            var line = JSONLine(event: "error")
-            line.add("code", "file.unfit")
-            line.add("message", failure.message)
-            try? Terminal.print(line.text)
-        }
-        state.withLock { $0.badFiles += 1 }
+        guard command.isJSON else { return }
+        var line = JSONLine(event: "error")
+        line.add("code", "file.unfit")
+        line.add("message", failure.message)
+        try? Terminal.print(line.text)
     }
 
     /// Offers an image and waits until it is sent, so that none is dropped.

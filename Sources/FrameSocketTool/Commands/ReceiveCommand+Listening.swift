@@ -6,21 +6,18 @@ extension ReceiveCommand {
     /// Starts listening, and then opens the files: a path that is in use must not cost anybody a file.
     ///
     /// - Parameters:
-    ///   - reception: Writes the audio, and ends if the wire log cannot be written.
+    ///   - reception: Writes the audio.
+    ///   - log: Writes the wire log, if there is one.
     ///   - holder: Gets the server as soon as it exists. If this method fails later, the caller has to close it.
     ///   - gate: Opens when the files are open; no sender is accepted before.
     /// - Returns: The server.
     /// - Throws: The failure to listen or to open a file.
     func listen(
         _ reception: Reception,
+        _ log: WireLogWriter?,
         _ holder: Locked<FrameServer?>,
         _ gate: AcceptingGate
     ) async throws(CommandFailure) -> FrameServer {
-        let log = wireLog.map { _ in
-            WireLogWriter { failure in
-                Task { await reception.finish(.failure(CommandFailure(.cannotCreate, failure.message))) }
-            }
-        }
         let configuration = try configuration(log)
         gate.hold(configuration.thread)
         let made = try holder.withLock { holder throws(CommandFailure) -> Result<FrameServer?, TransportError> in

@@ -185,11 +185,14 @@ struct ReceiveCommand: Command {
         let reception = Reception(self)
         let holder = Locked<FrameServer?>(nil)
         let gate = AcceptingGate()
+        let log = wireLog.map { _ in
+            WireLogWriter { failure in Task { await reception.finish(failure) } }
+        }
         let manager = ServiceManager()
         prepare(for: manager)
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             do throws(CommandFailure) {
-                let server = try await listen(reception, holder, gate)
+                let server = try await listen(reception, log, holder, gate)
                 await announce(server, reception, to: manager)
                 return await receive(from: server, reception, manager)
             } catch {
@@ -201,8 +204,20 @@ struct ReceiveCommand: Command {
             // If nobody has been accepted, there is nothing to deliver and nothing to report.
             guard gate.isOpen else { return server.close() }
             await end(server, reception, manager)
+            // After a signal, nobody looks at the outcome.
+            if Interruption.isTermination, let failure = await failure(of: reception, log) {
+                Terminal.say("framesocket receive: \(failure.message)")
+                Interruption.termination = failure.code
+            }
         }
         try outcome.get()
+        if let failure = await failure(of: reception, log) { throw failure }
+    }
+
+    /// Why something could not be written, even if that was after the last frame; nil if all is there.
+    private func failure(of reception: Reception, _ log: WireLogWriter?) async -> CommandFailure? {
+        if let failure = await reception.outputFailure { return failure }
+        return log?.failure.map { CommandFailure(.cannotCreate, $0.message) }
     }
 
     /// Receives frames until there are enough, or until something ends it.
@@ -211,9 +226,7 @@ struct ReceiveCommand: Command {
         _ reception: Reception,
         _ manager: ServiceManager
     ) async -> Result<Void, CommandFailure> {
-        // Frames are handled on a thread of their own: writing may block, and must hold up neither the sockets nor
-        // Swift's pool.
-        let thread = IOThread()
+        let thread = reception.thread
         return await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: thread) {
                 await withDiscardingTaskGroup { senders in

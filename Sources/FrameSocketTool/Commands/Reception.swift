@@ -14,6 +14,9 @@ actor Reception {
         case closed(connection: Int, reason: CloseReason)
     }
 
+    /// The thread on which frames are handled: writing may block, and must hold up neither the sockets nor Swift's pool.
+    nonisolated let thread = IOThread()
+
     private let command: ReceiveCommand
     private let decoder: FrameDecoder
     private var raw: RawOutput?
@@ -24,6 +27,8 @@ actor Reception {
     private var sound: WAVWriter?
     private var connections: [Int: FrameConnection] = [:]
     private var result: Result<Void, CommandFailure>?
+    /// Why something could not be written: a frame, audio or an event, whether before or after the end.
+    private(set) var outputFailure: CommandFailure?
     private var waiters: [CheckedContinuation<Result<Void, CommandFailure>, Never>] = []
 
     init(_ command: ReceiveCommand) {
@@ -56,6 +61,15 @@ actor Reception {
         waiters = []
     }
 
+    /// Ends the reception because a file or standard output cannot be written; if its reader has gone, in order.
+    func finish(_ failure: Files.Failure) {
+        guard !failure.isBrokenPipe else { return finish(.success(())) }
+        let message = failure.isTaken ? Files.refusal(failure.name) : failure.message
+        let failure = CommandFailure(.cannotCreate, message)
+        if outputFailure == nil { outputFailure = failure }
+        finish(.failure(failure))
+    }
+
     /// Ends the reception because its time is over.
     func timeOut(after seconds: Double) {
         if command.count == nil, statistics.frames > 0 { return finish(.success(())) }
@@ -80,8 +94,12 @@ actor Reception {
         received[connection.id] = ReceptionStatistics()
         report(.connected(connection))
         for request in command.requests { connection.send(request) }
-        async let statuses: Void = followStatuses(of: connection)
-        async let sound: Void = followSound(of: connection)
+        // A task that nobody cancels: at the end, the audio that has arrived is still written.
+        let others = Task(executorPreference: thread) { [self] in
+            async let statuses: Void = followStatuses(of: connection)
+            await followSound(of: connection)
+            await statuses
+        }
         do {
             for try await frame in connection.frames {
                 guard result == nil else { break }
@@ -95,7 +113,7 @@ actor Reception {
         }
         if result != nil { connection.close() }
         let reason = await connection.ended()
-        _ = await (statuses, sound)
+        await others.value
         statistics = statistics.adding(received[connection.id], connection.supersededFrames)
         connections[connection.id] = nil
         received[connection.id] = nil
@@ -114,11 +132,22 @@ actor Reception {
     }
 
     private func followSound(of connection: FrameConnection) async {
+        guard let sound else { return }
+        var isReported = false
         for await message in connection.audio where message.kind == .app {
             do {
-                try sound?.append(message)
+                guard try !sound.append(message), !isReported, let format = sound.formatDescription else { continue }
+                isReported = true
+                let own = "\(message.sampleRate) Hz and \(Format.count(message.channels, "channel"))"
+                report(
+                    .failed(
+                        connection: connection.id,
+                        code: "audio.format",
+                        message: "its audio of \(own) is left out: the file has \(format)"
+                    )
+                )
             } catch {
-                finish(.failure(CommandFailure(.cannotCreate, error.message)))
+                finish(error)
             }
         }
     }
@@ -134,8 +163,7 @@ actor Reception {
             statistics.undecodable += 1
             report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
         } catch let error as Files.Failure {
-            let message = error.isTaken ? Files.refusal(error.name) : error.message
-            finish(error.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, message)))
+            finish(error)
         } catch let failure as CommandFailure {
             finish(.failure(failure))
         } catch {
@@ -214,7 +242,7 @@ actor Reception {
         do {
             try Terminal.print(line)
         } catch {
-            finish(error.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, error.message)))
+            finish(error)
         }
     }
 

@@ -79,6 +79,7 @@ struct RecordCommand: Command {
             await recording.close()
         }
         try outcome.get()
+        if let failure = await recording.outputFailure { throw failure }
     }
 
     private func listen(_ recording: Recording, _ holder: Locked<FrameServer?>) async throws(CommandFailure)

@@ -5,9 +5,17 @@ import Locking
 final class SoundSender: Sendable {
     private let file: Locked<WAVFile>
     private let hasBegun = Locked(false)
+    private let report: @Sendable (CommandFailure) -> Void
 
-    init(_ path: String) throws(CommandFailure) {
+    /// Opens a file.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - report: Called if the rest of the file cannot be read.
+    /// - Throws: The failure to open the file, or to read its beginning.
+    init(_ path: String, report: @escaping @Sendable (CommandFailure) -> Void) throws(CommandFailure) {
         file = Locked(try WAVFile(path))
+        self.report = report
     }
 
     /// Whether the receiver has asked for audio.
@@ -47,7 +55,7 @@ final class SoundSender: Sendable {
             do throws(CommandFailure) {
                 return try file.next()
             } catch {
-                Terminal.say("framesocket send: \(error.message)")
+                report(error)
                 return nil
             }
         }

@@ -9,6 +9,8 @@ actor Recording {
     private var statistics = ReceptionTotals()
     private var duration: UInt64 = 0
     private var result: Result<Void, CommandFailure>?
+    /// Why something could not be written: a frame, the end of the file or an event, whether before or after the end.
+    private(set) var outputFailure: CommandFailure?
     private var waiter: CheckedContinuation<Result<Void, CommandFailure>, Never>?
 
     init(_ command: RecordCommand) {
@@ -37,10 +39,11 @@ actor Recording {
     }
 
     private func finish(_ failure: Files.Failure) {
-        finish(failure.isBrokenPipe ? .success(()) : .failure(CommandFailure(.cannotCreate, failure.message)))
+        guard !failure.isBrokenPipe else { return finish(.success(())) }
+        let failure = CommandFailure(.cannotCreate, failure.message)
+        if outputFailure == nil { outputFailure = failure }
+        finish(.failure(failure))
     }
-
-    private var hasFailed: Bool { if case .failure = result { true } else { false } }
 
     /// Completes the file, and reports what was recorded.
     func close() {
@@ -50,8 +53,9 @@ actor Recording {
         do {
             if let writer = writer.take() { try writer.finish() }
         } catch {
-            // The file's end fails for the same reason as what came before it, which has been reported.
-            if !hasFailed { Terminal.say("framesocket record: \(error.message)") }
+            // After a signal, nobody looks at the outcome.
+            if Interruption.isInterrupted { Terminal.say("framesocket record: \(error.message)") }
+            finish(error)
         }
         output = nil
         if command.isJSON {

@@ -9,6 +9,8 @@ final class WireLogWriter: FrameServer.Tap {
         /// The log; nil until it is opened, and after a failure.
         var output: OutputFile?
         var startedAt: UInt64 = 0
+        /// Why a record could not be written.
+        var failure: Files.Failure?
     }
 
     private let state = Locked(State())
@@ -20,6 +22,9 @@ final class WireLogWriter: FrameServer.Tap {
     init(failed: @escaping @Sendable (Files.Failure) -> Void) {
         self.failed = failed
     }
+
+    /// Why a record could not be written; nil if all could.
+    var failure: Files.Failure? { state.withLock { $0.failure } }
 
     /// Creates the log, or empties it.
     func open(_ path: String) throws(Files.Failure) {
@@ -49,7 +54,7 @@ final class WireLogWriter: FrameServer.Tap {
                 try output.write(record.span)
                 return nil
             } catch {
-                state.output = nil
+                (state.output, state.failure) = (nil, error)
                 return error
             }
         }

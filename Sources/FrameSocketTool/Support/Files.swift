@@ -25,6 +25,11 @@ enum Files {
             self.init(name, EEXIST)
         }
 
+        /// The failure to write to a file that has its maximum length.
+        init(tooLarge name: String) {
+            self.init(name, EFBIG)
+        }
+
         /// Whether nobody listens at a path, which may change.
         var isForLater: Bool { error == ENOENT || error == ECONNREFUSED || error == EAGAIN }
 

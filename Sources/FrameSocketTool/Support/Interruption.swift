@@ -25,10 +25,15 @@ enum Interruption {
     private static let state = Locked(State())
 
     /// The exit code after SIGTERM; by default, the one after Ctrl-C.
+    ///
+    /// What ends the program may still change it.
     static var termination: ExitCode {
         get { state.withLock { $0.termination } }
         set { state.withLock { $0.termination = newValue } }
     }
+
+    /// Whether a signal is what ends the program.
+    static var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
 
     /// Whether SIGTERM is what ends the program.
     static var isTermination: Bool { state.withLock { $0.isTermination } }
@@ -90,11 +95,11 @@ enum Interruption {
     private static func interrupt(by number: Int32) {
         // Whatever hangs, a signal ends the program.
         if number != SIGALRM { alarm(endLimit) }
-        let (end, mustExit, code) = state.withLock { state in
+        let (end, mustExit) = state.withLock { state in
             let mustExit = state.isInterrupted || (state.end == nil && !state.isEnding)
             state.isTermination = !state.isInterrupted && number == SIGTERM
             state.isInterrupted = true
-            return (state.end.take(), mustExit, state.isTermination ? state.termination : .interrupted)
+            return (state.end.take(), mustExit)
         }
         if mustExit { exit(code.rawValue) }
         guard let end else { return }
@@ -102,5 +107,10 @@ enum Interruption {
             await end()
             exit(code.rawValue)
         }
+    }
+
+    /// The exit code after the signal that has arrived.
+    private static var code: ExitCode {
+        state.withLock { $0.isTermination ? $0.termination : .interrupted }
     }
 }

@@ -43,6 +43,8 @@ final class OutputFile: Sendable {
     func write(_ bytes: Span<UInt8>, at offset: UInt64) throws(Files.Failure) {
         guard let offset = off_t(exactly: offset) else { return }
         let count = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, offset) }
-        guard count == bytes.count else { throw Files.Failure(name) }
+        guard count >= 0 else { throw Files.Failure(name) }
+        // Only a file that cannot grow takes a part.
+        guard count == bytes.count else { throw Files.Failure(name, ENOSPC) }
     }
 }

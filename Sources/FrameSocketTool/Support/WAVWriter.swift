@@ -2,38 +2,55 @@ import FrameSocket
 
 /// Writes a WAVE file of 16-bit PCM whose header is valid after every block, so that it plays however the program ends.
 ///
-/// The first block decides on rate and channels; blocks of another form are left out.
+/// The first block decides on rate and channels. A pipe gets the length that means: up to the end.
 final class WAVWriter {
+    /// The maximum number of bytes of samples: the length of the whole file, less 8 bytes, is a number of 32 bits.
+    static let maximumByteCount = UInt32.max - 36
+
     private let output: OutputFile
+    private let limit: UInt32
     private var format: (rate: Int, channels: Int)?
     private var byteCount: UInt32 = 0
 
     /// Creates a writer of a file that was just created or emptied.
-    init(_ output: OutputFile) {
+    init(_ output: OutputFile, limit: UInt32 = maximumByteCount) {
         self.output = output
+        self.limit = limit
     }
+
+    /// The rate and the number of channels of the file, for a person; nil before the first block.
+    var formatDescription: String? { format.map { "\($0.rate) Hz and \(Format.count($0.channels, "channel"))" } }
 
     /// Appends the samples of a message.
-    func append(_ message: AudioMessage) throws(Files.Failure) {
-        if format == nil { format = (message.sampleRate, message.channels) }
-        guard let format, format == (message.sampleRate, message.channels),
-            let total = UInt32(exactly: Int(byteCount) + message.samples.count)
-        else { return }
+    ///
+    /// - Returns: false if they have another rate or number of channels than the file, and are left out.
+    /// - Throws: The system's error; `EFBIG` if the file has its maximum length.
+    func append(_ message: AudioMessage) throws(Files.Failure) -> Bool {
+        let isFirst = format == nil
+        let format = format ?? (message.sampleRate, message.channels)
+        guard format == (message.sampleRate, message.channels) else { return false }
+        guard let total = UInt32(exactly: Int(byteCount) + message.samples.count), total <= limit else {
+            throw Files.Failure(tooLarge: output.name)
+        }
+        self.format = format
+        if isFirst { try output.write(header(format, output.isSeekable ? 0 : nil).span) }
         // The samples first: if they cannot be written, the header still describes what precedes them.
-        if byteCount == 0 { try output.write(header(format).span) }
         try message.samples.withBytes { bytes throws(Files.Failure) in try output.write(bytes) }
         byteCount = total
-        try output.write(header(format).span, at: 0)
+        if output.isSeekable { try output.write(header(format, total).span, at: 0) }
+        return true
     }
 
-    private func header(_ format: (rate: Int, channels: Int)) -> [UInt8] {
+    /// The header of a file with `byteCount` bytes of samples; nil if nobody knows how many follow.
+    private func header(_ format: (rate: Int, channels: Int), _ byteCount: UInt32?) -> [UInt8] {
         let bytesPerFrame = format.channels * 2
-        return Array("RIFF".utf8) + Self.bytes(byteCount &+ 36) + Array("WAVEfmt ".utf8) + Self.bytes(16 as UInt32)
+        return Array("RIFF".utf8) + Self.bytes(byteCount.map { $0 + 36 } ?? .max) + Array("WAVEfmt ".utf8)
+            + Self.bytes(16 as UInt32)
             + Self.bytes(1 as UInt16) + Self.bytes(UInt16(truncatingIfNeeded: format.channels))
             + Self.bytes(UInt32(truncatingIfNeeded: format.rate))
             + Self.bytes(UInt32(truncatingIfNeeded: format.rate * bytesPerFrame))
             + Self.bytes(UInt16(truncatingIfNeeded: bytesPerFrame)) + Self.bytes(16 as UInt16)
-            + Array("data".utf8) + Self.bytes(byteCount)
+            + Array("data".utf8) + Self.bytes(byteCount ?? .max)
     }
 
     private static func bytes(_ number: some FixedWidthInteger) -> [UInt8] {

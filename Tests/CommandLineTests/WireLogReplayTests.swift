@@ -116,8 +116,14 @@ import Testing
         }
     #endif
 
+    @Test func `a log without a record is replayed at once, however often`() async throws {
+        let file = try place.file("empty", WireLog.magic)
+        let ending = try await place.framesocket(["replay", file, place.socket, "--loop", "0"]).ended()
+        #expect(ending.status == 0, "\(ending)")
+    }
+
     @Test(arguments: [
-        (73, "$D/$(printf '%0120d' 0)", "120"), (73, "''", "the path is empty"), (73, "$D/x/", "ends with a slash"),
+        (73, "$D/$(printf '%0120d' 0)", "120"), (73, "$D/x/", "ends with a slash"),
         (69, "$D/none/s", "no server was reached"), (69, "$D/log", "no server was reached"),
     ])
     func `a path that is unusable fails as it does for send`(code: Int32, path: String, reason: String) async throws {

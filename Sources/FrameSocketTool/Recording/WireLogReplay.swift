@@ -1,6 +1,14 @@
 import FrameSocket
 import Locking
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Sends the bytes of a wire log again, each of its connections over one of its own.
 struct WireLogReplay {
     private struct Totals {
@@ -36,25 +44,21 @@ struct WireLogReplay {
     }
 
     private func send(_ input: InputFile) async throws(CommandFailure) {
-        let file: SocketFile
-        do throws(TransportError) {
-            file = try SocketFile(path)
-        } catch {
-            throw CommandFailure(ExitCode(error), error.description)
-        }
         var pace = ReplayPace(speed: command.speed)
         var input = input
         for round in 0..<command.loops {
             if round > 0 { input = try command.open() }
             var reader = try WireLogReader(input)
             var sockets: [UInt32: PlainSocket] = [:]
+            var isEmpty = true
             do throws(CommandFailure) {
                 while let record = try reader.next() {
+                    isEmpty = false
                     pace.advance(to: record.time)
                     await pace.wait()
                     switch record.kind {
-                    case .opened: sockets[record.connection] = try await connect(to: file)
-                    case .bytes: try await send(record, &sockets, file)
+                    case .opened: sockets[record.connection] = try await connect()
+                    case .bytes: try await send(record, &sockets)
                     case .closed: try sockets.removeValue(forKey: record.connection)?.end()
                     }
                 }
@@ -68,6 +72,8 @@ struct WireLogReplay {
             if reader.isCut, !command.isQuiet {
                 Terminal.say("framesocket replay: \(input.name) is cut off after its last record")
             }
+            // However often, nothing would be sent.
+            if isEmpty { return }
             pace.rewind()
         }
     }
@@ -77,18 +83,15 @@ struct WireLogReplay {
     }
 
     /// Connects as soon as somebody listens.
-    private func connect(to file: SocketFile) async throws(CommandFailure) -> PlainSocket {
-        let socket = try await connect(to: file, until: ContinuousClock.now + .seconds(command.wait))
+    private func connect() async throws(CommandFailure) -> PlainSocket {
+        let socket = try await connect(until: ContinuousClock.now + .seconds(command.wait))
         totals.withLock { $0.connections += 1 }
         return socket
     }
 
-    private func connect(
-        to file: SocketFile,
-        until deadline: ContinuousClock.Instant
-    ) async throws(CommandFailure) -> PlainSocket {
+    private func connect(until deadline: ContinuousClock.Instant) async throws(CommandFailure) -> PlainSocket {
         do throws(TransportError) {
-            let socket = try await reach(file, until: deadline)
+            let socket = try await reach(until: deadline)
             try socket.checkPeer()
             return socket
         } catch {
@@ -96,22 +99,17 @@ struct WireLogReplay {
         }
     }
 
-    private func reach(
-        _ file: SocketFile,
-        until deadline: ContinuousClock.Instant
-    ) async throws(TransportError) -> PlainSocket {
+    private func reach(until deadline: ContinuousClock.Instant) async throws(TransportError) -> PlainSocket {
         while true {
-            do {
-                return try PlainSocket(to: file)
+            do throws(TransportError) {
+                return try PlainSocket(to: path)
             } catch {
-                guard error.isForLater else {
-                    throw TransportError(.system, path: path, underlyingErrno: error.error, "cannot connect")
-                }
+                guard error.isForLater else { throw error }
                 guard ContinuousClock.now < deadline else {
                     throw TransportError(
                         .noServer,
                         path: path,
-                        underlyingErrno: error.error,
+                        underlyingErrno: error.underlyingErrno,
                         "no server was reached within \(Duration.seconds(command.wait)); is one running, for the same "
                             + "user, at this path?"
                     )
@@ -124,8 +122,7 @@ struct WireLogReplay {
     /// Sends what was read; a server that rejects it closes that connection, and the others go on.
     private func send(
         _ record: WireLog.Record,
-        _ sockets: inout [UInt32: PlainSocket],
-        _ file: SocketFile
+        _ sockets: inout [UInt32: PlainSocket]
     ) async throws(CommandFailure) {
         guard var socket = sockets[record.connection], let first = record.bytes.first else { return }
         var rest = record.bytes[...]
@@ -136,7 +133,7 @@ struct WireLogReplay {
                     throw CommandFailure(.unavailable, ServerLink.refusal(by: path, for: command.wait))
                 }
                 try? await Task.sleep(for: .milliseconds(100))
-                socket = try await connect(to: file, until: deadline)
+                socket = try await connect(until: deadline)
                 sockets[record.connection] = socket
             }
             rest = rest.dropFirst()
@@ -163,4 +160,9 @@ struct WireLogReplay {
         if totals.broken > 0 { text += ", \(totals.broken) closed by the server" }
         Terminal.say(text)
     }
+}
+
+extension TransportError {
+    /// Whether nobody listens at a path, which may change.
+    fileprivate var isForLater: Bool { [ENOENT, ECONNREFUSED, EAGAIN].contains(underlyingErrno) }
 }

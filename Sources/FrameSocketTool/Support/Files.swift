@@ -30,9 +30,6 @@ enum Files {
             self.init(name, EFBIG)
         }
 
-        /// Whether nobody listens at a path, which may change.
-        var isForLater: Bool { error == ENOENT || error == ECONNREFUSED || error == EAGAIN }
-
         /// Whether the reader of a pipe has gone, which ends a program quietly.
         var isBrokenPipe: Bool { error == EPIPE }
 

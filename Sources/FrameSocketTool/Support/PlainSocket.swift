@@ -24,19 +24,21 @@ final class PlainSocket {
     private(set) var isAdmitted = false
 
     /// Connects, unless the server's queue of connections is full.
-    init(to file: SocketFile) throws(Files.Failure) {
-        path = file.path
+    init(to path: String) throws(TransportError) {
+        self.path = path
         #if canImport(Glibc)
             let type = Int32(SOCK_STREAM.rawValue)
         #else
             let type = Int32(SOCK_STREAM)
         #endif
         let made = socket(AF_UNIX, type, 0)
-        guard made >= 0 else { throw Files.Failure(path) }
+        guard made >= 0 else {
+            throw TransportError(.system, path: path, underlyingErrno: errno, "no socket could be created")
+        }
         _ = fcntl(made, F_SETFD, FD_CLOEXEC)
         _ = fcntl(made, F_SETFL, fcntl(made, F_GETFL) | O_NONBLOCK)
         do {
-            try file.connect(made)
+            try SocketEndpoint.path(path).connect(made)
         } catch {
             close(made)
             throw error

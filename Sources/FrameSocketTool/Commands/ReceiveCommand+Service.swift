@@ -19,6 +19,7 @@ extension ReceiveCommand {
 
     /// Sets the exit code that a service manager expects, if one has started this program.
     func prepare(for manager: ServiceManager) {
+        Interruption.drains = true
         guard manager.isThere || place.isPassed else { return }
         // A service manager regards any other code as a failure.
         Interruption.termination = .done
@@ -28,7 +29,7 @@ extension ReceiveCommand {
     /// Reports to everybody concerned that the server listens.
     func announce(_ server: FrameServer, _ reception: Reception, to manager: ServiceManager) async {
         do {
-            try await writeMetrics(server, reception)
+            try writeMetrics(server, reception)
         } catch {
             return await reception.finish(.failure(CommandFailure(.cannotCreate, error.message)))
         }
@@ -43,7 +44,7 @@ extension ReceiveCommand {
                 group.addTask {
                     while (try? await Task.sleep(for: Self.metricsInterval)) != nil {
                         // A full disk costs counters, not frames.
-                        try? await writeMetrics(server, reception)
+                        try? writeMetrics(server, reception)
                     }
                 }
             }
@@ -66,6 +67,7 @@ extension ReceiveCommand {
             server.drain()
             let limit = Task {
                 guard (try? await Task.sleep(for: Self.drainLimit)) != nil else { return }
+                BlockedCall.hurry()
                 await reception.finish(.failure(CommandFailure(.timedOut, "frames were not handled in time")))
             }
             // The consumers have received and handled everything.
@@ -74,17 +76,18 @@ extension ReceiveCommand {
         }
         server.close()
         try? await server.closed()
-        try? await writeMetrics(server, reception)
+        try? writeMetrics(server, reception)
         await reception.summarise()
     }
 
-    private func writeMetrics(_ server: FrameServer, _ reception: Reception) async throws(Files.Failure) {
+    private func writeMetrics(_ server: FrameServer, _ reception: Reception) throws(Files.Failure) {
         guard let metrics else { return }
-        let text = await ReceptionMetrics(
+        let (senders, totals) = reception.counts
+        let text = ReceptionMetrics(
             endpoint: server.endpoint,
-            connections: reception.senderCount,
+            connections: senders,
             refused: server.refusedConnections,
-            totals: reception.totals
+            totals: totals
         ).text
         try Files.create(metrics, Array(text.utf8).span, overwrites: true)
     }

@@ -245,6 +245,7 @@ struct ReceiveCommand: Command {
             if let timeout {
                 group.addTask {
                     guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
+                    BlockedCall.hurry()
                     await reception.timeOut(after: timeout)
                 }
             }

@@ -1,4 +1,5 @@
 import FrameSocket
+import Locking
 
 /// What `framesocket receive` does with frames: counts, writes and reports them.
 ///
@@ -29,6 +30,10 @@ actor Reception {
     private var result: Result<Void, CommandFailure>?
     /// Why something could not be written: a frame, audio or an event, whether before or after the end.
     private(set) var outputFailure: CommandFailure?
+    /// Whether the reader of an output was given up, because the end of the reception has been decided on.
+    private var isGivenUp = false
+    /// The number of connected senders and the totals, for whoever cannot wait until a frame is written.
+    private let counters = Locked((senders: 0, totals: ReceptionTotals()))
     private var waiters: [CheckedContinuation<Result<Void, CommandFailure>, Never>] = []
 
     init(_ command: ReceiveCommand) {
@@ -64,6 +69,7 @@ actor Reception {
     /// Ends the reception because a file or standard output cannot be written; if its reader has gone, in order.
     func finish(_ failure: Files.Failure) {
         guard !failure.isBrokenPipe else { return finish(.success(())) }
+        guard !failure.isGivenUp else { return isGivenUp = true }
         let message = failure.isTaken ? Files.refusal(failure.name) : failure.message
         let failure = CommandFailure(.cannotCreate, message)
         if outputFailure == nil { outputFailure = failure }
@@ -92,6 +98,7 @@ actor Reception {
         statistics.connections += 1
         connections[connection.id] = connection
         received[connection.id] = ReceptionStatistics()
+        count()
         report(.connected(connection))
         for request in command.requests { connection.send(request) }
         // A task that nobody cancels: at the end, the audio that has arrived is still written.
@@ -102,21 +109,23 @@ actor Reception {
         }
         do {
             for try await frame in connection.frames {
-                guard result == nil else { break }
+                guard result == nil, !isGivenUp else { break }
                 received[connection.id]?.add(frame)
                 take(frame, of: connection)
+                count()
             }
         } catch {
             // For an invalid stream, the code is the one that docs/wire-format.md lists.
             let code = error.wireError?.code.rawValue ?? error.code.rawValue
             report(.failed(connection: connection.id, code: code, message: error.description))
         }
-        if result != nil { connection.close() }
+        if result != nil || isGivenUp { connection.close() }
         let reason = await connection.ended()
         await others.value
         statistics = statistics.adding(received[connection.id], connection.supersededFrames)
         connections[connection.id] = nil
         received[connection.id] = nil
+        count()
         report(.closed(connection: connection.id, reason: reason))
     }
 
@@ -215,13 +224,19 @@ actor Reception {
 
     // MARK: Reporting
 
-    /// The totals of all senders, including those still connected.
-    var totals: ReceptionTotals {
-        connections.values.reduce(statistics) { $0.adding(received[$1.id], $1.supersededFrames) }
+    /// The number of connected senders, and the totals of all senders including these.
+    nonisolated var counts: (senders: Int, totals: ReceptionTotals) { counters.withLock { $0 } }
+
+    /// Updates ``counts``.
+    private func count() {
+        guard command.metrics != nil else { return }
+        let current = (connections.count, totals)
+        counters.withLock { $0 = current }
     }
 
-    /// The number of connected senders.
-    var senderCount: Int { connections.count }
+    private var totals: ReceptionTotals {
+        connections.values.reduce(statistics) { $0.adding(received[$1.id], $1.supersededFrames) }
+    }
 
     /// Reports progress every second.
     func tick() {

@@ -128,6 +128,7 @@ struct RecordCommand: Command {
                 group.addTask {
                     guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
                     let message = "the recording did not end within \(timeout) seconds"
+                    BlockedCall.hurry()
                     await recording.finish(.failure(CommandFailure(.timedOut, message)))
                 }
             }

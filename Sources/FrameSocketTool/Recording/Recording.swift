@@ -9,6 +9,8 @@ actor Recording {
     private var statistics = ReceptionTotals()
     private var duration: UInt64 = 0
     private var result: Result<Void, CommandFailure>?
+    /// Whether the reader of an output was given up, because the end of the recording has been decided on.
+    private var isGivenUp = false
     /// Why something could not be written: a frame, the end of the file or an event, whether before or after the end.
     private(set) var outputFailure: CommandFailure?
     private var waiter: CheckedContinuation<Result<Void, CommandFailure>, Never>?
@@ -40,6 +42,7 @@ actor Recording {
 
     private func finish(_ failure: Files.Failure) {
         guard !failure.isBrokenPipe else { return finish(.success(())) }
+        guard !failure.isGivenUp else { return isGivenUp = true }
         let failure = CommandFailure(.cannotCreate, failure.message)
         if outputFailure == nil { outputFailure = failure }
         finish(.failure(failure))
@@ -86,7 +89,7 @@ actor Recording {
     private func take(from connection: FrameConnection) async {
         do {
             for try await frame in connection.frames {
-                guard result == nil else { break }
+                guard result == nil, !isGivenUp else { break }
                 take(frame, of: connection)
             }
         } catch {
@@ -94,7 +97,7 @@ actor Recording {
             report(.failed(connection: connection.id, code: code, message: error.description))
         }
         if command.endsWithSender { finish(.success(())) }
-        if result != nil { connection.close() }
+        if result != nil || isGivenUp { connection.close() }
     }
 
     private func take(_ frame: Frame, of connection: FrameConnection) {

@@ -61,7 +61,7 @@ extension Files {
         var flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrites ? O_TRUNC : O_EXCL)
         // A link that is planted after the check is not followed either.
         if !isTrusted { flags |= O_NOFOLLOW }
-        let descriptor = unsafe open(path, flags, 0o666)
+        let descriptor = BlockedCall.perform(on: nil) { unsafe open(path, flags, 0o666) }
         guard descriptor >= 0 else { throw Failure(path) }
         return descriptor
     }

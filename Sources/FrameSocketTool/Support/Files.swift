@@ -30,6 +30,9 @@ enum Files {
             self.init(name, EFBIG)
         }
 
+        /// Whether a reader that does not read was given up, because the program is about to end.
+        var isGivenUp: Bool { error == ECANCELED }
+
         /// Whether the reader of a pipe has gone, which ends a program quietly.
         var isBrokenPipe: Bool { error == EPIPE }
 
@@ -53,19 +56,18 @@ enum Files {
         var offset = 0
         while offset < bytes.count {
             let count = unsafe bytes.extracting(offset...).withUnsafeBytes { rest in
-                #if canImport(Glibc)
-                    unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
-                #elseif canImport(Musl)
-                    unsafe Musl.write(descriptor, rest.baseAddress, rest.count)
-                #elseif canImport(Darwin)
-                    unsafe Darwin.write(descriptor, rest.baseAddress, rest.count)
-                #endif
+                BlockedCall.perform(on: descriptor) {
+                    #if canImport(Glibc)
+                        unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+                    #elseif canImport(Musl)
+                        unsafe Musl.write(descriptor, rest.baseAddress, rest.count)
+                    #elseif canImport(Darwin)
+                        unsafe Darwin.write(descriptor, rest.baseAddress, rest.count)
+                    #endif
+                }
             }
-            if count >= 0 {
-                offset += count
-            } else if errno != EINTR {
-                throw Failure(name)
-            }
+            guard count >= 0 else { throw Failure(name) }
+            offset += count
         }
     }
 

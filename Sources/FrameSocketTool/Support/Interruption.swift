@@ -20,6 +20,7 @@ enum Interruption {
         var isInterrupted = false
         var isTermination = false
         var termination = ExitCode.interrupted
+        var drains = false
     }
 
     private static let state = Locked(State())
@@ -34,6 +35,12 @@ enum Interruption {
 
     /// Whether a signal is what ends the program.
     static var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
+
+    /// Whether `end` takes its time after SIGTERM, and itself decides when readers of the output are given up.
+    static var drains: Bool {
+        get { state.withLock { $0.drains } }
+        set { state.withLock { $0.drains = newValue } }
+    }
 
     /// Whether SIGTERM is what ends the program.
     static var isTermination: Bool { state.withLock { $0.isTermination } }
@@ -95,13 +102,15 @@ enum Interruption {
     private static func interrupt(by number: Int32) {
         // Whatever hangs, a signal ends the program.
         if number != SIGALRM { alarm(endLimit) }
-        let (end, mustExit) = state.withLock { state in
+        let (end, mustExit, isDraining) = state.withLock { state in
             let mustExit = state.isInterrupted || (state.end == nil && !state.isEnding)
-            state.isTermination = !state.isInterrupted && number == SIGTERM
+            // The alarm ends what an earlier signal began.
+            if number != SIGALRM { state.isTermination = !state.isInterrupted && number == SIGTERM }
             state.isInterrupted = true
-            return (state.end.take(), mustExit)
+            return (state.end.take(), mustExit, state.isTermination && state.drains)
         }
         if mustExit { exit(code.rawValue) }
+        if !isDraining { BlockedCall.hurry() }
         guard let end else { return }
         Task {
             await end()

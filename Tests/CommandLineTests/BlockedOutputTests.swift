@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Readers of a command's output that do not read: the command ends nevertheless, as if they did.
+@Suite(.serialized) struct BlockedOutputTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// How a command is made to fill a pipe, and what ends it.
+    struct Case: CustomTestStringConvertible, Sendable {
+        var environment = ""
+        var command: String
+        var signal: Program.Signal?
+        var status: Int32
+
+        var testDescription: String { "\(environment)\(command), \(signal.map { "\($0)" } ?? "timeout"), \(status)" }
+    }
+
+    static let cases = [
+        Case(command: "receive $S --mjpeg", signal: .interrupt, status: 130),
+        Case(command: "receive $S --raw bgra", signal: .interrupt, status: 130),
+        Case(command: "receive $S --json", signal: .interrupt, status: 130),
+        Case(command: "receive $S --wire-log -", signal: .interrupt, status: 130),
+        Case(command: "record $S -", signal: .interrupt, status: 130),
+        Case(command: "record $S -", signal: .terminate, status: 130),
+        Case(command: "record $S $D/r.mkv --json", signal: .terminate, status: 130),
+        // There were frames, so the end of the time is no failure.
+        Case(command: "receive $S --mjpeg --timeout 2", status: 0),
+        Case(command: "receive $S --mjpeg --timeout 2 --count 100000", status: 75),
+        Case(command: "record $S - --timeout 2", status: 75),
+        // What has arrived is delivered for 20 seconds.
+        Case(environment: "NOTIFY_SOCKET=$D/notify ", command: "receive $S --mjpeg", signal: .terminate, status: 0),
+    ]
+
+    /// The read end of a named pipe.
+    @safe private final class Reader: Sendable {
+        private let descriptor: Int32
+
+        init(_ path: String) throws {
+            try #require(unsafe mkfifo(path, 0o600) == 0)
+            descriptor = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            try #require(descriptor >= 0)
+        }
+
+        deinit {
+            close(descriptor)
+        }
+
+        /// How many bytes wait to be read.
+        var count: Int {
+            var count: Int32 = 0
+            return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+        }
+
+        /// Reads to the end, a little at a time.
+        func readAll() -> Int {
+            _ = fcntl(descriptor, F_SETFL, 0)
+            var bytes = [UInt8](repeating: 0, count: 512)
+            var total = 0
+            while true {
+                let count = unsafe read(descriptor, &bytes, bytes.count)
+                if count == 0 { return total }
+                if count > 0 { total += count }
+            }
+        }
+    }
+
+    /// Starts a command that writes to a named pipe, and a sender; returns when the pipe is full.
+    private func fill(
+        _ command: String,
+        _ environment: String = ""
+    ) async throws -> (command: Program, sender: Program, reader: Reader) {
+        let reader = try Reader(place.path("out"))
+        let command = try place.shell("\(environment) exec $F \(command) >$D/out")
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet", "--wait", "60"])
+        // A pipe has 16 pages, which writes need not fill; it is full if nothing is added to it any longer.
+        var (last, looks) = (0, 0)
+        try await eventually {
+            let count = reader.count
+            looks = count == last ? looks + 1 : 0
+            last = count
+            return count > 40_000 && looks > 20
+        }
+        return (command, sender, reader)
+    }
+
+    @Test(arguments: cases)
+    func `a reader that does not read keeps nobody from ending a command`(_ example: Case) async throws {
+        let (command, sender, reader) = try await fill(example.command, example.environment)
+        if let signal = example.signal { command.send(signal) }
+        let ending = await command.ended()
+        #expect(ending.status == example.status, "\(ending)")
+        sender.send(.interrupt)
+        _ = await sender.ended()
+        #expect(try Set(place.names()).isSubset(of: ["out", "r.mkv"]))
+        withExtendedLifetime(reader) {}
+    }
+
+    @Test func `the counters of a receiver are written while nobody reads its output`() async throws {
+        let (command, sender, reader) = try await fill("receive $S --mjpeg --metrics $D/metrics")
+        try FileManager.default.removeItem(atPath: place.path("metrics"))
+        try await eventually { FileManager.default.fileExists(atPath: place.path("metrics")) }
+        let metrics = try String(contentsOfFile: place.path("metrics"), encoding: .utf8)
+        #expect(metrics.contains("} 1\n") && metrics.contains("framesocket_frames_total"))
+        command.send(.interrupt)
+        #expect(await command.ended().status == 130)
+        sender.send(.interrupt)
+        _ = await sender.ended()
+        withExtendedLifetime(reader) {}
+    }
+
+    @Test func `a recording to a named pipe that nobody opens can be interrupted`() async throws {
+        let command = try place.shell("mkfifo $D/pipe && exec $F record $S $D/pipe --overwrite")
+        try await eventually { FileManager.default.fileExists(atPath: place.socket) }
+        command.send(.interrupt)
+        #expect(await command.ended().status == 130)
+        #expect(try place.names() == ["pipe"])
+    }
+
+    @Test func `a reader that reads gets whole frames to the end`() async throws {
+        let (command, sender, reader) = try await fill("receive $S --json")
+        let read = Task.detached { reader.readAll() }
+        command.send(.interrupt)
+        #expect(await command.ended().status == 130)
+        #expect(await read.value > 40_000)
+        sender.send(.interrupt)
+        _ = await sender.ended()
+    }
+}

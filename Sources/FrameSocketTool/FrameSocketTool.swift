@@ -42,6 +42,9 @@ enum FrameSocketTool {
         do {
             try ProcessLimits.check()
         } catch {
+            if let name = words.first, let command = commands.first(where: { $0.name == name }) {
+                report(error, of: command, words.dropFirst())
+            }
             Terminal.say("framesocket: \(error.message)")
             exit(error.code.rawValue)
         }
@@ -107,7 +110,7 @@ enum FrameSocketTool {
             Terminal.say("framesocket \(type.name): \(error.message); see 'framesocket \(type.name) --help'")
             return .usage
         } catch let failure as CommandFailure {
-            if type.reportsFailure, words.prefix(while: { $0 != "--" }).contains("--json") { report(failure) }
+            report(failure, of: type, words)
             Terminal.say("framesocket \(type.name): \(failure.message)")
             return failure.code
         } catch {
@@ -116,8 +119,11 @@ enum FrameSocketTool {
         }
     }
 
-    /// Reports how the command ends to scripts, as the last event.
-    private static func report(_ failure: CommandFailure) {
+    /// Reports how a command ends to scripts that ask for events, as the last one.
+    private static func report(_ failure: CommandFailure, of type: any Command.Type, _ words: ArraySlice<String>) {
+        guard type.reportsFailure, words.prefix(while: { $0 != "--" }).contains("--json"), failure.code != .usage else {
+            return
+        }
         var line = JSONLine(event: "failed")
         line.add("exitCode", failure.code.rawValue)
         line.add("message", failure.message)

@@ -1,5 +1,8 @@
 import Foundation
+import FrameSocketTesting
 import Testing
+
+@testable import FrameSocketTool
 
 /// Every event that `--json` prints is one that docs/events.schema.json describes.
 @Suite(.serialized) struct JSONEventTests {
@@ -65,7 +68,7 @@ import Testing
         ("$F send $D/none $X/jpeg/chelsea-420.jpg --json --wait 0.1 --quiet", 69),
         ("$F receive $D/none/s --json --quiet", 73), ("$F receive $S --json --quiet --count 1 --timeout 0.1", 75),
         ("$F record $D/none/s $D/r.mkv --json", 73), ("$F replay $S $D/none --json", 66),
-        ("$F preview $D/none/s --json --http 127.0.0.1:0", 73),
+        ("$F preview $D/none/s --json --http 127.0.0.1:0", 73), ("ulimit -n 8; $F receive $S --json", 71),
     ])
     func `a failure is the last event and carries the exit code`(command: String, code: Int32) async throws {
         let ending = try await place.shell(command).ended()
@@ -74,8 +77,149 @@ import Testing
         #expect(ending.errors.contains(last.text("message") ?? "?"))
     }
 
+    /// What commands print that do what their options say, or cannot.
     @Test(arguments: [
-        #"{"event":"frame"}"#, #"{"event":"closing","connection":1}"#, #"{"event":"listening","path":"/s","port":1}"#,
+        // Nobody can listen where another server does.
+        ("$F receive $S --json", 69, ["error path.inUse", "failed"]),
+        ("$F record $S $D/r.mkv --json", 69, ["error path.inUse", "failed"]),
+        ("$F preview $S --json --http 127.0.0.1:0", 69, ["error path.inUse", "failed"]),
+        ("mkdir -m 777 $D/o; $F record $D/o/s $D/r.mkv --json", 73, ["error path.unsafe", "failed"]),
+        // What was sent, whatever happened.
+        ("$F send $S $D/none.jpg --json", 66, ["sent", "failed"]),
+        ("echo x >$D/x; $F send $S $D/x --json", 65, ["sent", "failed"]),
+        ("$F send $S $X/jpeg --token-file $D/none --json", 66, ["sent", "failed"]),
+        ("$F send $S $X/jpeg --audio $D/none --json", 66, ["sent", "failed"]),
+        ("$F send $S $X/jpeg/chelsea-420.jpg $D/none --json --quiet", 66, ["sent", "failed"]),
+        ("$F replay $S $D/none --json", 66, ["sent", "failed"]),
+        ("echo x >$D/x; $F replay $S $D/x --json", 65, ["sent", "failed"]),
+        ("$F replay $S $D --json", 66, ["sent", "failed"]),
+        ("$F replay $S $D/r --token-file $D/none --json", 66, ["sent", "failed"]),
+        ("$F replay $D/none/s $D/r --json --wait 0.1", 69, ["sent", "failed"]),
+        // What is wrong with a file, if the command continues.
+        ("echo x >$D/x; $F send $S $D/x $X/jpeg/chelsea-420.jpg --json", 65, ["error file.unfit", "sent", "failed"]),
+        ("head -c 60000 $D/r >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
+        ("head -c 60000 $D/r >$D/x; $F replay $S $D/x --json --quiet", 0, ["error file.truncated", "sent"]),
+        ("head -c 60 $D/l >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
+        // Nothing is done, and nothing said, if a command was typed wrong.
+        ("printf a >$D/k; chmod 600 $D/k; $F receive $D/t --token-file $D/k --json", 64, []),
+        ("printf a >$D/k; chmod 600 $D/k; $F send $S $X/jpeg --token-file $D/k --json", 64, []),
+        ("$F send tcp:9 $X/jpeg --json", 64, []), ("$F replay tcp:9 $D/l --json", 64, []),
+        ("$F replay tcp:9 $D/r --json", 64, []), ("$F send", 64, []),
+        // Except why a command cannot listen.
+        ("$F record tcp:0 $D/x --json", 64, ["error handshake.tokenRequired"]),
+        ("$F receive tcp:0 --json", 64, ["error handshake.tokenRequired"]),
+        ("$F preview tcp:0 --json --http 127.0.0.1:0", 64, ["error handshake.tokenRequired"]),
+    ])
+    func `events say what happened`(command: String, code: Int, expected: [String]) async throws {
+        let place = self.place
+        try await recordings()
+        let receiver = try await place.receiver("--json")
+        let ending = try await place.shell(command).ended()
+        let found = try ending.events.map { event in
+            [event.name, event.name == "error" ? event.text("code") : nil].compactMap(\.self).joined(separator: " ")
+        }
+        #expect(ending.status == code && found == expected, "\(ending)")
+        _ = try await events(in: ending.lines)
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    /// Makes a recording `$D/r` of three frames, and a wire log `$D/l`.
+    private func recordings() async throws {
+        for command in ["record $S $D/r --once --quiet", "receive $S --count 1 --wire-log $D/l --quiet"] {
+            let program = try place.shell("exec $F \(command)")
+            _ = try await place.send(jpeg, "--loop", "3", "--passthrough", "--quiet", "--wait", "60")
+            #expect(await program.ended().status == 0)
+        }
+    }
+
+    @Test func `a connection of a wire log that the server closes is an error`() async throws {
+        let log = place.path("log")
+        let writer = WireLogWriter { _ in }
+        try writer.open(log)
+        writer.connectionDidOpen(7)
+        let bytes = [UInt8](repeating: 1, count: 4 << 20)
+        writer.connection(7, didRead: bytes.span)
+        let server = try PeerSocket.listening(at: place.socket)
+        let replay = try place.framesocket(["replay", place.socket, log, "--json"])
+        let connection = try await server.accepted()
+        // More than the first byte, so that the server is known to read.
+        _ = try await connection.read(2)
+        connection.close()
+        let ending = await replay.ended()
+        let lines = try ending.events
+        #expect(ending.status == 0 && lines.map(\.name) == ["error", "sent"], "\(ending)")
+        #expect(lines.first?["connection"] == 7 && lines.first?.text("code") == "connection.lost")
+        #expect(lines.last?["broken"] == 1)
+        _ = try await events(in: ending.lines)
+    }
+
+    @Test(arguments: [nil, 6]) func `a preview reports the frames that it cannot show`(orientation: Int?) async throws {
+        let site = try await PreviewSite(place)
+        let whole = try Data.bytes(at: jpeg)
+        // Without a viewer the JPEG's header is enough; with one, the image has to be rotated.
+        let viewer = orientation == nil ? nil : try await site.viewer()
+        let bad = orientation == nil ? Array("no JPEG".utf8) : Array(whole.prefix(20_000))
+        let stream = message(whole) + message(bad, orientation: orientation ?? 1)
+        let file = try place.file("stream", stream)
+        #expect(await (try place.peer("send_stream", file)).ended().status == 0)
+        try await site.program.printed(#""event":"closed""#)
+        site.program.send(.interrupt)
+        let ending = await site.program.ended()
+        let errors = try ending.events("error")
+        #expect(errors.count == 1 && errors.first?["connection"] == 1, "\(ending)")
+        #expect(errors.first?.text("code")?.hasPrefix("jpeg.") == true)
+        _ = try await events(in: ending.lines)
+        viewer?.kill()
+    }
+
+    @Test(arguments: [
+        "send $S $X/jpeg/chelsea-420.jpg", "send $S $D/x $X/jpeg/chelsea-420.jpg", "replay $S $D/r", "replay $S $D/l",
+        "receive $D/t", "record $D/t $D/x.mkv", "preview $D/t --http 127.0.0.1:0", "doctor $S",
+    ])
+    func `events that cannot be written are a failure with exit code 73`(command: String) async throws {
+        try await recordings()
+        _ = try place.file("x", [1])
+        let receiver = try await place.receiver("--json")
+        let ending = try await place.shell("$F \(command) --json >/dev/full").ended()
+        #expect(ending.status == 73 && ending.errors.contains("standard output: No space left"), "\(ending)")
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test(arguments: ["send $S $X/jpeg/chelsea-420.jpg", "replay $S $D/r", "replay $S $D/l"])
+    func `a reader that has gone is no failure of a sender`(command: String) async throws {
+        try await recordings()
+        let receiver = try await place.receiver("--json")
+        // Standard output is a pipe whose reader has gone before anything is written.
+        let shell = "mkfifo $D/p; exec 3<>$D/p 4>$D/p 3<&-; $F \(command) --json --quiet >&4"
+        let ending = try await place.shell(shell).ended()
+        #expect(ending.status == 0 && ending.errors == "", "\(ending)")
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test(arguments: ["receive $S", "record $S $D/r.mkv", "preview $S --http 127.0.0.1:0"], Program.Signal.allCases)
+    func `every connection that was reported is reported to have ended`(
+        command: String,
+        signal: Program.Signal
+    ) async throws {
+        let program = try place.shell("exec $F \(command) --json")
+        try await program.lines(1)
+        let peers = try (0..<(command.hasPrefix("record") ? 1 : 20)).map { _ in
+            try PeerSocket.connected(to: place.socket)
+        }
+        for number in 1...peers.count { try await program.printed(#""event":"connected","connection":\#(number),"#) }
+        program.send(signal)
+        let ending = await program.ended()
+        #expect(try ending.events("closed").count == peers.count, "\(ending)")
+        if command.hasPrefix("record") { #expect(try ending.events.last?.name == "recorded") }
+        for peer in peers { peer.close() }
+    }
+
+    @Test(arguments: [
+        #"{"event":"frame"}"#, #"{"event":"sent","bytes":1,"frames":1}"#, #"{"event":"closing","connection":1}"#,
+        #"{"event":"listening","path":"/s","port":1}"#,
     ])
     func `the schema rejects other lines`(line: String) async throws {
         let file = try place.file("events", Array((line + "\n").utf8))

@@ -10,10 +10,13 @@ final class ImageSender: Sendable {
         var badFiles = 0
         /// Why the audio could not be read to its end.
         var audioFailure: CommandFailure?
+        /// Whether the command was typed wrong, so that nothing is reported.
+        var isUsageError = false
     }
 
     private let command: SendCommand
     private let source: any ImageSource
+    private let events: EventOutput
     private let link: ServerLink
     private let sound: SoundSender?
     /// Memory for decoding JPEGs, reused from one to the next.
@@ -21,12 +24,13 @@ final class ImageSender: Sendable {
     private let check = PassthroughCheck()
     private let state = Locked(State())
 
-    init(_ command: SendCommand, _ source: any ImageSource) throws(CommandFailure) {
+    init(_ command: SendCommand, _ source: any ImageSource, _ events: EventOutput) throws(CommandFailure) {
         self.command = command
         self.source = source
+        self.events = events
         sound = try command.audio.map { [state] path throws(CommandFailure) in
             try SoundSender(path) { failure in
-                Self.report(failure, of: command)
+                Self.report(failure, to: events)
                 state.withLock { $0.audioFailure = failure }
             }
         }
@@ -44,6 +48,7 @@ final class ImageSender: Sendable {
                     try await send()
                     return Result<Void, CommandFailure>.success(())
                 } catch {
+                    state.withLock { $0.isUsageError = error.code == .usage }
                     return .failure(error)
                 }
             }.value
@@ -55,6 +60,7 @@ final class ImageSender: Sendable {
             summarise()
         }
         try outcome.get()
+        try events.check()
     }
 
     // MARK: Sending
@@ -193,19 +199,16 @@ final class ImageSender: Sendable {
         for failure: CommandFailure
     ) throws(CommandFailure) {
         guard failure.code == .badData, source.skipLast() else { throw failure }
-        Self.report(failure, of: command)
+        Self.report(failure, to: events)
         state.withLock { $0.badFiles += 1 }
+        try events.check()
     }
 
     /// Reports a file without which the command continues.
-    private static func report(_ failure: CommandFailure, of command: SendCommand) {
+    private static func report(_ failure: CommandFailure, to events: EventOutput) {
         Terminal.endProgress()
         Terminal.say("framesocket send: \(failure.message)")
-        guard command.isJSON else { return }
-        var line = JSONLine(event: "error")
-        line.add("code", "file.unfit")
-        line.add("message", failure.message)
-        try? Terminal.print(line.text)
+        events.print(JSONLine(errorCode: "file.unfit", failure.message, connection: Int?.none))
     }
 
     /// Offers an image and waits until it is sent, so that none is dropped.
@@ -272,18 +275,21 @@ final class ImageSender: Sendable {
 
     // MARK: Reporting
 
+    /// What was sent, as an event; nil for nothing.
+    static func event(_ statistics: SampleUploader.Statistics?) -> JSONLine {
+        var line = JSONLine(event: "sent")
+        line.add("offered", statistics?.offered ?? 0)
+        line.add("frames", statistics?.sent ?? 0)
+        line.add("dropped", statistics?.dropped ?? 0)
+        line.add("bytes", statistics?.bytes ?? 0)
+        if let shared = statistics?.shared, shared > 0 { line.add("shared", shared) }
+        return line
+    }
+
     private func summarise() {
-        let (uploader, startedAt) = state.withLock { ($0.uploader, $0.startedAt) }
+        let (uploader, startedAt, isUsageError) = state.withLock { ($0.uploader, $0.startedAt, $0.isUsageError) }
         let statistics = uploader?.statistics
-        if command.isJSON {
-            var line = JSONLine(event: "sent")
-            line.add("offered", statistics?.offered ?? 0)
-            line.add("frames", statistics?.sent ?? 0)
-            line.add("bytes", statistics?.bytes ?? 0)
-            line.add("dropped", statistics?.dropped ?? 0)
-            if let shared = statistics?.shared, shared > 0 { line.add("shared", shared) }
-            try? Terminal.print(line.text)
-        }
+        if !isUsageError { events.print(Self.event(statistics)) }
         guard !command.isQuiet, let statistics, statistics.offered > 0 else { return }
         let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
         var parts = [

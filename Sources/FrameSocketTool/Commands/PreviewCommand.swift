@@ -78,10 +78,12 @@ struct PreviewCommand: Command {
     func run() async throws(CommandFailure) {
         let stage = PreviewStage(maximumViewers: viewers)
         let service = Locked(PreviewService())
+        // Without its events the preview ends, though not without a reader, since it has viewers.
+        let events = EventOutput(isOn: isJSON) { service.withLock { $0.server }?.close() }
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             do throws(CommandFailure) {
-                let server = try start(stage, service)
-                return await Preview(stage, report: report).follow(server)
+                let server = try start(stage, service, events)
+                return await Preview(stage) { event in report(event, to: events) }.follow(server)
             } catch {
                 return .failure(error)
             }
@@ -93,14 +95,17 @@ struct PreviewCommand: Command {
             await stage.emptied()
             service.page?.stop()
             try? await service.server?.closed()
+            await Interruption.settle()
         }
         try outcome.get()
+        try events.check()
     }
 
     /// Starts both servers; if the port is in use, nothing stays at the path.
     private func start(
         _ stage: PreviewStage,
-        _ service: Locked<PreviewService>
+        _ service: Locked<PreviewService>,
+        _ events: EventOutput
     ) throws(CommandFailure) -> FrameServer {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
@@ -114,36 +119,52 @@ struct PreviewCommand: Command {
         configuration.hello = ControlRequest.Hello()
         let page: HTTPServer
         let server: FrameServer
-        (page, server) = try service.withLock { service throws(CommandFailure) in
-            try Interruption.check()
-            let server: FrameServer
-            do throws(TransportError) {
-                server = try FrameServer(at: endpoint, configuration: configuration)
-            } catch {
-                throw CommandFailure(ExitCode(error), error.description)
+        var refusal: TransportError?
+        do throws(CommandFailure) {
+            (page, server) = try service.withLock { service throws(CommandFailure) in
+                try Interruption.check()
+                let server: FrameServer
+                do throws(TransportError) {
+                    server = try FrameServer(at: endpoint, configuration: configuration)
+                } catch {
+                    refusal = error
+                    throw CommandFailure(ExitCode(error), error.description)
+                }
+                service.server = server
+                let page = try makePage(of: stage, at: server.endpoint)
+                service.page = page
+                return (page, server)
             }
-            service.server = server
-            let isChecked = !isOpen && HTTPClient.isKnown
-            let routes = PreviewRoutes(
-                stage: stage,
-                endpoint: server.endpoint,
-                names: names + ownNames,
-                user: isChecked ? geteuid() : nil
-            )
-            let clients = HTTPConnections(identifiesClients: isChecked, refusal: routes.refusal)
-            let page = try HTTPServer(
-                at: address,
-                connections: viewers + Self.furtherConnections,
-                clients: clients,
-                answer: routes.answer
-            )
-            stage.tends { clients.closeLate() }
-            service.page = page
-            return (page, server)
+        } catch {
+            if let refusal {
+                let (code, message) = (refusal.code.rawValue, refusal.description)
+                report(.failed(connection: nil, code: code, message: message), to: events)
+            }
+            throw error
         }
-        report(.listening(at: server.endpoint))
-        reportPage(page.address)
+        report(.listening(at: server.endpoint), to: events)
+        reportPage(page.address, to: events)
         return server
+    }
+
+    /// Starts to serve the page.
+    private func makePage(of stage: PreviewStage, at endpoint: SocketEndpoint) throws(CommandFailure) -> HTTPServer {
+        let isChecked = !isOpen && HTTPClient.isKnown
+        let routes = PreviewRoutes(
+            stage: stage,
+            endpoint: endpoint,
+            names: names + ownNames,
+            user: isChecked ? geteuid() : nil
+        )
+        let clients = HTTPConnections(identifiesClients: isChecked, refusal: routes.refusal)
+        let page = try HTTPServer(
+            at: address,
+            connections: viewers + Self.furtherConnections,
+            clients: clients,
+            answer: routes.answer
+        )
+        stage.tends { clients.closeLate() }
+        return page
     }
 
     /// The host names by which other machines may address this one.
@@ -157,24 +178,22 @@ struct PreviewCommand: Command {
 
     // MARK: Reporting
 
-    @Sendable private func report(_ event: Reception.Event) {
-        tell(event.json, event.sentence)
+    private func report(_ event: Reception.Event, to events: EventOutput) {
+        events.print(event.json)
+        tell(event.sentence)
     }
 
-    private func reportPage(_ address: HTTPAddress) {
+    private func reportPage(_ address: HTTPAddress, to events: EventOutput) {
         var line = JSONLine(event: "preview")
         line.add("url", address.url)
         line.add("port", address.port)
-        tell(line.text, "preview at \(address.url)")
+        events.print(line)
+        tell("preview at \(address.url)")
     }
 
-    /// Reports to scripts and people; a script that has gone does not end the preview, which has viewers.
-    private func tell(_ json: String, _ sentence: String?) {
-        if isJSON {
-            try? Terminal.print(json)
-        } else if !isQuiet, let sentence {
-            Terminal.say(sentence)
-        }
+    /// Reports to people, unless scripts have been told.
+    private func tell(_ sentence: String?) {
+        if !isJSON, !isQuiet, let sentence { Terminal.say(sentence) }
     }
 }
 

@@ -76,6 +76,7 @@ extension ReceiveCommand {
         }
         server.close()
         try? await server.closed()
+        await Interruption.settle()
         try? writeMetrics(server, reception)
         await reception.summarise()
     }

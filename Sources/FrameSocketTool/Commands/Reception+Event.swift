@@ -35,11 +35,7 @@ extension Reception.Event {
             if let sequence = frame.sequence { line.add("sequence", sequence) }
             return line.text
         case .failed(let connection, let code, let message):
-            var line = JSONLine(event: "error")
-            if let connection { line.add("connection", connection) }
-            line.add("code", code)
-            line.add("message", message)
-            return line.text
+            return JSONLine(errorCode: code, message, connection: connection).text
         case .status(let status, let connection):
             var line = JSONLine(event: "status")
             line.add("connection", connection)

@@ -76,6 +76,7 @@ struct RecordCommand: Command {
                 server.close()
                 try? await server.closed()
             }
+            await Interruption.settle()
             await recording.close()
         }
         try outcome.get()
@@ -103,6 +104,7 @@ struct RecordCommand: Command {
         } catch let error as CommandFailure {
             throw error
         } catch let error as TransportError {
+            await recording.report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
             throw CommandFailure(ExitCode(error), error.description)
         } catch let error as Files.Failure {
             throw CommandFailure(.cannotCreate, error.isTaken ? Files.refusal(error.name) : error.message)
@@ -123,6 +125,8 @@ struct RecordCommand: Command {
                 } catch {
                     await recording.finish(.failure(CommandFailure(.unavailable, "\(error)")))
                 }
+                // The server has ended, and everything received from it is recorded.
+                await recording.finish(.success(()))
             }
             if let timeout {
                 group.addTask {

@@ -1,4 +1,5 @@
 import FrameSocket
+import Locking
 
 /// `framesocket replay`: sends a recording again.
 struct ReplayCommand: Command {
@@ -65,8 +66,42 @@ struct ReplayCommand: Command {
         return Files.isSocket(second) || (Files.isRegular(first) && !Files.isRegular(second))
     }
 
+    /// What is known of a replay at its end.
+    private struct State {
+        var replay: (any Replay)?
+        /// Whether the command was typed wrong, so that nothing is reported.
+        var isUsageError = false
+    }
+
     func run() async throws(CommandFailure) {
-        let input = try open()
+        let events = EventOutput(isOn: isJSON)
+        let state = Locked(State())
+        let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            // Files and sockets block, so they are used on a thread of their own.
+            await withTaskExecutorPreference(IOThread()) {
+                do throws(CommandFailure) {
+                    let input = try open()
+                    let replay = try makeReplay(of: input, events)
+                    state.withLock { $0.replay = replay }
+                    try await replay.send(input)
+                    return Result<Void, CommandFailure>.success(())
+                } catch {
+                    state.withLock { $0.isUsageError = error.code == .usage }
+                    return .failure(error)
+                }
+            }
+        } end: {
+            let state = state.withLock { $0 }
+            await state.replay?.close()
+            Terminal.endProgress()
+            if !state.isUsageError { events.print(state.replay?.event ?? Self.nothing) }
+            if !isQuiet, let replay = state.replay { Terminal.say(replay.sentence) }
+        }
+        try outcome.get()
+        try events.check()
+    }
+
+    private func makeReplay(of input: InputFile, _ events: EventOutput) throws(CommandFailure) -> any Replay {
         if try begins(input, WireLog.begins) {
             guard case .path(let path) = endpoint, tokens == nil else {
                 throw CommandFailure(
@@ -74,12 +109,27 @@ struct ReplayCommand: Command {
                     "a wire log can be sent only to a path, and without --token-file: it starts after the tokens"
                 )
             }
-            try await WireLogReplay(self, path).run(input)
-        } else if try begins(input, MatroskaReader.begins) {
-            try await FileReplay(self).run(input)
-        } else {
+            return WireLogReplay(self, path, events)
+        }
+        guard try begins(input, MatroskaReader.begins) else {
             throw CommandFailure(.badData, "\(input.name): neither a Matroska file nor a wire log")
         }
+        return try FileReplay(self, events)
+    }
+
+    /// The event of a replay of which nothing is known but that nothing was sent.
+    private static var nothing: JSONLine {
+        var line = JSONLine(event: "sent")
+        line.add("frames", 0)
+        line.add("bytes", 0)
+        return line
+    }
+
+    /// Reports to scripts and people that the file ends too early.
+    func reportCut(_ input: InputFile, after part: String, to events: EventOutput) {
+        let message = "\(input.name) is cut off after its last \(part)"
+        events.print(JSONLine(errorCode: "file.truncated", message, connection: Int?.none))
+        if !isQuiet { Terminal.say("framesocket replay: \(message)") }
     }
 
     /// Opens the file, which is read from its beginning each time.
@@ -100,18 +150,6 @@ struct ReplayCommand: Command {
         } catch {
             throw CommandFailure(.noInput, error.message)
         }
-    }
-
-    /// Reports what was sent.
-    func summarise(frames: Int, bytes: UInt64) {
-        Terminal.endProgress()
-        if isJSON {
-            var line = JSONLine(event: "sent")
-            line.add("frames", frames)
-            line.add("bytes", bytes)
-            try? Terminal.print(line.text)
-        }
-        if !isQuiet { Terminal.say("sent \(Format.count(frames, "frame")), \(Format.bytes(bytes))") }
     }
 }
 

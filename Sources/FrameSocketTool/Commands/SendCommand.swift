@@ -135,6 +135,14 @@ struct SendCommand: Command {
     }
 
     func run() async throws(CommandFailure) {
-        try await ImageSender(self, makeSource()).run()
+        let events = EventOutput(isOn: isJSON)
+        let sender: ImageSender
+        do throws(CommandFailure) {
+            sender = try ImageSender(self, makeSource(), events)
+        } catch {
+            if error.code != .usage { events.print(ImageSender.event(nil)) }
+            throw error
+        }
+        try await sender.run()
     }
 }

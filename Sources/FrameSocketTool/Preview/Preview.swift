@@ -46,7 +46,12 @@ struct Preview: Sendable {
         async let statuses: Void = followStatuses(of: connection)
         do throws(TransportError) {
             for try await frame in connection.frames {
-                if stage.take(frame, of: connection) { frame.reportDecoded() } else { frame.reportUndecodable() }
+                guard let error = stage.take(frame, of: connection) else {
+                    frame.reportDecoded()
+                    continue
+                }
+                frame.reportUndecodable()
+                report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
             }
         } catch {
             let code = error.wireError?.code.rawValue ?? error.code.rawValue

@@ -66,23 +66,27 @@ final class PreviewStage: Sendable {
         locked.withLock { $0.senders.append(Sender(id: connection.id, peer: connection.peer)) }
     }
 
-    /// Handles a frame; returns false if it is not a valid image.
-    func take(_ frame: Frame, of connection: FrameConnection) -> Bool {
+    /// Handles a frame; returns the error if it is not a valid image.
+    func take(_ frame: Frame, of connection: FrameConnection) -> TurboJPEGError? {
         let (number, isWatched) = locked.withLock { state in
             state.imageCount += 1
             return (state.imageCount, !state.seats.isEmpty)
         }
-        let image = try? PreviewImage(frame, number: number)
-        // Done here, where nobody waits for it, and not once for every viewer.
-        let isGood = isWatched ? (try? image?.jpeg()) != nil : image != nil
+        let image: Result<PreviewImage, TurboJPEGError> = Result { () throws(TurboJPEGError) in
+            let image = try PreviewImage(frame, number: number)
+            // Done here, where nobody waits for it, and not once for every viewer.
+            if isWatched { _ = try image.jpeg() }
+            return image
+        }
         change(connection.id) { sender in
             sender.statistics.add(frame)
             sender.meter.add(frame)
             sender.superseded = connection.supersededFrames
-            if isGood { sender.image = image } else { sender.undecodable += 1 }
+            if case .success(let image) = image { sender.image = image } else { sender.undecodable += 1 }
         }
-        if isGood { wakeViewers() }
-        return isGood
+        if case .failure(let error) = image { return error }
+        wakeViewers()
+        return nil
     }
 
     func take(_ status: SenderStatus, of connection: FrameConnection) {

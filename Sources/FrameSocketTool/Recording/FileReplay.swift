@@ -2,34 +2,36 @@ import FrameSocket
 import Locking
 
 /// Sends the frames of a Matroska file again.
-struct FileReplay {
+struct FileReplay: Replay {
     private let command: ReplayCommand
+    private let events: EventOutput
+    private let link: ServerLink
     private let sent = Locked((offered: 0, frames: 0, bytes: UInt64(0)))
 
-    init(_ command: ReplayCommand) {
+    init(_ command: ReplayCommand, _ events: EventOutput) throws(CommandFailure) {
         self.command = command
-    }
-
-    func run(_ input: InputFile) async throws(CommandFailure) {
+        self.events = events
         var settings = SocketConnection.Configuration()
         settings.tokens = try command.tokens?.read()
-        let link = ServerLink(to: command.endpoint, wait: command.wait, settings)
-        let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            do throws(CommandFailure) {
-                try await send(input, over: link)
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
-        } end: { [sent, command] in
-            await link.close()
-            let sent = sent.withLock { $0 }
-            command.summarise(frames: sent.frames, bytes: sent.bytes)
-        }
-        try outcome.get()
+        link = ServerLink(to: command.endpoint, wait: command.wait, settings)
     }
 
-    private func send(_ input: InputFile, over link: ServerLink) async throws(CommandFailure) {
+    func close() async { await link.close() }
+
+    var event: JSONLine {
+        let sent = sent.withLock { $0 }
+        var line = JSONLine(event: "sent")
+        line.add("frames", sent.frames)
+        line.add("bytes", sent.bytes)
+        return line
+    }
+
+    var sentence: String {
+        let sent = sent.withLock { $0 }
+        return "sent \(Format.count(sent.frames, "frame")), \(Format.bytes(sent.bytes))"
+    }
+
+    func send(_ input: InputFile) async throws(CommandFailure) {
         var connection = try await link.open()
         var pace = ReplayPace(speed: command.speed)
         var input = input
@@ -51,9 +53,7 @@ struct FileReplay {
                     "\(input.name) has no frame\(reader.isCut ? ": it is cut off before the first" : "")"
                 )
             }
-            if reader.isCut, !command.isQuiet {
-                Terminal.say("framesocket replay: \(input.name) is cut off after its last frame")
-            }
+            if reader.isCut { command.reportCut(input, after: "frame", to: events) }
             pace.rewind()
         }
         try await link.deliver(connection)

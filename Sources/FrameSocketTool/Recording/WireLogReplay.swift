@@ -10,7 +10,7 @@ import Locking
 #endif
 
 /// Sends the bytes of a wire log again, each of its connections over one of its own.
-struct WireLogReplay {
+struct WireLogReplay: Replay {
     private struct Totals {
         var connections = 0
         var broken = 0
@@ -19,31 +19,34 @@ struct WireLogReplay {
 
     private let command: ReplayCommand
     private let path: String
+    private let events: EventOutput
     private let totals = Locked(Totals())
 
-    init(_ command: ReplayCommand, _ path: String) {
+    init(_ command: ReplayCommand, _ path: String, _ events: EventOutput) {
         self.command = command
         self.path = path
+        self.events = events
     }
 
-    func run(_ input: InputFile) async throws(CommandFailure) {
-        let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            // Sockets and files block, so they are used on a thread of their own.
-            await withTaskExecutorPreference(IOThread()) {
-                do throws(CommandFailure) {
-                    try await send(input)
-                    return Result<Void, CommandFailure>.success(())
-                } catch {
-                    return .failure(error)
-                }
-            }
-        } end: {
-            summarise()
-        }
-        try outcome.get()
+    /// Does nothing: after a signal, the system closes the sockets.
+    func close() async {}
+
+    var event: JSONLine {
+        let totals = totals.withLock { $0 }
+        var line = JSONLine(event: "sent")
+        line.add("bytes", totals.bytes)
+        line.add("connections", totals.connections)
+        line.add("broken", totals.broken)
+        return line
     }
 
-    private func send(_ input: InputFile) async throws(CommandFailure) {
+    var sentence: String {
+        let totals = totals.withLock { $0 }
+        let text = "sent \(Format.bytes(totals.bytes)) over \(Format.count(totals.connections, "connection"))"
+        return totals.broken > 0 ? text + ", \(totals.broken) closed by the server" : text
+    }
+
+    func send(_ input: InputFile) async throws(CommandFailure) {
         var pace = ReplayPace(speed: command.speed)
         var input = input
         for round in 0..<command.loops {
@@ -69,9 +72,7 @@ struct WireLogReplay {
             }
             // Connections that were open when the log ended end with it.
             try end(sockets)
-            if reader.isCut, !command.isQuiet {
-                Terminal.say("framesocket replay: \(input.name) is cut off after its last record")
-            }
+            if reader.isCut { command.reportCut(input, after: "record", to: events) }
             // However often, nothing would be sent.
             if isEmpty { return }
             pace.rewind()
@@ -143,22 +144,9 @@ struct WireLogReplay {
         } else {
             sockets[record.connection] = nil
             totals.withLock { $0.broken += 1 }
+            let message = "\(path): the server closed the connection before everything was sent"
+            events.print(JSONLine(errorCode: "connection.lost", message, connection: record.connection))
         }
-    }
-
-    private func summarise() {
-        let totals = totals.withLock { $0 }
-        if command.isJSON {
-            var line = JSONLine(event: "sent")
-            line.add("connections", totals.connections)
-            line.add("broken", totals.broken)
-            line.add("bytes", totals.bytes)
-            try? Terminal.print(line.text)
-        }
-        guard !command.isQuiet else { return }
-        var text = "sent \(Format.bytes(totals.bytes)) over \(Format.count(totals.connections, "connection"))"
-        if totals.broken > 0 { text += ", \(totals.broken) closed by the server" }
-        Terminal.say(text)
     }
 }
 

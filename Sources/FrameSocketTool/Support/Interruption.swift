@@ -17,6 +17,8 @@ enum Interruption {
         /// How to end what is being done.
         var end: (@Sendable () async -> Void)?
         var isEnding = false
+        /// Whether the work has ended, interrupted or not.
+        var isWorkDone = false
         var isInterrupted = false
         var isTermination = false
         var termination = ExitCode.interrupted
@@ -87,13 +89,27 @@ enum Interruption {
         state.withLock { $0.end = end }
         let value = await work()
         let isOurs = state.withLock { state in
-            defer { state.isEnding = true }
+            defer { (state.isEnding, state.isWorkDone) = (true, true) }
             return state.end.take() != nil
         }
         // Interrupted work may complete too, and must not end the program before `end` has run.
         if !isOurs { await unsafe withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
         await end()
         return value
+    }
+
+    /// How long ``settle()`` waits.
+    private static let settleLimit: Duration = .seconds(1)
+
+    /// Waits until the work that a signal has interrupted has ended, which reports what becomes of it; but not long,
+    /// because it may be blocked.
+    ///
+    /// To be called by `end`, once nothing keeps the work from ending.
+    static func settle() async {
+        let deadline = ContinuousClock.now + settleLimit
+        while !state.withLock({ $0.isWorkDone }), ContinuousClock.now < deadline {
+            try? await Task.sleep(for: .milliseconds(2))
+        }
     }
 
     /// How many seconds `end` may take after a signal: more than any command needs.

@@ -12,6 +12,19 @@ struct JSONLine {
     /// Creates an object without members.
     init() {}
 
+    /// Creates the event of an error with which the command continues, or cannot listen.
+    ///
+    /// - Parameters:
+    ///   - code: A stable name.
+    ///   - message: A sentence.
+    ///   - connection: The number of the connection that it belongs to, if any.
+    init(errorCode code: String, _ message: String, connection: (some BinaryInteger)?) {
+        self.init(event: "error")
+        if let connection { add("connection", connection) }
+        add("code", code)
+        add("message", message)
+    }
+
     /// The complete line.
     var text: String { "{\(members)}" }
 

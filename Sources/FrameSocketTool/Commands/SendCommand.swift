@@ -35,7 +35,7 @@ struct SendCommand: Command {
           --peer-token-file F
                            expect the contents of F instead
           --wait S         seconds to wait for a server with a free place (5)
-          --json           print what was sent as a JSON object
+          --json           print one JSON object per line for each event
           --quiet          print nothing but failures on standard error
         """
 

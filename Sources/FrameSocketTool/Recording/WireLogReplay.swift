@@ -151,6 +151,8 @@ struct WireLogReplay: Replay {
 }
 
 extension TransportError {
-    /// Whether nobody listens at a path, which may change.
-    fileprivate var isForLater: Bool { [ENOENT, ECONNREFUSED, EAGAIN].contains(underlyingErrno) }
+    /// Whether the system refused to connect for a reason that may change, and not for lack of descriptors or memory.
+    fileprivate var isForLater: Bool {
+        code == .system && ![EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(underlyingErrno)
+    }
 }

@@ -9,11 +9,11 @@ enum ExitCode: Int32 {
     case badData = 65
     /// An input file does not exist or cannot be read.
     case noInput = 66
-    /// Nobody listens at the path, somebody else does, or the connection broke.
+    /// Nobody listens at the path, somebody else does, the server refuses, or the connection broke.
     case unavailable = 69
     /// Too few descriptors or too little memory.
     case systemError = 71
-    /// A file or socket cannot be created.
+    /// A file or socket cannot be created or written.
     case cannotCreate = 73
     /// A timeout expired.
     case timedOut = 75

@@ -31,7 +31,6 @@ import Testing
             (69, "$F send $D/none $X/jpeg/chelsea-420.jpg --wait 0.3 --json --quiet", "none"),
             (69, "$F receive $S", "another server"),
             (73, "$F receive $D/none/s", "directory"),
-            (73, "$F receive ''", "path"),
             (73, "$F receive $D/$(printf '%0120d' 0)", "135 bytes"),
             (73, "$F send $D/$(printf '%0120d' 0) $X/jpeg", "135 bytes"),
             (73, "touch $D/file; $F receive $D/file", "not a socket"),

@@ -154,18 +154,26 @@ extension UploaderMachine {
 
     /// Releases the frame sent last if the next one needs its buffer, and measures how long buffers are waited for.
     mutating func manageBuffers(at now: UInt64) {
-        let needsBuffer = pool.isOpen && nextNeedsBuffer && barrier == nil && candidate(at: now) != nil
-        if needsBuffer, waiting != nil || deferral != nil, let lease = sentFrame?.bufferedImage?.claim.lease,
+        let isFrameWaiting = isFrameWaitingForBuffer(at: now)
+        if isFrameWaiting, waiting != nil || deferral != nil, let lease = sentFrame?.bufferedImage?.claim.lease,
             pool.canSend(lease), let frame = sentFrame.take()
         {
             discard(frame)
         }
-        let isIdle = if case .idle = activity { true } else { false }
-        if (needsBuffer && isIdle) || (!bufferWaiters.isEmpty && pool.isOpen && expectsBuffer(at: now)) {
+        if isFrameWaiting || (!bufferWaiters.isEmpty && pool.isOpen && expectsBuffer(at: now)) {
             bufferWaitEnd = min(bufferWaitEnd ?? .max, now.addingClamping(bufferWait))
         } else if bufferWaitEnd != nil {
             bufferWaitEnd = nil
             if pool.hasFree { bufferPatience = bufferPatience.multipliedClamping(by: 2) }
+        }
+    }
+
+    /// Whether a frame is due, no other is in progress, and every shared buffer is in use.
+    package func isFrameWaitingForBuffer(at now: UInt64) -> Bool {
+        switch activity {
+        case .encoding, .sending: false
+        // A turn that has been requested is still to decide.
+        case .idle, .starting: pool.isOpen && nextNeedsBuffer && barrier == nil && candidate(at: now) != nil
         }
     }
 

@@ -30,6 +30,18 @@ extension World {
         )
     }
 
+    /// No frame waits for a shared buffer for longer than two seconds, whatever happens meanwhile.
+    func checkBufferWait(_ sender: SimSender) {
+        guard sender.uploader?.machine.isFrameWaitingForBuffer(at: now) ?? false else {
+            return sender.bufferWaitSince = nil
+        }
+        let since = sender.bufferWaitSince ?? now
+        sender.bufferWaitSince = since
+        // The timer is rounded up to milliseconds, and its thread has other things to do.
+        let isInTime = now <= since + 2_050_000_000
+        check(.buffersAreAwaited, isInTime, "uploader \(sender.index): a frame waits too long for a buffer")
+    }
+
     /// An uploader has done all that it can: if it is called again, nothing follows.
     func checkRest(_ sender: SimSender) {
         guard var machine = sender.uploader?.machine else { return }

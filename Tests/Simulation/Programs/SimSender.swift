@@ -100,6 +100,8 @@ final class SimSender {
     /// The claims to buffers, and how many have ended without the uploader's having been told.
     var claims: [WeakClaim] = []
     var endedClaims = 0
+    /// Since when a frame has waited for a shared buffer; nil while none does.
+    var bufferWaitSince: UInt64?
     /// When the uploader first heard of the present connection.
     var openedAt: UInt64 = 0
 

@@ -63,6 +63,7 @@ extension World {
         if let connection = effects.refusesPreferencesOf { refusePreferences(of: connection, sender) }
         for id in effects.finished { finished(id, of: sender) }
         checkBufferWaiters(sender)
+        checkBufferWait(sender)
         // Costs a copy of the machine.
         if eventCount % 16 == 0 { checkRest(sender) }
         return result

@@ -196,15 +196,16 @@ public final class SampleUploader: Sendable {
     }
 
     func perform(_ effects: UploaderMachine.Effects) {
+        // Before the message: nobody waits for a frame that was submitted later, and what it does not follow is refused.
+        for id in effects.finished {
+            waiters.withLock { $0.take(id) }?.resume(returning: .success(()))
+        }
+        if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }
         if let message = effects.message { submit(message) }
         if let lease = effects.dropsBuffersBefore { shared.removeAll(before: lease) }
         for (index, lease) in effects.reclaimed { shared.remove(index, upTo: lease) }
         if effects.startsTurn { queue.async { self.takeTurn() } }
         if effects.setsTimer { setTimer() }
-        if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }
-        for id in effects.finished {
-            waiters.withLock { $0.take(id) }?.resume(returning: .success(()))
-        }
     }
 
     /// Encodes a frame, on the queue.

@@ -48,6 +48,8 @@ extension World {
         if let limit = sender.plan.maximumMemory {
             check(.memoryLimit, held <= limit, "uploader \(sender.index) holds \(held) bytes of \(limit)")
         }
+        for id in effects.finished { finished(id, of: sender) }
+        if let connection = effects.refusesPreferencesOf { refusePreferences(of: connection, sender) }
         if let message = effects.message { submit(message, of: sender) }
         if let lease = effects.dropsBuffersBefore { sender.store.removeAll(before: lease) }
         for (index, lease) in effects.reclaimed {
@@ -60,8 +62,6 @@ extension World {
             schedule(.turn, of: sender, after: random.time(in: 1_000...100_000))
         }
         if effects.setsTimer { setTimer(sender) }
-        if let connection = effects.refusesPreferencesOf { refusePreferences(of: connection, sender) }
-        for id in effects.finished { finished(id, of: sender) }
         checkBufferWaiters(sender)
         checkBufferWait(sender)
         // Costs a copy of the machine.

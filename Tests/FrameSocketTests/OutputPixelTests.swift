@@ -124,6 +124,8 @@ import Testing
 
     @Test func `a plan for another size is refused`() throws {
         let image = try PixelBuffer(width: 10, height: 10, format: .bgra)
-        #expect(throws: TurboJPEGError.self) { try image.applying(OutputScale.half.plan(forWidth: 10, height: 11)) }
+        let plan = OutputScale.half.plan(forWidth: 10, height: 11)
+        #expect(throws: TurboJPEGError.self) { try image.applying(plan) }
+        #expect(throws: TurboJPEGError.self) { try image.planes(by: plan, pool: PixelBuffer.Pool()) }
     }
 }

@@ -256,6 +256,38 @@ import Testing
         #expect(small.shared != nil && small.bufferSize == BufferSize(width: 16, height: 8))
     }
 
+    @Test(arguments: [PixelFormat.bgra, .rgb, .i420], ["declines", "keeps it", "more buffers"])
+    func `a frame that was scaled and turned is not scaled and turned again if the receiver`(
+        format: PixelFormat,
+        what: String
+    ) async throws {
+        let configuration = SampleUploader.Configuration(
+            scale: .half,
+            appliesOrientation: true,
+            sharing: .allowed(buffers: 1)
+        )
+        var pair = try await Pair(directory, configuration, waitsForBuffers: false)
+        pair.uploader.machine.withLock { $0.longestBufferWait = 1_000_000 }
+        #expect(pair.uploader.send(try testImage(640, 480, as: format), orientation: .right) == .taken)
+        let first = try await pair.next()
+        #expect(first.shared != nil && first.bufferSize == BufferSize(width: 240, height: 320))
+        switch what {
+        case "declines": pair.received.send(.decline)
+        case "keeps it": pair.received.send(.refresh)
+        default:
+            // The frame leaves the buffers of the connection, and is copied to one of the new ones.
+            try await pair.uploader.finish()
+            pair.uploader.update { $0.sharing = .allowed(buffers: 2) }
+            pair.received.send(.refresh)
+        }
+        let again = try await pair.next()
+        #expect(again.sequence == first.sequence && (again.shared != nil) == (what == "more buffers"))
+        #expect(again.bufferSize == first.bufferSize && again.orientation == .up)
+        let image = try FrameDecoder().decode(first)
+        #expect(try FrameDecoder().decode(again).peakSignalToNoiseRatio(against: image) > 20)
+        #expect(pair.uploader.statistics.drops.isEmpty)
+    }
+
     @Test func `the next receiver gets the latest frame in buffers of its own`() async throws {
         var settings = FrameServer.Configuration()
         settings.acceptsSharedMemory = true

@@ -103,6 +103,17 @@ package struct EncodingJob: Sendable {
 
     /// The size that is sent; nil if the content stays unchanged.
     package var outputSize: BufferSize? { plan?.output.canvas }
+
+    /// Whether the content is rotated upright.
+    package var isTurning: Bool { plan?.isTurning ?? false }
+
+    /// Whether the plan, which says which pixels are read, is for this content.
+    package var hasPlanForContent: Bool {
+        guard let pixels = content?.pixels else { return true }
+        guard let plan, let shape = plan.shape else { return false }
+        return plan.output.image == BufferSize(width: pixels.width, height: pixels.height)
+            && shape.format == pixels.format && shape.orientation == orientation
+    }
 }
 
 /// The result of an ``EncodingJob``.

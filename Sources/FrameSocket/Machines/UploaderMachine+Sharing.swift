@@ -210,7 +210,7 @@ extension UploaderMachine {
     /// Recognizes an image that the program drew in a shared buffer.
     mutating func moveToBuffer(_ frame: inout UploadFrame) {
         guard pool.isOpen, let image = drawn(in: frame), pool.isCurrent(image.claim.lease) else { return }
-        frame.content = .shared(image)
+        frame.recognize(image)
     }
 
     /// Returns what happens to a frame, whose plan has been made, in its turn.
@@ -235,7 +235,7 @@ extension UploaderMachine {
         if let digest { turn.frame.digest = digest }
         guard pool.isCurrent(image.claim.lease) else {
             // The connection has ended meanwhile, or the receiver has declined.
-            turn.frame.content = .scaled(image.pixels)
+            turn.frame.become(.scaled(image.pixels))
             return returnToQueue(turn)
         }
         defer { sharedOrientation = orientation }
@@ -245,7 +245,7 @@ extension UploaderMachine {
             image.changedRows = nil
         }
         unsentRows = image.changedRows
-        turn.frame.content = .shared(image)
+        turn.frame.become(.shared(image))
         turn.byteCount = turn.frame.byteCount
         submitEncoded(turn, at: now)
     }
@@ -263,7 +263,7 @@ extension UploaderMachine {
         case .sent: break
         }
         (image.origin, image.changedRows) = (.sent, 0..<0)
-        turn.frame.content = .shared(image)
+        turn.frame.recognize(image)
     }
 }
 
@@ -279,7 +279,7 @@ extension Range<Int> {
 extension UploadFrame {
     /// Treats the image in a shared buffer as one in ordinary memory.
     mutating func leaveBuffer() {
-        if let image = bufferedImage { content = .scaled(image.pixels) }
+        if let image = bufferedImage { become(.scaled(image.pixels)) }
     }
 
     /// The lease of the buffer that the image is in, if it is in one.

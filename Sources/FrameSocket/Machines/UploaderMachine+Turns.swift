@@ -105,7 +105,7 @@ extension UploaderMachine {
             submit(turn, at: now)
             return nil
         }
-        guard let content = frame.content, hasRoom(toEncode: frame.totalByteCount) else {
+        guard hasRoom(toEncode: frame.totalByteCount) else {
             // The configuration has changed, or a newer frame needs the memory.
             reject(frame, .overMemoryBudget, isRepeat: isRepeat)
             return nil
@@ -118,12 +118,11 @@ extension UploaderMachine {
         let byteCount = frame.totalByteCount
         // Until this frame is hashed, every newer frame counts as changed.
         reference = (frame.ticket, frame.digest)
-        frame.content = nil
         // If this frame turns out to be unchanged, the older one stays the latest; otherwise it replaces the older one,
         // and its memory. An image that is copied is compared with the older one, which goes afterwards.
         if case .against = comparison {} else if route == .encode, let older = sentFrame.take() { discard(older) }
         var job = EncodingJob(
-            content: content,
+            content: frame.takeContent(),
             orientation: frame.orientation,
             comparison: comparison,
             plan: frame.plan
@@ -160,10 +159,10 @@ extension UploaderMachine {
         switch result {
         case .encoded(let image, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(turn.beganAt))
-            turn.frame.content = .encoded(image.jpeg, image.bufferSize)
+            turn.byteCount = image.jpeg.count + (turn.frame.plan?.need.workspace ?? 0)
+            turn.frame.become(.encoded(image.jpeg, image.bufferSize))
             turn.frame.orientation = image.orientation
             if let digest { turn.frame.digest = digest }
-            turn.byteCount = image.jpeg.count + (turn.frame.plan?.need.workspace ?? 0)
             if image.jpeg.count <= configuration.limits.maximumContentLength {
                 submitEncoded(turn, at: now)
             } else {
@@ -173,11 +172,11 @@ extension UploaderMachine {
             statistics.encoding.add(nanoseconds: now.subtractingClamping(turn.beganAt))
             takeCopied(image, orientation, of: turn, digest, at: now)
         case .notShared(let content):
-            turn.frame.content = content
+            turn.frame.putBack(content)
             stopSharing(for: turn)
         case .unchanged(let content, let digest):
             if let lease = turn.lease { pool.ended(lease) }
-            turn.frame.content = content
+            turn.frame.putBack(content)
             turn.frame.digest = digest
             settleUnchanged(turn.frame)
         case .failed(let error):

@@ -16,12 +16,7 @@ extension PixelBuffer {
         _ plan: OutputPlan,
         pool: Pool = Pool()
     ) throws(TurboJPEGError) -> PixelBuffer {
-        guard plan.image.width == width, plan.image.height == height else {
-            throw TurboJPEGError(
-                .sizeMismatch,
-                "the plan is for \(plan.image.width)x\(plan.image.height), but the image has \(width)x\(height)"
-            )
-        }
+        try check(plan)
         if plan.canvas == plan.scaled, plan.part.x == 0, plan.part.y == 0 {
             return try cropped(toWidth: plan.part.width, height: plan.part.height)
                 .scaled(toWidth: plan.scaled.width, height: plan.scaled.height, pool: pool)
@@ -40,6 +35,16 @@ extension PixelBuffer {
             }
         }
         return canvas
+    }
+
+    /// Throws an error if a plan is for an image of another size, whose pixels are not all in this one.
+    func check(_ plan: OutputPlan) throws(TurboJPEGError) {
+        guard plan.image.width == width, plan.image.height == height else {
+            throw TurboJPEGError(
+                .sizeMismatch,
+                "the plan is for \(plan.image.width)x\(plan.image.height), but the image has \(width)x\(height)"
+            )
+        }
     }
 }
 

@@ -18,7 +18,10 @@ extension PixelBuffer {
     /// Returns the image in I420, after a plan for which ``canBecomePlanes(by:)`` is true.
     ///
     /// The image is processed in bands of rows, which are converted and then scaled.
+    ///
+    /// - Throws: `sizeMismatch` if the plan is for another size; `invalidSize` or `allocationFailed`.
     package func planes(by plan: OutputPlan, pool: Pool) throws(TurboJPEGError) -> PixelBuffer {
+        try check(plan)
         var canvas = try pool.buffer(width: plan.canvas.width, height: plan.canvas.height, format: .i420)
         try unsafe canvas.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
             if plan.canvas != plan.scaled {

@@ -4,7 +4,7 @@ package import FrameWire
 /// A frame and its state, from submission to the wire.
 package struct UploadFrame: Sendable {
     /// The content; nil while the encoder has it.
-    var content: FrameContent?
+    private(set) var content: FrameContent?
 
     /// The orientation of the content.
     var orientation: FrameOrientation
@@ -27,7 +27,7 @@ package struct UploadFrame: Sendable {
     /// A hash of the content, if it has been computed.
     package var digest: UInt64?
 
-    /// The plan for encoding; nil if the frame is sent unchanged.
+    /// The plan for encoding this content; nil if none has been made, or the frame is sent unchanged.
     var plan: EncodingPlan?
 
     /// Creates a frame submitted at `offeredAt`, which is also its presentation time unless one is given.
@@ -42,6 +42,25 @@ package struct UploadFrame: Sendable {
         self.timestamp = timestamp ?? offeredAt
         self.offeredAt = offeredAt
         sourceTime = self.timestamp
+    }
+
+    /// Hands over the content, to be encoded by the plan.
+    mutating func takeContent() -> FrameContent? { content.take() }
+
+    /// Takes the content back, which is as it was.
+    mutating func putBack(_ content: FrameContent) {
+        self.content = content
+    }
+
+    /// Replaces the content, and its plan, with what became of the content.
+    mutating func become(_ content: FrameContent) {
+        self.content = content
+        plan = nil
+    }
+
+    /// Notes that the content, which is sent as it is, is an image in a shared buffer.
+    mutating func recognize(_ image: BufferedImage) {
+        content = .shared(image)
     }
 
     /// The bytes that the frame keeps in memory.

@@ -74,7 +74,8 @@ extension World {
             check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(before), \(header)")
         } else {
             sender.sentHeaders[identity.number] = header
-            check(.repeatsAreTheSame, !offer.isImage || header.orientation == offer.orientation, "another orientation")
+            let orientation = sender.plan.appliesOrientation ? .up : offer.orientation
+            check(.repeatsAreTheSame, !offer.isImage || header.orientation == orientation, "another orientation")
             if let time = header.timestamp {
                 check(.repeatsAreTheSame, time == offer.timestamp, "another timestamp than was offered")
             }

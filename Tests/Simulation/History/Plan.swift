@@ -188,4 +188,6 @@ struct SenderPlan {
     var failingBuffers: Int
     /// The largest side of what is sent.
     var largestSide: Int?
+    /// Whether images are rotated upright.
+    var appliesOrientation: Bool
 }

@@ -6,6 +6,8 @@ struct PlanGenerator {
     var plan = Plan()
     var time: UInt64 = 1_000_000_000
     private var identity: UInt16 = 0
+    /// Decides which senders rotate images.
+    private var turning: Random
 
     /// What this history is mostly about; other things happen too, but less often.
     enum Theme: Int, CaseIterable {
@@ -25,6 +27,7 @@ struct PlanGenerator {
 
     private init(seed: UInt64) {
         random = Random(seed: seed, part: 0)
+        turning = Random(seed: seed, part: 2)
     }
 
     private mutating func make() -> Plan {
@@ -148,7 +151,8 @@ struct PlanGenerator {
             sharedBuffers: random.chance(theme == .sharing ? 95 : 60) ? random.pick(1, 2, 3, 3, 8) : nil,
             hoardsBuffers: random.chance(theme == .sharing ? 25 : 10),
             failingBuffers: random.chance(10) ? 20 : 0,
-            largestSide: random.chance(theme == .memory ? 60 : 25) ? random.pick(16, 48) : nil
+            largestSide: random.chance(theme == .memory ? 60 : 25) ? random.pick(16, 48) : nil,
+            appliesOrientation: turning.chance(30)
         )
     }
 

@@ -200,7 +200,7 @@ extension World {
             guard let image else { return .failed(TurboJPEGError(.encodeFailed, "there are no pixels")) }
             let filled = try sender.store.fill(claim, with: image)
             coverage.count(.copiedFrame)
-            return .shared(filled, job.orientation, digest: digest)
+            return .shared(filled, Self.orientation(of: job), digest: digest)
         } catch {
             return .failed(error)
         }
@@ -215,8 +215,12 @@ extension World {
         return EncodedImage(
             jpeg: Content.bytes(identity, pool: pool),
             bufferSize: size,
-            orientation: job.orientation
+            orientation: Self.orientation(of: job)
         )
+    }
+
+    private static func orientation(of job: EncodingJob) -> FrameOrientation {
+        job.isTurning ? .up : job.orientation
     }
 
     /// Whose image a content is.

@@ -67,7 +67,8 @@ extension World {
         offer.revision = sender.terms.revision
         guard offer.isImage else { return }
         offer.size = ImageContent.size(length: offer.length)
-        offer.orientation = random.pick(.up, .up, .right)
+        // An image that is turned by half keeps its size, and has room for its identity.
+        offer.orientation = random.pick(.up, .up, sender.plan.appliesOrientation ? .down : .right)
     }
 
     /// The message of a frame that was offered.

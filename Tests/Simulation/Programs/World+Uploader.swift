@@ -11,6 +11,7 @@ extension World {
         let configuration = SampleUploader.Configuration(
             scale: Self.scale(sender.plan.largestSide),
             pacing: Self.pacing(sender.plan.pacing),
+            appliesOrientation: sender.plan.appliesOrientation,
             sharing: sender.plan.sharedBuffers.map { .allowed(buffers: $0) } ?? .off,
             maximumMemory: sender.plan.maximumMemory
         )
@@ -167,6 +168,7 @@ extension World {
             guard let job = handle(sender, { $0.beginTurn(at: before) }) ?? nil else { return }
             check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
             sender.job = job
+            check(.integrity, job.hasPlanForContent, "uploader \(sender.index) has the plan of another image")
             if job.lease == nil, job.content?.pixels != nil { checkWaitedInVain(sender) }
             schedule(.encoded, of: sender, after: sender.plan.encodingTime)
         case .encoded: encoded(sender)

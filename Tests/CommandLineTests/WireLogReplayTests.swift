@@ -80,6 +80,23 @@ import Testing
             server.close()
         }
 
+        @Test(arguments: [true, false])
+        func `a connection that the server closes before it has read everything is counted`(closes: Bool) async throws {
+            let file = try log([1, 2, 3], closes: closes)
+            let server = try PeerSocket.listening(at: place.socket)
+            let replay = try place.framesocket(["replay", place.socket, file, "--speed", "0", "--json"])
+            let connection = try await server.accepted()
+            // The second byte is written once the first is known to be read.
+            #expect(try await connection.read(2) == [1, 2])
+            connection.close()
+            let ending = await replay.ended()
+            #expect(ending.status == 0, "\(ending)")
+            #expect(try ending.events.map(\.name) == ["error", "sent"])
+            let output = String(decoding: ending.output, as: UTF8.self)
+            #expect(output.contains(#""broken":1"#) && output.contains("connection.lost"), "\(ending)")
+            server.close()
+        }
+
         @Test func `a server that does not close does not delay the end`() async throws {
             let server = try PeerSocket.listening(at: place.socket)
             let replay = try place.framesocket(["replay", place.socket, try log([1, 2, 3]), "--speed", "0"])

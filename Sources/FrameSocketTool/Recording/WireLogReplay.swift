@@ -62,7 +62,7 @@ struct WireLogReplay: Replay {
                     switch record.kind {
                     case .opened: sockets[record.connection] = try await connect()
                     case .bytes: try await send(record, &sockets)
-                    case .closed: try sockets.removeValue(forKey: record.connection)?.end()
+                    case .closed: try end(record.connection, sockets.removeValue(forKey: record.connection))
                     }
                 }
             } catch {
@@ -80,7 +80,18 @@ struct WireLogReplay: Replay {
     }
 
     private func end(_ sockets: [UInt32: PlainSocket]) throws(CommandFailure) {
-        for socket in sockets.values { try socket.end() }
+        for (connection, socket) in sockets { try end(connection, socket) }
+    }
+
+    private func end(_ connection: UInt32, _ socket: PlainSocket?) throws(CommandFailure) {
+        if try socket?.end() == false { reportBroken(connection) }
+    }
+
+    /// Counts a connection that the server closed before it had read everything.
+    private func reportBroken(_ connection: UInt32) {
+        totals.withLock { $0.broken += 1 }
+        let message = "\(path): the server closed the connection before it had read everything"
+        events.print(JSONLine(errorCode: "connection.lost", message, connection: connection))
     }
 
     /// Connects as soon as somebody listens.
@@ -143,9 +154,7 @@ struct WireLogReplay: Replay {
             totals.withLock { $0.bytes &+= UInt64(record.bytes.count) }
         } else {
             sockets[record.connection] = nil
-            totals.withLock { $0.broken += 1 }
-            let message = "\(path): the server closed the connection before everything was sent"
-            events.print(JSONLine(errorCode: "connection.lost", message, connection: record.connection))
+            reportBroken(record.connection)
         }
     }
 }

@@ -103,30 +103,36 @@ final class PlainSocket {
 
     /// Shuts down sending, and waits until the server has read what was sent, and briefly for it to close too.
     ///
+    /// - Returns: false if the server closed the connection before it had read everything.
     /// - Throws: `timedOut` if the server does not read.
-    func end() throws(CommandFailure) {
+    func end() throws(CommandFailure) -> Bool {
         _ = shutdown(descriptor, Int32(SHUT_WR))
         var watch = StallWatch()
         var deadline: ContinuousClock.Instant?
         // What the server writes is read: otherwise the end would reach it as a reset.
-        while !hasEnded() {
+        while true {
+            switch readRest() {
+            case 0: return true
+            case EAGAIN: break
+            default: return false
+            }
             let backlog = SendBacklog(of: descriptor)
             if backlog.map({ $0.unreadByteCount == 0 }) ?? true {
                 let end = deadline ?? .now + Self.linger
-                guard .now < end else { return }
+                guard .now < end else { return true }
                 deadline = end
             }
             try wait(for: POLLIN, &watch)
         }
     }
 
-    /// Reads and drops what the server has written; returns true at the end.
-    private func hasEnded() -> Bool {
+    /// Reads and drops what the server has written; returns the system's error, or 0 at the end.
+    private func readRest() -> Int32 {
         var rest = [UInt8](repeating: 0, count: 4096)
         while true {
             let count = unsafe rest.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
-            if count == 0 { return true }
-            if count < 0, errno != EINTR { return errno != EAGAIN }
+            if count == 0 { return 0 }
+            if count < 0, errno != EINTR { return errno }
         }
     }
 

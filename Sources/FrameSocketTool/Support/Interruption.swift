@@ -23,6 +23,8 @@ enum Interruption {
         var isTermination = false
         var termination = ExitCode.interrupted
         var drains = false
+        /// What follows the interrupted work; it is never resumed, and kept so that it is not leaked.
+        var interrupted: CheckedContinuation<Void, Never>?
     }
 
     private static let state = Locked(State())
@@ -93,7 +95,11 @@ enum Interruption {
             return state.end.take() != nil
         }
         // Interrupted work may complete too, and must not end the program before `end` has run.
-        if !isOurs { await unsafe withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+        if !isOurs {
+            await withCheckedContinuation { continuation in
+                state.withLock { $0.interrupted = continuation }
+            }
+        }
         await end()
         return value
     }

@@ -167,6 +167,32 @@ import Testing
         #expect(held.count == 1)
     }
 
+    @Test func `every row counts as changed after a JPEG in between`() async throws {
+        var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 1)), waitsForBuffers: false)
+        pair.uploader.machine.withLock { $0.longestBufferWait = 1_000_000 }
+        let decoder = FrameDecoder()
+        let image = try testImage(64, 48, as: .gray)
+        var other = image
+        try other.fill(7)
+        pair.uploader.send(image)
+        // Kept, so that the next frame is a JPEG.
+        var first: DecodedFrame? = try decoder.decodeChanges(try await pair.next(), as: .gray)
+        #expect(first?.changedRows == [0..<48])
+        pair.uploader.send(other)
+        let between = try await pair.next()
+        #expect(between.shared == nil)
+        #expect(try decoder.decodeChanges(between, as: .gray).changedRows == [0..<48])
+        try await pair.uploader.finish()
+        first = nil
+        let uploader = pair.uploader
+        try #require(await becomesTrue { uploader.machine.withLock { $0.pool.usedCount == 0 } })
+        // The image of the last frame in shared memory again.
+        pair.uploader.send(image)
+        let last = try await pair.next()
+        #expect(last.shared != nil)
+        #expect(try decoder.decodeChanges(last, as: .gray).changedRows == [0..<48])
+    }
+
     @Test func `a receiver that keeps every buffer gets the latest frame when it releases one`() async throws {
         var pair = try await Pair(directory, .init(sharing: .allowed(buffers: 2)))
         let image = try testImage(32, 32, as: .gray)

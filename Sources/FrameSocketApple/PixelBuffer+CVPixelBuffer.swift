@@ -80,7 +80,11 @@
                 let start =
                     unsafe format.isPlanar
                     ? CVPixelBufferGetBaseAddressOfPlane(buffer, index) : CVPixelBufferGetBaseAddress(buffer)
-                guard let start = unsafe start else { return nil }
+                // Odd sides are rounded up, as in every image of this package.
+                let rows = (CVPixelBufferGetHeight(buffer) + (index > 0 ? 1 : 0)) / (index > 0 ? 2 : 1)
+                guard let start = unsafe start,
+                    !format.isPlanar || CVPixelBufferGetHeightOfPlane(buffer, index) >= rows
+                else { return nil }
                 let bytesPerRow =
                     format.isPlanar
                     ? CVPixelBufferGetBytesPerRowOfPlane(buffer, index) : CVPixelBufferGetBytesPerRow(buffer)

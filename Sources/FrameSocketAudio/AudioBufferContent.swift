@@ -82,8 +82,13 @@ struct AudioBufferContent: ~Copyable {
         isFilling = true
     }
 
+    /// The format of what is pulled if a format is requested.
+    func delivered(for wanted: AudioFormat) -> AudioFormat {
+        configuration.convertsFormat ? wanted : format ?? wanted
+    }
+
     mutating func pull(_ frames: Int, as wanted: AudioFormat) throws(AudioError) -> AudioRingBuffer.Pull {
-        let format = configuration.convertsFormat ? wanted : self.format ?? wanted
+        let format = delivered(for: wanted)
         try prepare(for: format)
         var time: UInt64?
         var audible = 0

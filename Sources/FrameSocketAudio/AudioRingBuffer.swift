@@ -84,11 +84,13 @@ public final class AudioRingBuffer: Sendable {
     /// - Throws: `AudioError` with `invalidFrameCount` if `frames` is negative or exceeds the buffer's capacity; or
     ///   with `resamplerUnavailable`. Missing audio is not an error.
     public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> Pull {
-        let maximum = configuration.frames(of: format)
-        guard 0...maximum ~= frames else {
-            throw AudioError(.invalidFrameCount, "cannot pull \(frames) frames from a buffer of \(maximum)")
+        try content.withLock { content throws(AudioError) in
+            let maximum = configuration.frames(of: content.delivered(for: format))
+            guard 0...maximum ~= frames else {
+                throw AudioError(.invalidFrameCount, "cannot pull \(frames) frames from a buffer of \(maximum)")
+            }
+            return try content.pull(frames, as: format)
         }
-        return try content.withLock { content throws(AudioError) in try content.pull(frames, as: format) }
     }
 
     /// Discards the buffered frames, as if skipped at a format change; the statistics continue.

@@ -82,7 +82,8 @@ extension FrameServer {
 
         /// Returns the time allowed for a body of `length` bytes.
         func bodyDuration(length: Int) -> Duration {
-            bodyTimeout + .seconds(Double(length) / Double(max(1, minimumBodyBytesPerSecond)))
+            // A sum of the largest durations is none.
+            min(bodyTimeout, .longestDeadline) + .seconds(Double(length) / Double(max(1, minimumBodyBytesPerSecond)))
         }
     }
 }
@@ -94,11 +95,15 @@ extension Duration {
         self.init(secondsComponent: Int64(seconds), attosecondsComponent: Int64(rest) * 1_000_000_000)
     }
 
+    /// Longer durations have no end.
+    fileprivate static let longestDeadline = Duration.seconds(1 << 32)
+
     /// The duration in nanoseconds, clamped to what a deadline can hold; 0 if negative.
     package var nanoseconds: UInt64 {
+        guard self > .zero else { return 0 }
+        // Compared first: the seconds of a longer duration need not fit into the number that they are returned in.
+        guard self < Self.longestDeadline else { return 1 << 62 }
         let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        guard seconds < 1 << 32 else { return 1 << 62 }
         return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
     }
 }

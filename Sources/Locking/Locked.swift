@@ -67,3 +67,31 @@
         unsafe pthread_mutex_unlock(mutex)
     }
 }
+
+/// A lock that the thread that holds it can take again.
+///
+/// - Note: `@unchecked Sendable` holds because the mutex may be used from any thread.
+@safe package final class RecursiveLock: @unchecked Sendable {
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+    package init() {
+        unsafe mutex = .allocate(capacity: 1)
+        var attributes = pthread_mutexattr_t()
+        unsafe pthread_mutexattr_init(&attributes)
+        unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_RECURSIVE))
+        unsafe pthread_mutex_init(mutex, &attributes)
+        unsafe pthread_mutexattr_destroy(&attributes)
+    }
+
+    deinit {
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe mutex.deallocate()
+    }
+
+    /// Calls a closure while no other thread is in one.
+    package func withLock(_ body: () -> Void) {
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        body()
+    }
+}

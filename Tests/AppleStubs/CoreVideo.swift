@@ -95,6 +95,11 @@ public func CVPixelBufferGetBaseAddressOfPlane(_ buffer: CVPixelBuffer, _ plane:
     buffer.locks > 0 && buffer.planes.count > 1 ? buffer.planes[plane].memory.baseAddress : nil
 }
 
+public func CVPixelBufferGetHeightOfPlane(_ buffer: CVPixelBuffer, _ plane: Int) -> Int {
+    let plane = buffer.planes[plane]
+    return (plane.memory.count + plane.bytesPerRow - 1) / plane.bytesPerRow
+}
+
 public func CVPixelBufferGetBytesPerRowOfPlane(_ buffer: CVPixelBuffer, _ plane: Int) -> Int {
     buffer.planes[plane].bytesPerRow
 }

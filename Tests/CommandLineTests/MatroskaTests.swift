@@ -45,6 +45,17 @@ import Testing
         #expect(entries.map(\.time) == times && entries.map(\.jpeg) == jpegs && !isCut)
     }
 
+    @Test func `a time before the beginning is an error`() throws {
+        let jpeg = try jpeg(1)
+        var file = try write([jpeg], at: [0], finishes: true)
+        #expect(try read(file).entries.map(\.time) == [0])
+        // Two bytes of time, relative to that of the cluster, and the flags.
+        let start = try #require((0...file.count - jpeg.count).first { file[$0...].starts(with: jpeg) })
+        file[start - 3] = 0xFF
+        let error = #expect(throws: (any Error).self) { try read(file) }
+        #expect("\(error.map { "\($0)" } ?? "")".contains("beyond all bounds"))
+    }
+
     @Test func `a file cut off at any byte contains every frame that was complete by then`() throws {
         let jpegs = try (1...2).map { try jpeg($0) }
         let whole = try write(jpegs, at: [0, 10], finishes: true)

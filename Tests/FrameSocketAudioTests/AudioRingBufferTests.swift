@@ -142,6 +142,19 @@ import Testing
         #expect(rest.samples == [3, 0] && rest.silentFrames == 1)
     }
 
+    @Test func `without conversion as many frames can be pulled as the buffer has room for in the source's format`()
+        throws
+    {
+        var configuration = AudioRingBuffer.Configuration()
+        configuration.capacity = .milliseconds(500)
+        configuration.convertsFormat = false
+        let buffer = AudioRingBuffer(configuration: configuration)
+        #expect(throws: AudioError.self) { try buffer.pull(frames: 4_001, rate: 8_000, channels: 1) }
+        try buffer.push(AudioBlock(format: .of(48_000, 1), samples: [Int16](repeating: 1, count: 24_000)))
+        #expect(try buffer.pull(frames: 24_000, rate: 8_000, channels: 1).frameCount == 24_000)
+        #expect(throws: AudioError.self) { try buffer.pull(frames: 24_001, rate: 8_000, channels: 1) }
+    }
+
     @Test func `a pull in another format starts another conversion`() throws {
         let buffer = AudioRingBuffer()
         let own = try AudioFormat.of(44_100, 1)

@@ -58,7 +58,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [(2, 0), (-2, 0), (0, 2), (0, -2), (1, 2), (100, 100), (16_000, 0)])
+    @Test(arguments: [
+        (2, 0), (-2, 0), (0, 2), (0, -2), (1, 2), (100, 100), (16_000, 0), (.min, 0), (0, .max - 30), (.min, .min),
+    ])
     func `a difference of two pixels is an error, and the next frame is decoded`(difference: (Int, Int)) throws {
         let decoder = FrameDecoder()
         let jpeg = try jpeg(40, 30)

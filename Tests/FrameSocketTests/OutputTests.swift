@@ -4,6 +4,21 @@ import TestSupport
 import Testing
 
 @Suite struct OutputTests {
+    @Test(
+        arguments: [
+            OutputScale.full, .half, .fraction(numerator: .max, denominator: .max), .width(100), .agora,
+            .fit(width: 100, height: 100), .letterbox(width: 100, height: 100), .fill(width: 100, height: 100),
+            .fit(width: 100, height: .max), .letterbox(width: .max, height: .max), .fill(width: .max, height: .max),
+        ],
+        [Int.min, -1, 0, 1, 65_500, 65_501, .max]
+    )
+    func `the size that is sent is that of an image, whatever is asked`(scale: OutputScale, side: Int) {
+        for (width, height) in [(side, side), (side, 100), (100, side)] {
+            let size = scale.size(forWidth: width, height: height)
+            #expect(1...65_500 ~= size.width && 1...65_500 ~= size.height, "\(width)x\(height) becomes \(size)")
+        }
+    }
+
     struct Case: CustomTestStringConvertible {
         let scale: OutputScale
         let image: (Int, Int)

@@ -1,5 +1,8 @@
+import Dispatch
+import Foundation
 import FrameSocket
 import FrameSocketTesting
+import Locking
 import TestSupport
 import Testing
 
@@ -86,6 +89,48 @@ import Testing
             }
         }
         #expect(uploaders.map(\.configuration.quality) == [240, 250])
+    }
+
+    @Test func `updates of two uploaders can be nested in any way`() {
+        let uploaders = [40, 50].map { quality in
+            SampleUploader(connection: directory.connection(), configuration: .init(quality: quality))
+        }
+        uploaders[0].update { first in
+            uploaders[1].update { second in
+                uploaders[0].update { $0.scale = .half }
+                second.quality = 51
+            }
+            first.quality = 41
+        }
+        #expect(uploaders.map(\.configuration.quality) == [41, 51])
+        #expect(uploaders[0].configuration.scale == .half)
+    }
+
+    @Test func `a task that was created inside an update loses no other`() async {
+        let uploader = SampleUploader(connection: directory.connection(), configuration: .init(quality: 0))
+        let entered = DispatchSemaphore(value: 0)
+        let isInside = Locked(false)
+        let task = Locked<Task<Void, Never>?>(nil)
+        uploader.update { _ in
+            task.withLock {
+                $0 = Task {
+                    entered.signal()
+                    uploader.update { configuration in
+                        // The update that it was created in is over.
+                        let isOver = !isInside.withLock { $0 }
+                        #expect(isOver)
+                        configuration.quality += 1
+                    }
+                }
+            }
+            isInside.withLock { $0 = true }
+            // It is about to update, or waits for the end of this.
+            entered.wait()
+            for _ in 0..<100 { sched_yield() }
+            isInside.withLock { $0 = false }
+        }
+        await task.withLock { $0 }?.value
+        #expect(uploader.configuration.quality == 1)
     }
 
     // MARK: Finishing

@@ -46,6 +46,24 @@ import Testing
         try await expectAnEnd { limit.set(&$0, value) }
     }
 
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 10])
+    func `a body may take as long as its limit says, however long`(limit: Duration) async throws {
+        let directory = try TemporaryDirectory()
+        let server = try directory.server {
+            $0.limits.bodyTimeout = limit
+            $0.limits.minimumBodyBytesPerSecond = 1
+        }
+        let client = try PeerSocket.connected(to: directory.socket)
+        let bytes = message(body(1, count: 3000))
+        try await client.write(Array(bytes.dropLast(2990)))
+        var connections = server.connections.makeAsyncIterator()
+        var frames = try #require(try await connections.next()).frames.makeAsyncIterator()
+        try await client.write(Array(bytes.suffix(2990)))
+        #expect(try await frames.next()?.jpeg.count == 3000)
+        client.close()
+        server.close()
+    }
+
     /// A sender that sends two frames and closes comes to an end, whatever that is.
     private func expectAnEnd(_ change: (inout FrameServer.Limits) -> Void) async throws {
         let directory = try TemporaryDirectory()

@@ -107,10 +107,10 @@ package struct EncodingJob: Sendable {
     /// Whether the content is rotated upright.
     package var isTurning: Bool { plan?.isTurning ?? false }
 
-    /// Whether the plan, which says which pixels are read, is for this content.
+    /// Whether the plan, which says which pixels are read and what memory that takes, is for this content.
     package var hasPlanForContent: Bool {
-        guard let pixels = content?.pixels else { return true }
-        guard let plan, let shape = plan.shape else { return false }
+        guard let content, let pixels = content.pixels else { return true }
+        guard let plan, let shape = plan.shape, plan.need.content >= content.byteCount else { return false }
         return plan.output.image == BufferSize(width: pixels.width, height: pixels.height)
             && shape.format == pixels.format && shape.orientation == orientation
     }

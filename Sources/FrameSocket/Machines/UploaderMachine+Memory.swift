@@ -26,11 +26,9 @@ extension UploaderMachine {
     /// If what the receiver prefers would take too much memory, the program's own configuration applies.
     mutating func makePlan(for frame: inout UploadFrame) {
         guard let content = frame.content else { return }
-        // A plan may have been made when there was room for strips, and no shared buffer.
-        if let plan = frame.plan, plan.edition == edition, plan.need.total <= frameLimit { return }
-        if let lastPlan, lastPlan.need.total <= frameLimit,
-            lastPlan.applies(to: content, frame.orientation, edition: edition)
-        {
+        // The shared buffers may have taken memory since a plan was made, or returned it.
+        if let plan = frame.plan, isCurrent(plan) { return }
+        if let lastPlan, isCurrent(lastPlan), lastPlan.applies(to: content, frame.orientation) {
             frame.plan = lastPlan
             return
         }
@@ -40,6 +38,11 @@ extension UploaderMachine {
             refusePreferences()
         }
         if frame.plan?.shape != nil { lastPlan = frame.plan }
+    }
+
+    @inline(__always)
+    private func isCurrent(_ plan: EncodingPlan) -> Bool {
+        plan.isCurrent(configuration, edition: edition, limit: frameLimit)
     }
 
     /// Returns the plan for copying a submitted image at the size that is sent.

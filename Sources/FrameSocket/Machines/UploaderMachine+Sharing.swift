@@ -89,7 +89,9 @@ extension UploaderMachine {
         _ format: PixelFormat,
         _ byteCount: Int
     ) -> (lease: SharedPool.Lease, needsNewMemory: Bool)? {
-        guard pool.isOpen, let index = pool.freeIndex(for: byteCount) else { return nil }
+        guard pool.isOpen, SharedFrameHeader.Buffer.byteCounts.contains(byteCount),
+            let index = pool.freeIndex(for: byteCount)
+        else { return nil }
         let growth = pool.growth(of: index, for: byteCount)
         if growth > 0, memoryLimit < .max {
             let need = EncodingPlan.Settings(configuration).need(of: size, format)
@@ -195,7 +197,10 @@ extension UploaderMachine {
     private var nextNeedsBuffer: Bool {
         let frame = waiting ?? deferral?.frame ?? sentFrame
         guard let frame, frame.content?.pixels != nil, !pool.hasFree else { return false }
-        guard let claim = (frame.bufferedImage ?? drawn(in: frame))?.claim else { return true }
+        guard let claim = (frame.bufferedImage ?? drawn(in: frame))?.claim else {
+            // An image may be too large for any buffer.
+            return frame.plan.map { $0.sharedByteCount != nil } ?? true
+        }
         return !pool.canSend(claim.lease)
     }
 

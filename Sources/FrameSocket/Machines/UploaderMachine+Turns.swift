@@ -163,7 +163,10 @@ extension UploaderMachine {
             turn.frame.become(.encoded(image.jpeg, image.bufferSize))
             turn.frame.orientation = image.orientation
             if let digest { turn.frame.digest = digest }
-            if image.jpeg.count <= configuration.limits.maximumContentLength {
+            // The size of a submitted JPEG may have been stated wrongly.
+            if configuration.limits.accept(image.bufferSize),
+                image.jpeg.count <= configuration.limits.maximumContentLength
+            {
                 submitEncoded(turn, at: now)
             } else {
                 reject(turn.frame, .outsideLimits, isRepeat: turn.isRepeat)

@@ -170,7 +170,7 @@ package struct UploaderMachine: Sendable {
         pool = SharedPool(owner: owner)
         ownConfiguration = configuration
         self.configuration = configuration
-        memoryLimit = configuration.maximumMemory ?? .max
+        memoryLimit = max(0, configuration.maximumMemory ?? .max)
         pacer = FramePacer(configuration.pacing)
     }
 

@@ -150,6 +150,11 @@ public final class FrameDecoder: Sendable {
         )
     }
 
+    /// Whether a JPEG's side may be stated like this, whatever number that is.
+    private static func tolerates(_ stated: Int, for side: Int) -> Bool {
+        (side - sizeTolerance...side + sizeTolerance).contains(stated)
+    }
+
     private func decode(
         _ jpeg: Span<UInt8>,
         bufferSize: BufferSize,
@@ -158,8 +163,8 @@ public final class FrameDecoder: Sendable {
         _ strips: StripDecoder?
     ) throws(TurboJPEGError) -> DecodedFrame {
         let header = try JPEGHeader(inspecting: jpeg)
-        guard abs(header.width - bufferSize.width) <= Self.sizeTolerance,
-            abs(header.height - bufferSize.height) <= Self.sizeTolerance
+        guard Self.tolerates(bufferSize.width, for: header.width),
+            Self.tolerates(bufferSize.height, for: header.height)
         else {
             throw TurboJPEGError(
                 .sizeMismatch,

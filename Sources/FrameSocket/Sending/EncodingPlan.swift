@@ -27,23 +27,27 @@ final class EncodingPlan: Sendable {
     struct Shape: Sendable, Hashable {
         let size: BufferSize
         let format: PixelFormat
+        /// The bytes that the frame keeps: none if the pixels are in a shared buffer.
         let byteCount: Int
         let orientation: FrameOrientation
         /// Whether the pixels have the size that is sent.
         let isScaled: Bool
 
-        init(_ pixels: PixelBuffer, _ orientation: FrameOrientation, isScaled: Bool) {
+        init?(_ content: FrameContent, _ orientation: FrameOrientation) {
+            guard let pixels = content.pixels else { return nil }
             size = BufferSize(width: pixels.width, height: pixels.height)
             format = pixels.format
-            byteCount = EncodingMemory.bytes(of: pixels)
+            byteCount = content.byteCount
             self.orientation = orientation
-            self.isScaled = isScaled
+            isScaled = content.isScaled
         }
     }
 
     let settings: Settings
     /// The number of the configuration that the plan belongs to.
     let edition: UInt64
+    /// The limit of the frames' memory under which it was made.
+    let limit: Int
     /// The pixels that the plan is for; nil if it is for a single JPEG.
     let shape: Shape?
     /// Which part of the image is sent, and in what size.
@@ -51,7 +55,7 @@ final class EncodingPlan: Sendable {
     /// Whether the content is rotated upright.
     let isTurning: Bool
     let need: MemoryNeed
-    /// The size of a shared buffer for the result; nil if the content has no pixels.
+    /// The size of a shared buffer for the result; nil if the content has no pixels, or more than a buffer may have.
     let sharedByteCount: Int?
 
     /// Creates the plan for a content, nil if it is sent unchanged; `limit` decides whether there is room to keep
@@ -65,11 +69,11 @@ final class EncodingPlan: Sendable {
     ) {
         self.settings = settings
         self.edition = edition
+        self.limit = limit
         isTurning = settings.appliesOrientation && orientation.isTurning
         switch content {
         case .pixels, .scaled, .shared:
-            guard let pixels = content.pixels else { return nil }
-            let shape = Shape(pixels, orientation, isScaled: content.isScaled)
+            guard let pixels = content.pixels, let shape = Shape(content, orientation) else { return nil }
             self.shape = shape
             output = shape.isScaled ? OutputPlan(shape.size) : settings.output(for: shape.size, orientation)
             let isPlanar = settings.subsampling == .yuv420 && pixels.canBecomePlanes(by: output)
@@ -98,13 +102,18 @@ final class EncodingPlan: Sendable {
 
     private static func sharedByteCount(of size: BufferSize, _ format: PixelFormat, isTurning: Bool) -> Int? {
         let (width, height) = isTurning ? (size.height, size.width) : (size.width, size.height)
-        return try? PixelBuffer.byteCount(width: width, height: height, format: format)
+        let byteCount = try? PixelBuffer.byteCount(width: width, height: height, format: format)
+        return byteCount.flatMap { SharedFrameHeader.Buffer.byteCounts.contains($0) ? $0 : nil }
     }
 
-    /// Returns whether the plan also applies to another content.
-    func applies(to content: FrameContent, _ orientation: FrameOrientation, edition: UInt64) -> Bool {
-        guard let shape, edition == self.edition, let pixels = content.pixels else { return false }
-        return shape == Shape(pixels, orientation, isScaled: content.isScaled)
+    /// Returns whether another plan made now would be the same, for the same content.
+    func isCurrent(_ configuration: SampleUploader.Configuration, edition: UInt64, limit: Int) -> Bool {
+        self.edition == edition && self.limit == limit && settings == Settings(configuration)
+    }
+
+    /// Returns whether the plan is for pixels like these.
+    func applies(to content: FrameContent, _ orientation: FrameOrientation) -> Bool {
+        shape.map { $0 == Shape(content, orientation) } ?? false
     }
 }
 

@@ -51,9 +51,12 @@ public enum OutputScale: Sendable, Hashable {
         self = numerator == denominator ? .full : .fraction(numerator: numerator, denominator: denominator)
     }
 
-    /// Returns the size that is sent for an image of the given size.
+    /// Returns the size that is sent for an upright image of the given size.
+    ///
+    /// Images have sides of 1 to 65,500 pixels; any other number counts as the nearest of these.
     public func size(forWidth width: Int, height: Int) -> (width: Int, height: Int) {
-        let canvas = plan(forWidth: width, height: height).canvas
+        func clamped(_ side: Int) -> Int { min(max(side, 1), Box.maximumSide) }
+        let canvas = plan(forWidth: clamped(width), height: clamped(height)).canvas
         return (canvas.width, canvas.height)
     }
 

@@ -81,7 +81,7 @@ extension SampleUploader {
     ///   - orientation: The image's orientation.
     ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
     /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it is not a
-    ///   JPEG.
+    ///   JPEG, or exceeds `JPEGLimits.ownFiles`.
     @discardableResult
     public func send(
         resizing jpeg: FrameBytes,
@@ -90,6 +90,7 @@ extension SampleUploader {
     ) -> Outcome {
         do throws(TurboJPEGError) {
             let header = try jpeg.withBytes { bytes throws(TurboJPEGError) in try JPEGHeader(inspecting: bytes) }
+            try JPEGLimits.ownFiles.check(width: header.width, height: header.height)
             let size = BufferSize(width: header.width, height: header.height)
             return offer(.resizableJPEG(jpeg, size), orientation, timestamp)
         } catch {

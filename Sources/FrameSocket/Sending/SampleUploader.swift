@@ -69,11 +69,8 @@ public final class SampleUploader: Sendable {
     /// The number of the uploader that was created last.
     private static let lastOwner = Atomic<UInt64>(0)
 
-    /// Serializes calls of ``update(_:)``.
-    private let updating = Locked(())
-
-    /// The uploader that the current task is updating.
-    @TaskLocal private static var updated: ObjectIdentifier?
+    /// Serializes calls of ``update(_:)``, but for those within another.
+    private let updating = RecursiveLock()
 
     /// Creates an uploader that opens `connection` and sends to it.
     ///
@@ -109,19 +106,13 @@ public final class SampleUploader: Sendable {
     ///
     /// The memory limit stays at its initial value, whatever is assigned.
     public func update(_ change: (inout Configuration) -> Void) {
-        let id = ObjectIdentifier(self)
-        guard Self.updated != id else { return apply(change) }
-        Self.$updated.withValue(id) {
-            updating.withLock { _ in apply(change) }
-        }
-    }
-
-    private func apply(_ change: (inout Configuration) -> Void) {
-        let old = machine.withLock { $0.ownConfiguration }
-        var new = old
-        change(&new)
-        handle { machine in
-            machine.update(machine.ownConfiguration.changed(from: old, to: new), at: MonotonicClock.now())
+        updating.withLock {
+            let old = machine.withLock { $0.ownConfiguration }
+            var new = old
+            change(&new)
+            handle { machine in
+                machine.update(machine.ownConfiguration.changed(from: old, to: new), at: MonotonicClock.now())
+            }
         }
     }
 

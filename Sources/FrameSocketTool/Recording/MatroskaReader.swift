@@ -83,9 +83,12 @@ struct MatroskaReader {
         guard UInt64(first & 0x7F) == track else { return nil }
         guard block[3] & 0x06 == 0 else { throw wrong("several frames in one block") }
         let relative = Int16(bitPattern: UInt16(block[1]) << 8 | UInt16(block[2]))
-        let time = clusterTime.addingReportingOverflow(UInt64(bitPattern: Int64(relative))).partialValue
+        let distance = UInt64(relative.magnitude)
+        let (time, isOutside) =
+            relative < 0
+            ? clusterTime.subtractingReportingOverflow(distance) : clusterTime.addingReportingOverflow(distance)
         let (nanoseconds, overflows) = time.multipliedReportingOverflow(by: scale)
-        guard !overflows else { throw wrong("a time beyond all bounds") }
+        guard !isOutside, !overflows else { throw wrong("a time beyond all bounds") }
         return Entry(time: nanoseconds, jpeg: Array(block[4...]))
     }
 

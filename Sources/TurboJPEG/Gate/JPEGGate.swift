@@ -237,7 +237,7 @@ extension JPEGLimits {
     /// Rejects a size over the limits.
     ///
     /// Sides are at most 65,535 x 2, so their product does not overflow.
-    func check(width: Int, height: Int) throws(TurboJPEGError) {
+    package func check(width: Int, height: Int) throws(TurboJPEGError) {
         let maximumDimension = min(maximumDimension, PixelLayout.maximumDimension)
         guard max(width, height) <= maximumDimension else {
             throw TurboJPEGError(

@@ -36,12 +36,14 @@ public struct JPEGLimits: Sendable, Hashable {
     /// Creates the default limits, for JPEGs from an untrusted source.
     public init() {}
 
-    /// The limits for files that the user has chosen: the defaults, but with up to 100 progressive scans, with trailing
-    /// data, and without Huffman tables.
+    /// The limits for files that the user has chosen: sides of up to 65,500 and up to 2^28 pixels, up to 100
+    /// progressive scans, with trailing data, and without Huffman tables.
     ///
-    /// The progressive JPEGs of common programs have about ten scans.
+    /// Cameras take up to 200 million pixels. The progressive JPEGs of common programs have about ten scans.
     public static let ownFiles = {
         var limits = JPEGLimits()
+        limits.maximumDimension = PixelLayout.maximumDimension
+        limits.maximumPixels = 1 << 28
         limits.maximumProgressiveScans = 100
         limits.acceptsTrailingData = true
         limits.acceptsMissingHuffmanTables = true

@@ -68,8 +68,8 @@ extension SampleUploader {
         /// frame that does not fit beside the one in progress is dropped with ``DropCause/overMemoryBudget``, and one
         /// that would not fit even alone is never sent. The process needs about 10 MB in addition.
         ///
-        /// A size or quality that a receiver prefers applies only if it fits in memory; if not, the receiver gets a
-        /// status that counts a refused preference.
+        /// A size or quality that a receiver prefers applies only while it fits in memory; if it does not, the receiver
+        /// gets a status that counts a refused preference.
         public let maximumMemory: Int?
 
         /// Creates a configuration with the given values, and defaults for the rest.
@@ -120,9 +120,12 @@ extension SampleUploader.Configuration {
         ///
         /// With one, the next frame waits until the receiver has released the last; with three, the receiver can hold
         /// one while the next is on its way and another is drawn. A frame that has waited for two seconds is sent as a
-        /// JPEG, and later ones wait less until buffers are released in time again. The buffers exist only while such a receiver is
-        /// connected, and count against ``SampleUploader/Configuration/maximumMemory``. If the system has no memory or
-        /// no descriptor for them, frames are sent as JPEGs until the next connection.
+        /// JPEG, and later ones wait less until buffers are released in time again. An image of more than 2^30 bytes is
+        /// sent as a JPEG too.
+        ///
+        /// The buffers exist only while such a receiver is connected, and count against
+        /// ``SampleUploader/Configuration/maximumMemory``. If the system has no memory or no descriptor for them,
+        /// frames are sent as JPEGs until the next connection.
         case allowed(buffers: Int = 3)
 
         var bufferCount: Int {

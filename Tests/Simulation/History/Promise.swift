@@ -3,7 +3,7 @@
 /// The numbers are those of docs/promises.md, and stay when the wording changes.
 enum Promise: Int, CaseIterable {
     case descriptorUsedAfterClose
-    /// P90, P93, P95, P110, P286: what is delivered was offered, whole, and once for each time that it was sent.
+    /// P90, P93, P95, P110, P286, P293: what is delivered was offered, whole, and once for each time that it was sent.
     case integrity
     /// P90, P96: frames and snapshots come in their order.
     case order

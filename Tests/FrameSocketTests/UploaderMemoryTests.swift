@@ -125,6 +125,21 @@ import Testing
             settle()
         }
 
+        /// Submits a frame, and hands it over, but does not hear what became of it.
+        mutating func submit(_ content: FrameContent) throws {
+            now += 1_000_000_000
+            _ = machine.offer(UploadFrame(content, offeredAt: now), at: now)
+            let begun = machine.beginTurn(at: now)
+            var job = try #require(begun)
+            machine.encoded(job.encode(with: encoder, FrameDigester(), store), at: now)
+            #expect(machine.takeEffects().message != nil)
+        }
+
+        /// Hears that what was submitted has been sent.
+        mutating func sent() {
+            machine.sent(nil, at: now)
+        }
+
         /// Sends what is to be sent, and reports what has ended.
         private mutating func settle() {
             if machine.takeEffects().message != nil { machine.sent(nil, at: now) }
@@ -190,6 +205,17 @@ import Testing
             let plan = try #require(EncodingPlan(contents[own], .up, .init(.init())))
             #expect(plan.applies(to: contents[own], .up) && !plan.applies(to: contents[other], .up))
         }
+    }
+
+    @Test(arguments: [true, false])
+    func `a frame counts as what it was when it was sent, although the receiver is gone`(isShared: Bool) throws {
+        var uploader = SharingUploader(.init(strips: .off, sharing: isShared ? .allowed() : .off))
+        try uploader.submit(.pixels(try testImage(64, 48, as: .gray)))
+        uploader.change { $0.isConnected = false }
+        uploader.sent()
+        let statistics = uploader.machine.statistics
+        #expect(statistics.sent == 1 && statistics.shared == (isShared ? 1 : 0))
+        #expect((statistics.bytes == 0) == isShared)
     }
 
     @Test func `a preference applies as soon as there is memory for it`() throws {

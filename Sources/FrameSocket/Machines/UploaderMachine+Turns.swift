@@ -223,6 +223,8 @@ extension UploaderMachine {
     package mutating func sent(_ failure: DropCause?, at now: UInt64) {
         guard case .sending(var turn) = activity else { return }
         activity = .idle
+        // If the receiver is gone meanwhile, the image leaves its buffer, but not what was sent.
+        let (wasShared, byteCount) = (turn.frame.bufferedImage != nil, turn.frame.byteCount)
         settleBuffer(of: &turn, isSent: failure == nil)
         if let failure {
             fail(turn, failure, at: now)
@@ -233,8 +235,8 @@ extension UploaderMachine {
                 statistics.repeats += 1
             } else {
                 statistics.sent += 1
-                if turn.frame.bufferedImage != nil { statistics.shared += 1 }
-                statistics.bytes &+= UInt64(turn.frame.byteCount)
+                if wasShared { statistics.shared += 1 }
+                statistics.bytes &+= UInt64(byteCount)
                 statistics.transfer.add(nanoseconds: now.subtractingClamping(turn.beganAt))
             }
             keepSent(turn.frame)

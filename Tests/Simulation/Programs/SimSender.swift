@@ -97,6 +97,8 @@ final class SimSender {
     /// An image to draw in that the program has got in advance, and those that it has submitted and keeps.
     var canvas: PixelBuffer?
     var keptDrawings: [PixelBuffer] = []
+    /// Whether the message submitted last is of a frame in shared memory.
+    var submitsShared = false
     /// The claims to buffers, and how many have ended without the uploader's having been told.
     var claims: [WeakClaim] = []
     var endedClaims = 0

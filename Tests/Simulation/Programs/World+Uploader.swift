@@ -126,6 +126,7 @@ extension World {
         sender.ticket += 1
         let ticket = sender.ticket
         sender.submitted[ticket] = 0
+        if case .shared = message { sender.submitsShared = true } else { sender.submitsShared = false }
         do {
             try submit(message, ticket: ticket, of: sender)
             if case .shared = message, sender.lane.queueCount > 0, random.chance(20) { declineForPeer(of: sender) }
@@ -143,7 +144,12 @@ extension World {
         check(.toldOnce, isKnown, "uploader \(sender.index) is told twice what became of a frame")
         let cause = settlement.error.map { Self.cause($0) }
         if cause != nil { sender.failedAt = now }
+        let before = sender.uploader?.machine.statistics
         handle(sender) { $0.sent(cause, at: now) }
+        if let before, let after = sender.uploader?.machine.statistics, after.sent > before.sent {
+            let isCountedAsShared = after.shared > before.shared
+            check(.everyFrameIsCounted, isCountedAsShared == sender.submitsShared, "a frame is counted as another kind")
+        }
         checkFinishersGoOn(sender)
     }
 

@@ -42,6 +42,23 @@ import Testing
         }
     }
 
+    @Test func `a receiver that returns gets an unchanged frame for whose equal there was no memory`() async throws {
+        let pacing = Pacing.framesPerSecond(0.01).skippingUnchanged(keepAlive: nil)
+        let receiver = try RawReceiver(.init(pacing: pacing, maximumMemory: 20_000))
+        let first = try await receiver.accept()
+        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        receiver.uploader.offer(1)
+        #expect(try await first.frame()?.body == body(1, count: 12_000))
+        try await receiver.uploader.finish()
+        // It takes the memory of the frame that was sent, and then it is not sent itself.
+        receiver.uploader.offer(1)
+        try await receiver.uploader.finish()
+        #expect(receiver.uploader.statistics.drops == [.unchanged: 1])
+        first.socket.close()
+        let second = try await receiver.accept()
+        #expect(try await second.frame()?.body == body(1, count: 12_000), "the new receiver sees nothing")
+    }
+
     @Test func `a reconnection between two equal frames is noticed even if unchanged ones are skipped`()
         async throws
     {

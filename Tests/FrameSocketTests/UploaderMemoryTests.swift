@@ -58,6 +58,38 @@ import Testing
             repeats: 1,
             drops: [.paced: 1]
         ),
+        UploaderCase(
+            "an unchanged frame is kept in place of its equal, which gave way to it",
+            .init(pacing: .adaptive(still: 1, motion: 10), maximumMemory: 150),
+            [.connect, .offer(1), .wait(10), .offer(2, shows: 1), .finish(1), .refresh],
+            sends: [1, 2],
+            repeats: 1,
+            drops: [.paced: 1]
+        ),
+        UploaderCase(
+            "an unchanged frame whose time has come is kept for the next receiver",
+            .init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil), maximumMemory: 150),
+            [.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(500), .disconnect, .connect],
+            sends: [1, 2],
+            repeats: 1,
+            drops: [.unchanged: 1]
+        ),
+        UploaderCase(
+            "an unchanged frame that nothing held back is kept in place of both before it",
+            .init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil), maximumMemory: 150),
+            [.connect, .offer(1), .wait(10), .offer(2), .wait(85), .offer(3, shows: 1), .wait(500), .refresh],
+            sends: [1, 3],
+            repeats: 1,
+            drops: [.paced: 1, .unchanged: 1]
+        ),
+        UploaderCase(
+            "an unchanged frame that was kept is sent to show that the source is alive",
+            .init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: .seconds(1)), maximumMemory: 150),
+            [.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(2500)],
+            sends: [1, 2, 2],
+            repeats: 2,
+            drops: [.unchanged: 1]
+        ),
     ]
 
     @Test(arguments: cases)
@@ -107,6 +139,7 @@ import Testing
         var terms = ReceiverTerms()
         private var now: UInt64 = 0
         private let encoder = FrameEncoder()
+        private let digester = FrameDigester()
         private let store = SharedBufferStore()
         /// The leases that have ended, and were not reported.
         private let ended = Locked<[SharedPool.Lease]>([])
@@ -131,7 +164,7 @@ import Testing
             _ = machine.offer(UploadFrame(content, offeredAt: now), at: now)
             let begun = machine.beginTurn(at: now)
             var job = try #require(begun)
-            machine.encoded(job.encode(with: encoder, FrameDigester(), store), at: now)
+            machine.encoded(job.encode(with: encoder, digester, store), at: now)
             #expect(machine.takeEffects().message != nil)
         }
 
@@ -166,17 +199,42 @@ import Testing
             settle()
         }
 
+        /// Submits a frame that the pacing holds back.
+        mutating func `defer`(_ content: FrameContent) throws {
+            let frame = UploadFrame(content, timestamp: now + 1, offeredAt: now)
+            guard case .decided(.deferred(.paced)) = machine.offer(frame, at: now) else {
+                throw TransportError(.busy, "not deferred")
+            }
+        }
+
+        /// Sends what the pacing holds back.
+        mutating func flush() throws {
+            machine.finish(1, at: now)
+            settle()
+            _ = try takeTurn()
+        }
+
         /// Submits a frame, and sends what is due; returns the job, and what is held while it is done.
         mutating func send(_ content: FrameContent) throws -> (job: EncodingJob, heldBytes: Int) {
             now += 1_000_000_000
             let frame = UploadFrame(content, offeredAt: now)
-            guard case .decided(.taken) = machine.offer(frame, at: now) else { throw TransportError(.busy, "dropped") }
+            switch machine.offer(frame, at: now) {
+            case .decided(.taken): break
+            case .decided: throw TransportError(.busy, "dropped")
+            case .compare(var frame):
+                frame.digest = digester.digest(content, orientation: .up)
+                guard machine.admit(frame, at: now) == .taken else { throw TransportError(.busy, "dropped") }
+            }
             settle()
-            let begun = machine.beginTurn(at: now)
-            var job = try #require(begun)
+            return try #require(try takeTurn())
+        }
+
+        /// Encodes and sends what is due; returns the job, and what is held while it is done, if there is one.
+        mutating func takeTurn() throws -> (job: EncodingJob, heldBytes: Int)? {
+            guard var job = machine.beginTurn(at: now) else { return nil }
             let result = (job, machine.heldBytes)
             let ended = ended
-            let encoded = job.encode(with: encoder, FrameDigester(), store) { lease in
+            let encoded = job.encode(with: encoder, digester, store) { lease in
                 ended.withLock { $0.append(lease) }
             }
             machine.encoded(encoded, at: now)
@@ -216,6 +274,21 @@ import Testing
         let statistics = uploader.machine.statistics
         #expect(statistics.sent == 1 && statistics.shared == (isShared ? 1 : 0))
         #expect((statistics.bytes == 0) == isShared)
+    }
+
+    @Test func `an unchanged image is kept for the next receiver if its equal gave up the only buffer`() throws {
+        let image = try testImage(64, 48, as: .gray)
+        let pacing = Pacing.adaptive(still: 0.001, motion: 0.1)
+        var uploader = SharingUploader(.init(pacing: pacing, strips: .off, sharing: .allowed(buffers: 1)))
+        #expect(try uploader.send(.pixels(image)).job.lease != nil)
+        uploader.release(0)
+        try uploader.defer(.pixels(image))
+        // Nothing is sent: the image equals the one before, whose buffer it needed to be compared.
+        try uploader.flush()
+        #expect(uploader.machine.statistics.sent == 1 && uploader.machine.latestTicket != nil)
+        uploader.change { $0.refreshes += 1 }
+        #expect(try uploader.takeTurn() != nil)
+        #expect(uploader.machine.statistics.repeats == 1)
     }
 
     @Test func `a preference applies as soon as there is memory for it`() throws {

@@ -36,6 +36,7 @@ extension UploaderMachine {
         case .unchanged:
             // The receiver's frame is the latest again, not one that was passed over since.
             if let deferral = deferral.take() { discard(deferral.frame) }
+            discardUnchanged(frame)
             return drop(.unchanged)
         case let cause?: return postpone(frame, cause)
         }

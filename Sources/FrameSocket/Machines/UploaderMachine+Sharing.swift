@@ -157,7 +157,7 @@ extension UploaderMachine {
     /// Releases the frame sent last if the next one needs its buffer, and measures how long buffers are waited for.
     mutating func manageBuffers(at now: UInt64) {
         let isFrameWaiting = isFrameWaitingForBuffer(at: now)
-        if isFrameWaiting, waiting != nil || deferral != nil, let lease = sentFrame?.bufferedImage?.claim.lease,
+        if isFrameWaiting, waiting != nil || deferral != nil, let lease = sentFrame?.lease,
             pool.canSend(lease), let frame = sentFrame.take()
         {
             discard(frame)

@@ -66,7 +66,7 @@ extension UploaderMachine {
         statistics.takeBack(deferral.cause)
         if !isForced, isKnownUnchanged(frame), pacer.pacing.skipsUnchanged || frame.ticket <= flushedTicket {
             statistics.drop(pacer.pacing.skipsUnchanged ? .unchanged : .paced)
-            discard(frame)
+            discardUnchanged(frame)
             return nil
         }
         number(&frame)
@@ -75,7 +75,8 @@ extension UploaderMachine {
     }
 
     private mutating func repeatSent(at now: UInt64) -> EncodingJob? {
-        guard let frame = sentFrame.take() else { return nil }
+        guard var frame = sentFrame.take() else { return nil }
+        number(&frame)
         pacer.takeAgain(at: sourceTime(at: now))
         reference.ticket = frame.ticket
         return begin(frame, isForced: true, isRepeat: true, at: now)
@@ -280,8 +281,15 @@ extension UploaderMachine {
         let isKept = isOwed || (!pacer.pacing.skipsUnchanged && frame.ticket > flushedTicket)
         let isNewest = waiting == nil && deferral == nil && !isClosed
         statistics.drop(pacer.pacing.skipsUnchanged && !isOwed ? .unchanged : .paced)
-        guard isKept, isNewest else { return discard(frame) }
+        guard isKept, isNewest else { return discardUnchanged(frame) }
         deferral = makeDeferral(of: frame, .paced)
+    }
+
+    /// Discards an unchanged frame, unless its equal, which the receiver has, was released meanwhile: then the next
+    /// receiver gets this one.
+    mutating func discardUnchanged(_ frame: consuming UploadFrame) {
+        guard latestTicket == nil, !isClosed, hasRoom(for: frame) else { return discard(frame) }
+        sentFrame = frame
     }
 
     /// Returns whether a frame is known to equal what the receiver has, or gets next.

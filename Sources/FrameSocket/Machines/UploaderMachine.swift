@@ -102,7 +102,7 @@ package struct UploaderMachine: Sendable {
     var unsharedConnection: Int?
 
     /// The time at which something that waits for a free shared buffer stops waiting; nil while nothing does.
-    var bufferWaitEnd: UInt64?
+    package internal(set) var bufferWaitEnd: UInt64?
 
     /// The maximum time that a frame waits for a receiver to release a shared buffer, before it is encoded: 2 s.
     var longestBufferWait: UInt64 = 2_000_000_000

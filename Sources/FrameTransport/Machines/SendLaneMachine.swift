@@ -61,7 +61,7 @@ package struct SendLaneMachine: ~Copyable {
     package private(set) var isPaused = false
 
     /// Whether the receiver has declined frames in shared memory.
-    private var hasDeclinedShared = false
+    package private(set) var hasDeclinedShared = false
 
     /// The number of audio messages that were not sent.
     package private(set) var droppedAudio = 0

@@ -32,11 +32,19 @@ extension World {
 
     /// No frame waits for a shared buffer for longer than two seconds, whatever happens meanwhile.
     func checkBufferWait(_ sender: SimSender) {
-        guard sender.uploader?.machine.isFrameWaitingForBuffer(at: now) ?? false else {
-            return sender.bufferWaitSince = nil
+        guard let uploader = sender.uploader, uploader.machine.isFrameWaitingForBuffer(at: now) else {
+            (sender.bufferWaitSince, sender.bufferWaitEnd) = (nil, .max)
+            return
         }
         let since = sender.bufferWaitSince ?? now
         sender.bufferWaitSince = since
+        let end = uploader.machine.bufferWaitEnd ?? .max
+        check(
+            .buffersAreAwaited,
+            end <= sender.bufferWaitEnd,
+            "uploader \(sender.index): a wait for a buffer begins again"
+        )
+        sender.bufferWaitEnd = end
         // The timer is rounded up to milliseconds, and its thread has other things to do.
         let isInTime = now <= since + 2_050_000_000
         check(.buffersAreAwaited, isInTime, "uploader \(sender.index): a frame waits too long for a buffer")
@@ -87,6 +95,17 @@ extension World {
         // A rate as low as this may hold a frame back for longer than a history lasts.
         if let rate = sender.terms.preferences.frameRate, rate < 1 { return nil }
         return "its receiver has frame \(last), and not \(latest), which is the latest"
+    }
+
+    /// An uploader always has a frame for the next receiver, once one was offered that can be sent.
+    func checkLatestIsKept(_ sender: SimSender) {
+        let count = sender.offers.count
+        guard count > 0, let machine = sender.uploader?.machine, machine.statistics.offered == count,
+            sender.closeReason == nil, !isUnsendable(sender, count)
+        else { return }
+        // An image that was accepted need not have room any more when its turn comes.
+        guard machine.statistics.drops[.overMemoryBudget] ?? 0 == sender.overBudget else { return }
+        check(.latestFrame, machine.latestTicket != nil, "uploader \(sender.index) has no frame for the next receiver")
     }
 
     /// Whether frames are compared, and show the same.

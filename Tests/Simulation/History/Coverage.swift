@@ -13,6 +13,7 @@ struct Coverage {
         case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, drawnFrame, copiedFrame, notShared
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
         case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain
+        case programOvertakes, consumerOvertakes
 
         /// The name in words.
         var name: String {

@@ -100,7 +100,7 @@ struct Plan {
         case every(Int)
         case framesPerSecond(Double)
         case adaptive(still: Double, motion: Double)
-        case skippingUnchanged(keepAlive: UInt64?)
+        case skippingUnchanged(rate: Double?, keepAlive: UInt64?)
     }
 
     /// What a program submits.

@@ -128,8 +128,20 @@ struct PlanGenerator {
         } else if kind < hostile + 15 {
             plan.actors.append(.peer(peer(.plainSender(reads: random.chance(50)), at: place)))
         } else {
-            plan.actors.append(.sender(sender(at: place)))
+            var sender = sender(at: place)
+            if turning.chance(15) { makeTight(&sender) }
+            plan.actors.append(.sender(sender))
         }
+    }
+
+    /// Gives the sender of an often unchanged source room for hardly more than one frame.
+    private mutating func makeTight(_ sender: inout SenderPlan) {
+        sender.pacing = turning.pick(
+            .skippingUnchanged(rate: 15, keepAlive: turning.pick(nil, 1_000_000_000)),
+            .adaptive(still: 2, motion: 20)
+        )
+        if sender.sharedBuffers != nil { sender.sharedBuffers = 1 }
+        if turning.chance(50) { sender.maximumMemory = turning.pick(2_000, 12_000) }
     }
 
     private mutating func sender(at place: Int) -> SenderPlan {
@@ -167,7 +179,9 @@ struct PlanGenerator {
         case 0: return .every(random.number(in: 1...4))
         case 1: return .framesPerSecond(random.pick(5, 15, 30, 60))
         case 2: return .adaptive(still: 2, motion: 20)
-        case 3: return .skippingUnchanged(keepAlive: random.pick(nil, 1_000_000_000))
+        case 3:
+            let rate: Double? = turning.pick(nil, 15)
+            return .skippingUnchanged(rate: rate, keepAlive: random.pick(nil, 1_000_000_000))
         default: return .everyFrame
         }
     }

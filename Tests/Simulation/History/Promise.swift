@@ -9,7 +9,7 @@ enum Promise: Int, CaseIterable {
     case order
     /// P91, P143: whatever crossed the socket whole is delivered.
     case everyFrame
-    /// P43, P60, P61, P63, P64, P66, P67, P68: a receiver that wants frames ends up with the latest.
+    /// P43, P60, P61, P63, P64, P66, P67, P68, P296: a receiver that wants frames ends up with the latest.
     case latestFrame
     /// P40, P41: nothing follows the answer to a pause.
     case nothingWhilePaused

@@ -55,6 +55,11 @@ final class SimReceiver {
     var audioConsumer = Consumer()
     var statusConsumer = Consumer()
 
+    /// Decides which of the consumers and the connection's thread is faster.
+    var racing: Random
+    /// What the consumers do soon, and may do sooner: indices of ``World/timers``.
+    var pending: [Int] = []
+
     // What has come.
     var lastFrame: (identity: Content.Identity, header: FrameHeader)?
     var frameCount = 0
@@ -100,8 +105,10 @@ final class SimReceiver {
         socket: Int,
         allowance: Int,
         largestGrant: Int,
-        pool: FrameBytes.Pool
+        pool: FrameBytes.Pool,
+        racing: Random
     ) {
+        self.racing = racing
         self.server = server.index
         self.index = index
         self.id = id

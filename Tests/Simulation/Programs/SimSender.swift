@@ -50,7 +50,7 @@ final class SimSender {
     var pacing = Plan.PacingChoice.everyFrame {
         didSet {
             switch pacing {
-            case .skippingUnchanged(let keepAlive):
+            case .skippingUnchanged(_, let keepAlive):
                 hasCompared = true
                 if keepAlive != nil { mayRepeat = true }
             case .adaptive: hasCompared = true
@@ -64,6 +64,8 @@ final class SimSender {
     var encoderFails = false
     /// The frames that could not be encoded, or take too much memory.
     var unsendable: Set<UInt32> = []
+    /// How many frames were refused because they take too much memory.
+    var overBudget = 0
     /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
     var hasCompared = false
     var finishers: Set<Int> = []
@@ -104,6 +106,7 @@ final class SimSender {
     var endedClaims = 0
     /// Since when a frame has waited for a shared buffer; nil while none does.
     var bufferWaitSince: UInt64?
+    var bufferWaitEnd = UInt64.max
     /// When the uploader first heard of the present connection.
     var openedAt: UInt64 = 0
 
@@ -140,8 +143,14 @@ final class SimSender {
         var isSettled = false
     }
 
-    init(_ plan: SenderPlan, index: Int, isPort: Bool, tokens: HandshakeTokens?) {
+    /// Decides which of the program's threads and the connection's is faster.
+    var racing: Random
+    /// What the program does soon, and may do sooner: indices of ``World/timers``.
+    var pending: [Int] = []
+
+    init(_ plan: SenderPlan, index: Int, isPort: Bool, tokens: HandshakeTokens?, racing: Random) {
         self.index = index
+        self.racing = racing
         self.plan = plan
         self.tokens = tokens
         var settings = SenderMachine.Settings(name: "place")

@@ -39,6 +39,8 @@ enum ProgramTimer {
     case turn
     case encoded
     case admit
+    /// The program's thread has written a frame, or failed to, and says so only now.
+    case settled(SendLaneMachine.Settlement)
     case cancelWait(Int)
     case finishIsDue(Int)
     /// A consumer has been woken, or is done with a frame.
@@ -55,6 +57,15 @@ enum ProgramTimer {
     case leaseEnded(SharedPool.Lease)
     /// A program draws the next image.
     case draw(SharedPool.Lease, isNew: Bool, BufferSize)
+
+    /// Whether the program may do this sooner without breaking a rule of its own.
+    var mayComeEarlier: Bool {
+        switch self {
+        case .nextOffer, .turn, .encoded, .admit, .settled: true
+        case .consumer, .audioConsumer, .statusConsumer, .reader, .releaseKept: true
+        default: false
+        }
+    }
 }
 
 /// Whose time it is.
@@ -66,20 +77,58 @@ enum ProgramOwner {
 
 extension World {
     func schedule(_ timer: ProgramTimer, of sender: SimSender, after delay: UInt64) {
+        if timer.mayComeEarlier { sender.pending.append(timers.count) }
         schedule(timer, .sender(sender.index), after: delay)
     }
 
+    /// Runs something that a sender's program does soon anyway, now: the connection's thread is interrupted between two
+    /// steps, and the program's threads go on.
+    func overtake(_ sender: SimSender) {
+        guard !sender.pending.isEmpty, hasFollowedRequests(sender), sender.racing.chance(15) else { return }
+        let index = sender.pending[sender.racing.below(sender.pending.count)]
+        coverage.count(.programOvertakes)
+        note("  the program is faster than the connection's thread:")
+        stepProgram(index)
+    }
+
+    /// The same for a received connection: its consumers run between two commands of its machine.
+    func overtake(_ receiver: SimReceiver) {
+        guard !receiver.pending.isEmpty, !receiver.isInline, receiver.racing.chance(5) else { return }
+        let index = receiver.pending[receiver.racing.below(receiver.pending.count)]
+        coverage.count(.consumerOvertakes)
+        note("  a consumer is faster than the connection's thread:")
+        stepProgram(index)
+    }
+
+    /// Whether the lane has heard of all that the sender has read: the monitor knows that, and not what comes between.
+    private func hasFollowedRequests(_ sender: SimSender) -> Bool {
+        guard sender.socket >= 0, sockets[sender.socket].monitor >= 0 else { return true }
+        let monitor = monitors[sockets[sender.socket].monitor]
+        let hasDeclined = !monitor.shared.isAccepted && sender.terms.acceptsSharedMemory
+        return monitor.wants == sender.lane.wants && monitor.isPauseAsked == sender.lane.isPaused
+            && monitor.stopRead == nil && (!hasDeclined || sender.lane.hasDeclinedShared)
+    }
+
     func schedule(_ timer: ProgramTimer, _ owner: ProgramOwner, after delay: UInt64) {
+        if case .receiver(let receiver) = owner, timer.mayComeEarlier {
+            receivers[receiver].pending.append(timers.count)
+        }
         events.schedule(.program, timers.count, at: now &+ delay)
-        timers.append((timer, owner))
+        timers.append((timer, owner, hasRun: false))
     }
 
     func stepProgram(_ index: Int) {
-        let (timer, owner) = timers[index]
+        let (timer, owner, hasRun) = timers[index]
+        guard !hasRun else { return }
+        timers[index].hasRun = true
         switch owner {
-        case .sender(let index): step(timer, of: senders[index])
+        case .sender(let sender):
+            if timer.mayComeEarlier { senders[sender].pending.removeAll { $0 == index } }
+            step(timer, of: senders[sender])
         case .server(let index): step(timer, of: servers[index])
-        case .receiver(let index): step(timer, of: receivers[index])
+        case .receiver(let receiver):
+            if timer.mayComeEarlier { receivers[receiver].pending.removeAll { $0 == index } }
+            step(timer, of: receivers[receiver])
         }
     }
 

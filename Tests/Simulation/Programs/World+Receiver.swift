@@ -45,6 +45,7 @@ extension World {
             note("  receiver \(receiver.index): \(Self.summary(of: command))")
             check(.toldOnce, receiver.closeReason == nil, "a connection that has closed goes on")
             perform(command, of: receiver)
+            overtake(receiver)
             if receiver.isAsking, receiver.answer != nil { return }
             count += 1
             check(.progress, count < 20_000, "a receiver's machine never stops giving commands")

@@ -6,7 +6,8 @@ extension World {
     func addSender(_ plan: SenderPlan, _ all: Plan) -> Int {
         let tokens = all.places[plan.place].usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
         let isPort = all.places[plan.place].isPort
-        let sender = SimSender(plan, index: senders.count, isPort: isPort, tokens: tokens)
+        let racing = Random(seed: seed, part: 100_000 + senders.count)
+        let sender = SimSender(plan, index: senders.count, isPort: isPort, tokens: tokens, racing: racing)
         senders.append(sender)
         return sender.index
     }
@@ -31,6 +32,7 @@ extension World {
         var count = 0
         while let command = sender.machine.nextCommand() {
             note("  sender \(sender.index): \(command)")
+            overtake(sender)
             perform(command, of: sender)
             count += 1
             check(.progress, count < 10_000, "a sender's machine never stops giving commands")
@@ -133,7 +135,10 @@ extension World {
         sender.registration = -1
         if sender.socket >= 0 { close(sender.socket) }
         sender.socket = -1
-        if let settlement { settled(settlement, of: sender) }
+        if let settlement {
+            overtake(sender)
+            settled(settlement, of: sender)
+        }
     }
 
     // MARK: The lane
@@ -161,13 +166,16 @@ extension World {
             settlement = sender.lane.end(last: last, withdrawing: error)
         case .report: break
         }
-        if let settlement { settled(settlement, of: sender) }
-        pump(sender)
+        if let settlement {
+            overtake(sender)
+            settled(settlement, of: sender)
+        }
+        for settlement in pump(sender) { settled(settlement, of: sender) }
         sender.machine.laneProgressed(sender.lane.progress, at: now)
     }
 
-    /// Writes what the lane has, as far as the socket takes it.
-    private func pump(_ sender: SimSender) {
+    /// Writes what the lane has, as far as the socket takes it, and returns what became of frames.
+    private func pump(_ sender: SimSender) -> [SendLaneMachine.Settlement] {
         var settlements: [SendLaneMachine.Settlement] = []
         while let write = sender.lane.nextWrite() {
             if let bytes = write.sendBuffer { setCapacity(sender.socket, bytes) }
@@ -188,7 +196,7 @@ extension World {
                 if let settlement = sender.lane.writeFailed(failure.errno) { settlements.append(settlement) }
             }
         }
-        for settlement in settlements { settled(settlement, of: sender) }
+        return settlements
     }
 
     /// Submits a frame from the program's own thread, which writes what it can.
@@ -205,7 +213,14 @@ extension World {
     }
 
     private func pumpFromProgram(_ sender: SimSender) {
-        pump(sender)
+        for settlement in pump(sender) {
+            // The connection's thread may tell the uploader of an end before this thread tells it that the frame is sent.
+            if sender.plan.usesUploader, sender.racing.chance(25) {
+                schedule(.settled(settlement), of: sender, after: sender.racing.time(in: 1_000...2_000_000))
+            } else {
+                settled(settlement, of: sender)
+            }
+        }
         if case .sent = sender.lane.progress { return }
         execute(.laneProgressed, for: .sender(sender.index), on: sender.plan.thread)
     }

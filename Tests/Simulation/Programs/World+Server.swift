@@ -161,7 +161,8 @@ extension World {
             socket: socket,
             allowance: allowance,
             largestGrant: budgets[budget].machine.largestGrant,
-            pool: pool
+            pool: pool,
+            racing: Random(seed: seed, part: 200_000 + receivers.count)
         )
         receivers.append(receiver)
         server.connections[id] = receiver.index

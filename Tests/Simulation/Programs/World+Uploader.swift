@@ -36,8 +36,9 @@ extension World {
         case .every(let n): .every(n)
         case .framesPerSecond(let rate): .framesPerSecond(rate)
         case .adaptive(let still, let motion): .adaptive(still: still, motion: motion)
-        case .skippingUnchanged(let keepAlive):
-            Pacing.everyFrame.skippingUnchanged(keepAlive: keepAlive.map { .nanoseconds(Int64($0)) })
+        case .skippingUnchanged(let rate, let keepAlive):
+            (rate.map { .framesPerSecond($0) } ?? Pacing.everyFrame)
+                .skippingUnchanged(keepAlive: keepAlive.map { .nanoseconds(Int64($0)) })
         }
     }
 
@@ -60,7 +61,9 @@ extension World {
         if effects.startsTurn {
             check(.oneFrameAtATime, !sender.hasTurn, "uploader \(sender.index) asks for two turns at once")
             sender.hasTurn = true
-            schedule(.turn, of: sender, after: random.time(in: 1_000...100_000))
+            // The queue may have other work.
+            let delay = random.time(in: 1_000...100_000)
+            schedule(.turn, of: sender, after: sender.racing.chance(10) ? delay * 200 : delay)
         }
         if effects.setsTimer { setTimer(sender) }
         checkBufferWaiters(sender)
@@ -117,6 +120,7 @@ extension World {
         case .dropped(.overMemoryBudget):
             coverage.count(.overBudgetFrame)
             sender.unsendable.insert(number)
+            sender.overBudget += 1
         case .dropped(.unchanged): coverage.count(.unchangedFrame)
         case .dropped: break
         }
@@ -151,6 +155,7 @@ extension World {
             check(.everyFrameIsCounted, isCountedAsShared == sender.submitsShared, "a frame is counted as another kind")
         }
         checkFinishersGoOn(sender)
+        checkLatestIsKept(sender)
     }
 
     private static func cause(_ error: TransportError) -> DropCause {
@@ -182,6 +187,7 @@ extension World {
             guard !sender.comparing.isEmpty else { return }
             let (frame, number) = sender.comparing.removeFirst()
             admit(frame, number, of: sender)
+        case .settled(let settlement): settled(settlement, of: sender)
         case .leaseEnded(let lease):
             sender.endedClaims -= 1
             handle(sender) { $0.leaseEnded(lease, at: now) }
@@ -222,6 +228,7 @@ extension World {
         }
         handle(sender) { $0.encoded(result, at: now) }
         checkFinishersGoOn(sender)
+        checkLatestIsKept(sender)
     }
 
     // MARK: The program
@@ -262,6 +269,7 @@ extension World {
             sender.finisherTimes[id] = now
             handle(sender) { $0.finish(UInt64(id), at: now) }
             checkFinishersGoOn(sender)
+            checkLatestIsKept(sender)
             schedule(.finishIsDue(id), of: sender, after: 60_000_000_000)
             if let cancelledAfter { schedule(.cancelWait(id), of: sender, after: cancelledAfter) }
         default: break
@@ -306,6 +314,7 @@ extension World {
         let terms = sender.terms
         handle(sender) { $0.termsChanged(terms, at: now) }
         checkFinishersGoOn(sender)
+        checkLatestIsKept(sender)
         guard let configuration = sender.uploader?.machine.configuration,
             let own = sender.uploader?.machine.ownConfiguration
         else { return }

@@ -34,7 +34,7 @@ internal import FrameTransport
     var fanOuts: [SimFanOut] = []
     var readers: [SimReader] = []
     var monitors: [SenderMonitor] = []
-    var timers: [(timer: ProgramTimer, owner: ProgramOwner)] = []
+    var timers: [(timer: ProgramTimer, owner: ProgramOwner, hasRun: Bool)] = []
     let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
     let outlet = Outlet()
     /// The descriptors that came with the bytes of the last read.

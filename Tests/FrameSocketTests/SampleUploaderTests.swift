@@ -197,6 +197,11 @@ import Testing
         }
         try await uploader.finish()
         #expect(uploader.statistics.sent == 5 && uploader.statistics.offered == 10)
+        // The latest frame that could be encoded is still there.
+        #expect(uploader.send(resizing: bad) == .taken)
+        try await uploader.finish()
+        uploader.requestFrame()
+        #expect(try await soon { try await received.frames.first { _ in true }?.sequence } == 9)
         _ = server
     }
 

@@ -56,6 +56,20 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
 
     static let latest: [UploaderCase] = [
         UploaderCase(
+            "a frame after which one could not be encoded",
+            [.connect, .offer(1), .encodingFails, .offer(2), .refresh, .disconnect, .connect],
+            sends: [1, 1, 1],
+            repeats: 2,
+            drops: [.encodingFailed: 1]
+        ),
+        UploaderCase(
+            "a refresh during the encoding of a frame that fails",
+            [.connect, .offer(1), .encodingFails, .encoding(false), .offer(2), .refresh, .encoding(true), .wait(0)],
+            sends: [1, 1],
+            repeats: 1,
+            drops: [.encodingFailed: 1]
+        ),
+        UploaderCase(
             "a frame offered before the connection",
             [.offer(1), .offer(2), .connect],
             sends: [2],

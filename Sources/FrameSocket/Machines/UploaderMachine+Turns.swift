@@ -119,9 +119,6 @@ extension UploaderMachine {
         let byteCount = frame.totalByteCount
         // Until this frame is hashed, every newer frame counts as changed.
         reference = (frame.ticket, frame.digest)
-        // If this frame turns out to be unchanged, the older one stays the latest; otherwise it replaces the older one,
-        // and its memory. An image that is copied is compared with the older one, which goes afterwards.
-        if case .against = comparison {} else if route == .encode, let older = sentFrame.take() { discard(older) }
         var job = EncodingJob(
             content: frame.takeContent(),
             orientation: frame.orientation,

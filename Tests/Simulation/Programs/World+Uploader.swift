@@ -130,6 +130,8 @@ extension World {
         sender.ticket += 1
         let ticket = sender.ticket
         sender.submitted[ticket] = 0
+        // What waits for a buffer from now on is another frame.
+        (sender.bufferWaitSince, sender.bufferWaitEnd) = (nil, .max)
         if case .shared = message { sender.submitsShared = true } else { sender.submitsShared = false }
         do {
             try submit(message, ticket: ticket, of: sender)

@@ -213,6 +213,8 @@ extension World {
         if sender.encoderFails {
             coverage.count(.encodingFailed)
             sender.unsendable.insert(identity.number)
+            // If a frame is owed, the one before goes out instead.
+            allowRepeat(sender)
             result = .failed(TurboJPEGError(.encodeFailed, "The simulated encoder fails."))
         } else if case .against(digest) = job.comparison {
             coverage.count(.unchangedFrame)

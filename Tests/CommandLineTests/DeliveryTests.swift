@@ -75,7 +75,7 @@ import Testing
         let server = try PeerSocket.listening(at: place.socket, backlog: 64)
         let closing = Task { while !Task.isCancelled { try await server.accepted().close() } }
         let ending = try await place.framesocket(arguments).ended()
-        #expect(ending.status == 69 && ending.errors.contains("before reading anything"), "\(ending)")
+        #expect(ending.status == 69 && ending.errors.contains("before accepting a frame"), "\(ending)")
         closing.cancel()
         _ = await closing.result
     }

@@ -36,6 +36,13 @@ import Testing
         #expect(try Data.bytes(at: old) == [1, 2, 3])
     }
 
+    @Test func `a directory that is a file is reported before anything is received`() async throws {
+        _ = try place.file("file", [1])
+        let ending = try await place.shell("$F receive $S --output $D/file").ended()
+        #expect(ending.status == 73 && ending.errors.contains("file: "), "\(ending)")
+        #expect(!ending.errors.contains("listening"))
+    }
+
     @Test func `other files in the directory are left alone`() async throws {
         _ = try place.file("out/frame-a.jpg", [1])
         _ = try place.file("out/photo.jpg", [2])
@@ -45,7 +52,7 @@ import Testing
 
     @Test func `an existing link is neither followed nor written through`() async throws {
         let victim = try place.file("victim", [1, 2, 3])
-        for name in ["frame-000000.jpg", "frame-000000.jpg.tmp"] {
+        for name in ["frame-000000.jpg", ".framesocket.frame-000000.jpg"] {
             let link = place.path("out/\(name)")
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: victim)
         }

@@ -100,6 +100,8 @@ import Testing
         ("head -c 60000 $D/r >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
         ("head -c 60000 $D/r >$D/x; $F replay $S $D/x --json --quiet", 0, ["error file.truncated", "sent"]),
         ("head -c 60 $D/l >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
+        // Behind the header of the second record, which has bytes.
+        ("head -c 63 $D/l >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
         // Nothing is done, and nothing said, if a command was typed wrong.
         ("printf a >$D/k; chmod 600 $D/k; $F receive $D/t --token-file $D/k --json", 64, []),
         ("printf a >$D/k; chmod 600 $D/k; $F send $S $X/jpeg --token-file $D/k --json", 64, []),

@@ -90,13 +90,32 @@ import Testing
 
     @Test func `a leftover of an earlier process is replaced, and the target of a link is not`() async throws {
         let precious = try place.file("precious", [1, 2, 3])
-        try FileManager.default.createSymbolicLink(atPath: place.path("m.prom.tmp"), withDestinationPath: precious)
+        let leftover = place.path(".framesocket.m.prom")
+        try FileManager.default.createSymbolicLink(atPath: leftover, withDestinationPath: precious)
         let receiver = try await place.receiver("--json", "--metrics", place.path("m.prom"))
         #expect(try metrics().count == Self.names.count)
         receiver.send(.interrupt)
         _ = await receiver.ended()
         #expect(try Data.bytes(at: precious) == [1, 2, 3])
         #expect(try place.names() == ["m.prom", "precious"])
+    }
+
+    @Test(arguments: [
+        "mkfifo $D/m", "mkdir $D/m", "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"m\")'",
+    ])
+    func `what is not a file is not replaced`(preparation: String) async throws {
+        let script = "cd $D && \(preparation) && test ! -f m && $F receive $S --metrics m"
+        let ending = try await place.shell(script).ended()
+        #expect(ending.status == 73 && ending.errors.contains("m: not a regular file"), "\(ending)")
+        #expect(try place.names() == ["m"])
+    }
+
+    @Test func `a file beside it that ends in tmp belongs to somebody else`() async throws {
+        let other = try place.file("m.prom.tmp", [1, 2, 3])
+        let ending = try await place.shell("$F receive $S --metrics $D/m.prom --timeout 0.01").ended()
+        #expect(ending.status == 75)
+        #expect(try Data.bytes(at: other) == [1, 2, 3])
+        #expect(try place.names() == ["m.prom", "m.prom.tmp"])
     }
 
     @Test func `a file that cannot be written is reported before anything is received`() async throws {

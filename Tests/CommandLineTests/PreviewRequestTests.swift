@@ -197,6 +197,8 @@ struct PreviewRequestTests {
             (segment(0xE1, Array("Exi".utf8)) + scan, nil), ([0xFF, 0xE1, 0, 0], nil), ([0xFF, 0xE1, 0, 1, 0], nil),
             ([0xFF, 0xE1, 0xFF, 0xFF] + exif, nil), ([0, 0, 0, 0] + exif, nil),
         ]
+        let two = FrameBytes(copying: ([0xFF, 0xD8] + exif + jfif + exif + scan).span)
+        #expect(JPEGExif.removed(from: two).array() == [0xFF, 0xD8] + jfif + scan)
         for (index, (bytes, expected)) in cases.enumerated() {
             let jpeg = [0xFF, 0xD8] + bytes
             #expect(JPEGExif.segment(of: jpeg.span) == expected, "case \(index)")

@@ -51,6 +51,27 @@
             #expect(await receiver.ended().status == 130)
         }
 
+        @Test(arguments: [
+            ("", "ulimit -v 3000000; ", "--letterbox 60000x60000 --force"),
+            ("", "ulimit -v 3000000; ", "--letterbox 20000x20000 --force"),
+            ("ulimit -v 3000000; ", "", "--letterbox 60000x60000"),
+        ])
+        func `too little memory for an image ends a command with exit code 71`(
+            receiving: String,
+            sending: String,
+            option: String
+        ) async throws {
+            let isSender = receiving.isEmpty
+            let raw = isSender ? "" : " --raw bgra \(option) >/dev/null"
+            let receiver = try place.shell("\(receiving)exec $F receive $S\(raw)")
+            try await receiver.told("listening at")
+            let sender = try place.shell("\(sending)exec $F send $S $X/jpeg/chelsea-420.jpg \(isSender ? option : "")")
+            let ending = await (isSender ? sender : receiver).ended()
+            #expect(ending.status == 71 && ending.errors.contains("not enough memory"), "\(ending)")
+            receiver.send(.interrupt)
+            _ = await (receiver.ended(), sender.ended())
+        }
+
         @Test(arguments: commands, [60_000, 100_000, 300_000])
         func `too little address space ends a command with exit code 71 and an explanation`(command: String, limit: Int)
             async throws

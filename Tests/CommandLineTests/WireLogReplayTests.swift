@@ -24,6 +24,16 @@ import Testing
         return path
     }
 
+    @Test func `bytes of a connection that was never opened are bad data`() async throws {
+        let path = place.path("log")
+        let writer = WireLogWriter { _ in }
+        try writer.open(path)
+        writer.connection(1, didRead: [1, 2, 3].span)
+        let ending = try await place.framesocket(["replay", place.socket, path, "--json"]).ended()
+        #expect(ending.status == 65 && ending.errors.contains("never opened"), "\(ending)")
+        #expect(try ending.events.map(\.name) == ["sent", "failed"])
+    }
+
     #if os(Linux)
         /// What a server reads before it stops reading.
         enum Stall: CaseIterable, Sendable {

@@ -74,6 +74,9 @@ final class FrameEncoder: Sendable {
         encoder.subsampling = plan.settings.subsampling
         let capacity = try encoder.maximumByteCount(width: image.width, height: image.height)
         let jpeg = try FrameBytes(capacity: capacity, pool: workspace.bytes) { output throws(TurboJPEGError) in
+            guard output.freeCapacity >= capacity else {
+                throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
+            }
             if plan.need.keepsStrips {
                 try workspace.strips.encode(image, with: encoder, into: &output)
             } else {

@@ -223,7 +223,7 @@ final class ImageSender: Sendable {
         if outcome == .taken { try? await uploader.finish() }
         let statistics = uploader.statistics
         if statistics.drops[.encodingFailed] != failures, let error = statistics.lastEncodingError {
-            throw CommandFailure(.badData, "\(image.name): \(error)")
+            throw CommandFailure(ExitCode(error), "\(image.name): \(error)")
         }
         return outcome
     }

@@ -1,6 +1,14 @@
 import FrameSocket
 import Locking
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// How `framesocket receive` starts.
 extension ReceiveCommand {
     /// Starts listening, and then opens the files: a path that is in use must not cost anybody a file.
@@ -67,6 +75,7 @@ extension ReceiveCommand {
     /// Creates the directory for frames, which must contain none unless they are replaced.
     private func prepare(_ directory: String) throws(Files.Failure) {
         try Files.makeDirectory(directory)
+        guard unsafe access(directory, W_OK | X_OK) == 0 else { throw Files.Failure(directory) }
         guard !overwrites, let name = try? Files.names(in: directory).first(where: Reception.isFrame) else { return }
         throw Files.Failure(taken: "\(directory)/\(name)")
     }

@@ -137,8 +137,18 @@ struct ReceiveCommand: Command {
             )
         }
         if isMJPEG || settings != nil || wireLog == "-" { try Terminal.checkTakesBytes() }
+        if let box, max(box.width, box.height) > OutputScale.Box.maximumSide {
+            throw UsageError(message: "--letterbox: at most \(OutputScale.Box.maximumSide) per side")
+        }
         guard box == nil || settings != nil else { throw UsageError(message: "--letterbox requires --raw or --y4m") }
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
+        guard !isUpright || settings != nil else { throw UsageError(message: "--upright requires --raw or --y4m") }
+        guard !overwrites || directory != nil else { throw UsageError(message: "--overwrite requires --output") }
+        let files = [wireLog, audio, metrics].compactMap(\.self).filter { $0 != "-" }
+        guard Set(files).count == files.count else {
+            throw UsageError(message: "--audio, --wire-log and --metrics need a file each")
+        }
+        guard metrics != "-" else { throw UsageError(message: "--metrics writes to a file, not to standard output") }
         guard !acceptsSharedMemory || (!isMJPEG && directory == nil && wireLog == nil) else {
             throw UsageError(
                 message: "--shared receives images without JPEGs, which --mjpeg, --output and --wire-log need"
@@ -217,6 +227,7 @@ struct ReceiveCommand: Command {
     /// Why something could not be written, even if that was after the last frame; nil if all is there.
     private func failure(of reception: Reception, _ log: WireLogWriter?) async -> CommandFailure? {
         if let failure = await reception.outputFailure { return failure }
+        if Interruption.isTermination, let failure = await reception.drainFailure { return failure }
         return log?.failure.map { CommandFailure(.cannotCreate, $0.message) }
     }
 

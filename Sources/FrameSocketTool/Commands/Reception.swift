@@ -30,8 +30,8 @@ actor Reception {
     private var result: Result<Void, CommandFailure>?
     /// Why something could not be written: a frame, audio or an event, whether before or after the end.
     private(set) var outputFailure: CommandFailure?
-    /// Whether the reader of an output was given up, because the end of the reception has been decided on.
-    private var isGivenUp = false
+    /// The output whose reader was given up, because the end of the reception has been decided on.
+    private var givenUp: String?
     /// The number of connected senders and the totals, for whoever cannot wait until a frame is written.
     private let counters = Locked((senders: 0, totals: ReceptionTotals()))
     private var waiters: [CheckedContinuation<Result<Void, CommandFailure>, Never>] = []
@@ -69,11 +69,18 @@ actor Reception {
     /// Ends the reception because a file or standard output cannot be written; if its reader has gone, in order.
     func finish(_ failure: Files.Failure) {
         guard !failure.isBrokenPipe else { return finish(.success(())) }
-        guard !failure.isGivenUp else { return isGivenUp = true }
+        guard !failure.isGivenUp else { return givenUp = failure.name }
         let message = failure.isTaken ? Files.refusal(failure.name) : failure.message
         let failure = CommandFailure(.cannotCreate, message)
         if outputFailure == nil { outputFailure = failure }
         finish(.failure(failure))
+    }
+
+    /// The failure of a service whose frames had time to be written, and were not; nil if they were.
+    var drainFailure: CommandFailure? {
+        givenUp.map {
+            CommandFailure(.cannotCreate, "\($0): its reader does not read; frames that had arrived are lost")
+        }
     }
 
     /// Ends the reception because its time is over.
@@ -109,7 +116,7 @@ actor Reception {
         }
         do {
             for try await frame in connection.frames {
-                guard result == nil, !isGivenUp else { break }
+                guard result == nil, givenUp == nil else { break }
                 received[connection.id]?.add(frame)
                 take(frame, of: connection)
                 count()
@@ -119,7 +126,7 @@ actor Reception {
             let code = error.wireError?.code.rawValue ?? error.code.rawValue
             report(.failed(connection: connection.id, code: code, message: error.description))
         }
-        if result != nil || isGivenUp { connection.close() }
+        if result != nil || givenUp != nil { connection.close() }
         let reason = await connection.ended()
         await others.value
         statistics = statistics.adding(received[connection.id], connection.supersededFrames)
@@ -168,6 +175,8 @@ actor Reception {
             statistics.add(frame)
             meter.add(frame)
             if statistics.frames == command.count { finish(.success(())) }
+        } catch let error as TurboJPEGError where error.code == .allocationFailed {
+            finish(.failure(CommandFailure(.systemError, "\(error)")))
         } catch let error as TurboJPEGError {
             statistics.undecodable += 1
             report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))

@@ -10,8 +10,8 @@ struct RecordCommand: Command {
 
         Listens at PATH, or at tcp:PORT on this machine, and writes the sender's JPEGs
         unchanged, with their times and orientations, to the Matroska file FILE; - is
-        standard output. Records until it is stopped. The file is playable however the
-        program ends.
+        standard output. Records until it is stopped. With its first frame the file is
+        playable however the program ends; before that it is empty.
 
         While a sender is connected, no other is accepted; a later one continues the
         same file.
@@ -24,8 +24,8 @@ struct RecordCommand: Command {
                            frame, and expect them from the other side
           --peer-token-file F
                            expect the contents of F instead
-          --timeout S      end with exit code 75 unless --count is reached, or the first
-                           sender has left, within S seconds
+          --timeout S      end with exit code 75 unless --count is reached or, with
+                           --once, the first sender has left within S seconds
           --quiet          print nothing but failures on standard error
         """
 

@@ -20,7 +20,8 @@ struct SendCommand: Command {
         \(SendOptions.help)
           --orientation N  orientation of the images, 1 to 8 (1); 0 for unknown
           --passthrough    send JPEGs unchanged, up to their end marker
-          --force          also send what receivers reject by default
+          --force          also send files that receivers reject by default; JPEGs on
+                           standard input are not checked with --passthrough
           --no-padding     do not pad bodies under 10,240 bytes, which make deployed
                            receivers hang
           --size WxH       size of raw video

@@ -5,12 +5,14 @@ struct SendOptions {
     static let help = """
           --quality Q      JPEG quality, 1 to 100 (80)
           --subsampling S  4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 or gray (4:2:0)
-          --scale N/D      scale width and height to this fraction
+          --scale N/D      scale width and height down to this fraction
           --width N        scale down to at most N pixels wide, as NetEase does (720)
           --fit WxH        scale down to at most this size, in proportion
           --letterbox WxH  scale to exactly this size, with black borders
-          --fill WxH       scale to exactly this size, cropping what exceeds it
-          --agora          scale to 640x360 or 360x640, as Agora does
+          --fill WxH       scale down to this size, cropping what exceeds it; an image
+                           that is smaller is only cropped to its proportions
+          --agora          scale down to at most 640x360 or 360x640, as Agora does
+                           (with 4:2:0 the sizes of these become even)
           --rotate         rotate images upright before they are sent
           --rate N         at most N frames a second of the images' own time
           --every N        send every N-th image, as Jitsi does (3)

@@ -27,11 +27,11 @@ enum JPEGExif {
         return content.count >= name.count && name.indices.allSatisfy { content[$0] == name[$0] }
     }
 
-    /// The JPEG without its Exif segment; the same bytes if it has none.
+    /// The JPEG without its Exif segments; the same bytes if it has none.
     static func removed(from jpeg: FrameBytes) -> FrameBytes {
-        guard let segment = jpeg.withBytes({ segment(of: $0) }) else { return jpeg }
+        guard jpeg.withBytes({ segment(of: $0) }) != nil else { return jpeg }
         var bytes = jpeg.array()
-        bytes.removeSubrange(segment)
+        while let segment = segment(of: bytes.span) { bytes.removeSubrange(segment) }
         return FrameBytes(copying: bytes.span)
     }
 }

@@ -65,7 +65,8 @@ struct MatroskaReader {
         case .timestamp:
             clusterTime = try number(size)
         case .simpleBlock, .block:
-            return try entry(try content(size, atMost: JPEGSplitter.maximumByteCount))
+            // The block's own header and a segment with the orientation come on top of the JPEG.
+            return try entry(try content(size, atMost: JPEGSplitter.maximumByteCount + 64))
         default:
             guard let size else { throw wrong("an element without an end") }
             if try !input.skip(size) { isCut = true }

@@ -24,7 +24,7 @@ struct WireLogReader {
         guard let number = UInt32(exactly: WireLog.number(header[12..<16])), let kind = WireLog.Kind(rawValue: number),
             count <= Self.maximumByteCount
         else { throw CommandFailure(.badData, "\(input.name): not a valid record of a wire log") }
-        guard let bytes = try bytes(count) else { return nil }
+        guard let bytes = try bytes(count, isInRecord: true) else { return nil }
         return WireLog.Record(
             time: WireLog.number(header[..<8]),
             connection: UInt32(truncatingIfNeeded: WireLog.number(header[8..<12])),
@@ -33,10 +33,10 @@ struct WireLogReader {
         )
     }
 
-    private mutating func bytes(_ count: Int) throws(CommandFailure) -> [UInt8]? {
+    private mutating func bytes(_ count: Int, isInRecord: Bool = false) throws(CommandFailure) -> [UInt8]? {
         do {
             if let bytes = try input.bytes(count) { return bytes }
-            isCut = try !input.peek(1).isEmpty || count < WireLog.headerCount
+            if isInRecord { isCut = true } else { isCut = try !input.peek(1).isEmpty }
             return nil
         } catch {
             throw CommandFailure(.noInput, error.message)

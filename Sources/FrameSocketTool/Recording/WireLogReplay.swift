@@ -53,6 +53,7 @@ struct WireLogReplay: Replay {
             if round > 0 { input = try command.open() }
             var reader = try WireLogReader(input)
             var sockets: [UInt32: PlainSocket] = [:]
+            var opened: Set<UInt32> = []
             var isEmpty = true
             do throws(CommandFailure) {
                 while let record = try reader.next() {
@@ -60,8 +61,12 @@ struct WireLogReplay: Replay {
                     pace.advance(to: record.time)
                     await pace.wait()
                     switch record.kind {
-                    case .opened: sockets[record.connection] = try await connect()
-                    case .bytes: try await send(record, &sockets)
+                    case .opened:
+                        opened.insert(record.connection)
+                        sockets[record.connection] = try await connect()
+                    case .bytes:
+                        guard opened.contains(record.connection) else { throw unopened(record.connection, in: input) }
+                        try await send(record, &sockets)
                     case .closed: try end(record.connection, sockets.removeValue(forKey: record.connection))
                     }
                 }
@@ -77,6 +82,10 @@ struct WireLogReplay: Replay {
             if isEmpty { return }
             pace.rewind()
         }
+    }
+
+    private func unopened(_ connection: UInt32, in input: InputFile) -> CommandFailure {
+        CommandFailure(.badData, "\(input.name): bytes of connection \(connection), which was never opened")
     }
 
     private func end(_ sockets: [UInt32: PlainSocket]) throws(CommandFailure) {
@@ -122,7 +131,7 @@ struct WireLogReplay: Replay {
                         .noServer,
                         path: path,
                         underlyingErrno: error.underlyingErrno,
-                        "no server was reached within \(Duration.seconds(command.wait)); is one running, for the same "
+                        "no server was reached within \(Format.seconds(command.wait)); is one running, for the same "
                             + "user, at this path?"
                     )
                 }

@@ -37,6 +37,13 @@ extension ExitCode {
     }
 }
 
+extension ExitCode {
+    /// The exit code of a program that could not read, scale, encode or decode an image.
+    init(_ error: TurboJPEGError) {
+        self = error.code == .allocationFailed ? .systemError : .badData
+    }
+}
+
 /// Why a command ends before its work is done.
 struct CommandFailure: Error {
     let code: ExitCode

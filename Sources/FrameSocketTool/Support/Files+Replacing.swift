@@ -14,8 +14,9 @@ extension Files {
 
     /// Creates a file that holds `bytes`, completely or not at all.
     ///
-    /// They are written to `PATH.tmp`, which is then renamed: readers see the file as it was or as it is, and a full
-    /// disk leaves no part of it. Whatever exists at either name is neither written to nor followed.
+    /// They are written to a hidden file in the same directory, which is then renamed: readers see the file as it was
+    /// or as it is, and a full disk leaves no part of it. Whatever exists at either name is neither written to nor
+    /// followed; only files and links are replaced, not devices, pipes, sockets or directories.
     ///
     /// - Parameters:
     ///   - path: The file.
@@ -23,12 +24,13 @@ extension Files {
     ///   - overwrites: Whether the file replaces an existing one; otherwise that is an error.
     /// - Throws: The system's error.
     static func create(_ path: String, _ bytes: Span<UInt8>, overwrites: Bool) throws(Failure) {
-        let temporary = path + ".tmp"
+        try checkReplaceable(path)
+        let temporary = temporaryName(of: path)
         // Left behind by an earlier process.
         unsafe unlink(temporary)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let descriptor = unsafe open(temporary, flags, 0o666)
-        guard descriptor >= 0 else { throw Failure(temporary) }
+        guard descriptor >= 0 else { throw Failure(path) }
         do {
             defer { close(descriptor) }
             try write(bytes, to: descriptor, name: path)
@@ -41,6 +43,19 @@ extension Files {
         let failure = result == 0 ? nil : Failure(path)
         if !overwrites || failure != nil { unsafe unlink(temporary) }
         if let failure { throw failure }
+    }
+
+    private static func checkReplaceable(_ path: String) throws(Failure) {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return }
+        let type = status.st_mode & S_IFMT
+        guard type == S_IFREG || type == S_IFLNK else { throw Failure(notAFile: path) }
+    }
+
+    /// Returns a name beside a file that belongs to this program: what an earlier process has left there is deleted.
+    private static func temporaryName(of path: String) -> String {
+        let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        return path[..<start] + ".framesocket." + path[start...]
     }
 
     /// Opens a file to be written from its beginning, and empties it if it exists.

@@ -25,6 +25,11 @@ enum Files {
             self.init(name, EEXIST)
         }
 
+        /// The failure to replace something that is not a file.
+        init(notAFile name: String) {
+            self.init(name, ENOTSUP)
+        }
+
         /// The failure to write to a file that has its maximum length.
         init(tooLarge name: String) {
             self.init(name, EFBIG)
@@ -43,6 +48,7 @@ enum Files {
         var isTaken: Bool { error == EEXIST }
 
         var message: String {
+            if error == ENOTSUP { return "\(name): not a regular file, and not replaced; name another file" }
             if error == ELOOP { return "\(name): a symbolic link, which is not followed" }
             guard let words = unsafe strerror(error) else { return "\(name): error \(error)" }
             return unsafe "\(name): \(String(cString: words))"
@@ -203,7 +209,9 @@ enum Files {
         for part in path.split(separator: "/") {
             soFar += soFar.isEmpty || soFar.hasSuffix("/") ? part : "/" + part
             if isDirectory(soFar) { continue }
-            guard unsafe mkdir(soFar, 0o777) == 0 || errno == EEXIST else { throw Failure(soFar) }
+            guard unsafe mkdir(soFar, 0o777) == 0 || (errno == EEXIST && isDirectory(soFar)) else {
+                throw Failure(soFar)
+            }
         }
     }
 

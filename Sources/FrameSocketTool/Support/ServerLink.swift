@@ -187,8 +187,8 @@ final class ServerLink: Sendable {
 
     /// Explains why nothing could be sent to a server that closes every connection at once.
     static func refusal(by name: String, for wait: Double) -> String {
-        "\(name): for \(Format.seconds(wait)) the server closed every connection before reading anything;"
-            + " it has no free place, or does not admit this user; wait longer with --wait"
+        "\(name): for \(Format.seconds(wait)) the server closed every connection before accepting a frame;"
+            + " it has no free place (wait longer with --wait), does not admit this user, or rejects the frame"
     }
 
     private func failure(_ message: String) -> CommandFailure {

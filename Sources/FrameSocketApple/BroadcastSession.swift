@@ -40,6 +40,8 @@ public final class BroadcastSession: Sendable {
 
     private struct State {
         var isPaused = false
+        /// Whether ``finish(_:)`` was called: nobody waits for the end any more.
+        var isFinished = false
         var appMessages: UInt64 = 0
         var microphoneMessages: UInt64 = 0
     }
@@ -60,9 +62,10 @@ public final class BroadcastSession: Sendable {
         let connection = SocketConnection(path: path, configuration: configuration.connection)
         let states = connection.states
         uploader = SampleUploader(connection: connection, configuration: configuration.uploader)
-        Task {
+        Task { [state] in
             for await case .ended(let reason) in states {
                 if case .closedLocally = reason { return }
+                if state.withLock({ $0.isFinished }) { return }
                 onEnd(reason.finishReason)
             }
         }
@@ -140,6 +143,7 @@ public final class BroadcastSession: Sendable {
 
     /// Ends the broadcast in order, and sends the reason to an app that uses the control channel.
     public func finish(_ reason: FinishReason) {
+        state.withLock { $0.isFinished = true }
         uploader.connection.close(reason)
     }
 }

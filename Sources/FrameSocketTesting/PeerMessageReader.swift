@@ -1,6 +1,6 @@
 internal import FrameTransport
 
-/// Reads the messages that a program writes, from a peer's socket.
+/// Reads the messages that a program writes, from a peer's socket, for one task at a time.
 public actor PeerMessageReader {
     /// The longest header that it waits for the end of.
     private static let maximumHeaderBytes = 1 << 16
@@ -74,6 +74,7 @@ public actor PeerMessageReader {
     /// Returns the next `count` bytes, or fewer if the program ends before; what comes behind them is left in the
     /// socket.
     public func bytes(_ count: Int) async throws(PeerError) -> [UInt8] {
+        let count = max(0, count)
         while bytes.count < count { guard try await readMore(upTo: count - bytes.count) else { break } }
         let read = Array(bytes.prefix(count))
         bytes.removeFirst(read.count)

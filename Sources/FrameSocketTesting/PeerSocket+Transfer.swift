@@ -51,7 +51,7 @@ extension PeerSocket {
     public func readSome(upTo limit: Int) async throws(PeerError) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: max(1, min(limit, 1 << 20)))
         let count = try await whenReady(for: SocketEvents.readable) { descriptor throws(PeerError) in
-            try SocketCalls.receive(descriptor, into: &buffer, upTo: limit)
+            try SocketCalls.receive(descriptor, into: &buffer, upTo: buffer.count)
         }
         return Array(buffer.prefix(count))
     }

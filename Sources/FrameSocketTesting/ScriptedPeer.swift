@@ -59,7 +59,7 @@ public struct ScriptedPeer: Sendable {
         }
         let isLate = Cue()
         let timer = Task {
-            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            guard (try? await Task.sleep(for: min(limit, .seconds(1 << 30)))) != nil else { return }
             isLate.give()
             work.cancel()
         }

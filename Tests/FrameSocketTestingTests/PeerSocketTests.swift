@@ -24,6 +24,21 @@ import Testing
         return (client, try await listener.accepted())
     }
 
+    @Test(arguments: [Int.min, -1, 0, 2 << 20, .max])
+    func `any number of bytes can be asked for`(count: Int) async throws {
+        let (client, server) = try await pair()
+        // More than one call takes.
+        let sending = Task { try await client.write([UInt8](repeating: 1, count: 3 << 20)) }
+        let some = try await server.readSome(upTo: count)
+        #expect(!some.isEmpty && some.count <= max(1, min(count, 1 << 20)))
+        if count < 1 {
+            #expect(try await server.read(count).isEmpty)
+            #expect(try await PeerMessageReader(server).bytes(count).isEmpty)
+        }
+        client.close()
+        _ = try? await sending.value
+    }
+
     @Test func `closing ends a waiting call`() async throws {
         let (client, server) = try await pair()
         let reading = Task { try await server.readSome(upTo: 1) }

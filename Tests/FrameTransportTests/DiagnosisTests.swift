@@ -193,6 +193,14 @@
             #expect(!remedy.contains("/.old"), "\(remedy)")
         }
 
+        @Test(arguments: [60, 1, 0.3, 0.25])
+        func `a server that answers is well, however little time it has`(seconds: Double) async throws {
+            let server = try directory.server()
+            let diagnosis = await PathDiagnosis(of: directory.socket, within: .seconds(seconds))
+            #expect(diagnosis.severity == .note, "\(diagnosis)")
+            withExtendedLifetime(server) {}
+        }
+
         @Test func `a server sees a sender that connects and leaves, and nothing of it stays`() async throws {
             let server = try directory.server()
             let diagnosis = await PathDiagnosis(of: directory.socket, within: .seconds(60))

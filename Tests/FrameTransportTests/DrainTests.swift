@@ -90,6 +90,28 @@ import Testing
         _ = sender
     }
 
+    /// A backlog, and how many senders connect: Linux lets one more wait than it is told.
+    @Test(arguments: [(0, 1), (1, 2), (4, 5), (-1, 20)])
+    func `every sender that the system lets wait is heard`(backlog: Int, count: Int) async throws {
+        let server = try directory.server { $0.limits.maximumBacklog = backlog }
+        let senders = try await IOThread.shared.whileHeld {
+            var senders: [PeerSocket] = []
+            for seed in 0..<count {
+                let sender = try PeerSocket.connected(to: directory.socket)
+                try await sender.write(message(body(seed, count: 1000)))
+                sender.finishWriting()
+                senders.append(sender)
+            }
+            server.drain()
+            return senders
+        }
+        var bodies: Set<[UInt8]> = []
+        for try await connection in server.connections { bodies.formUnion(try await frames(of: connection)) }
+        #expect(bodies.count == count)
+        try await server.closed()
+        withExtendedLifetime(senders) {}
+    }
+
     @Test func `an invalid stream is still a failure`() async throws {
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)

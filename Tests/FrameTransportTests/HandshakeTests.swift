@@ -22,6 +22,10 @@ import Testing
         }
     }
 
+    private func port(of server: FrameServer) -> UInt16 {
+        if case .loopback(let port) = server.endpoint { port } else { 0 }
+    }
+
     private func frame(_ seed: Int) -> FrameMessage {
         FrameMessage(jpeg: FrameBytes(body(seed, count: 20_000)), bufferSize: BufferSize(width: 562, height: 1218))
     }
@@ -132,6 +136,37 @@ import Testing
         try? await silent.write(Array(tokens.own.dropLast()))
         #expect((try? await silent.read(1)) ?? [] == [])
         #expect(await eventually { server.refusedConnections == 1 })
+    }
+
+    @Test func `a sender that waits at a port sees an orderly end when its server closes`() async throws {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = hostTokens
+        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+        let sender = try await IOThread.shared.whileHeld {
+            let sender = try PeerSocket.connecting(toPort: port(of: server))
+            // Connected, and not accepted yet.
+            try await sender.write([])
+            server.close()
+            return sender
+        }
+        #expect(try await sender.readSome(upTo: 1) == [])
+        try await server.closed()
+    }
+
+    @Test func `a reset at a port is a failure, although a request has met it first`() async throws {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = hostTokens
+        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+        let sender = try PeerSocket.connecting(toPort: port(of: server))
+        try await sender.write(tokens.own + message(body(1, count: 1000)))
+        let received = try #require(try await firstConnection(of: server))
+        var frames = received.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.jpeg.array() == body(1, count: 1000))
+        await IOThread.shared.whileHeld {
+            received.send(.ping(1))
+            sender.reset()
+        }
+        #expect(try await received.closed().error?.code == .connectionLost)
     }
 
     @Test func `a port of the loopback address requires tokens at both ends`() async throws {

@@ -44,4 +44,36 @@ import Testing
         server.close()
         try await server.closed()
     }
+
+    @Test(arguments: [false, true])
+    func `a sender that was accepted just before the end is heard, although its thread is busy`(isPending: Bool)
+        async throws
+    {
+        let readers = [IOThread(), IOThread()]
+        let server = try directory.server { $0.readers = readers }
+        // Both threads are busy while the connection is accepted and the server ends.
+        let senders = try await readers[0].whileHeld {
+            try await readers[1].whileHeld {
+                var senders: [PeerSocket] = []
+                for seed in 0..<4 {
+                    let sender = try PeerSocket.connected(to: directory.socket)
+                    try await sender.write(message(body(seed, count: 1000)))
+                    sender.finishWriting()
+                    senders.append(sender)
+                }
+                if !isPending { await Task(executorPreference: IOThread.shared) {}.value }
+                server.drain()
+                // The end is carried out.
+                for _ in 0..<3 { await Task(executorPreference: IOThread.shared) {}.value }
+                return senders
+            }
+        }
+        var bodies: Set<[UInt8]> = []
+        for try await connection in server.connections {
+            for try await frame in connection.frames { bodies.insert(frame.jpeg.array()) }
+        }
+        #expect(bodies == Set((0..<4).map { body($0, count: 1000) }))
+        try await server.closed()
+        withExtendedLifetime(senders) {}
+    }
 }

@@ -217,6 +217,18 @@ import Testing
         #expect(rig.reason == (hasWritten ? .closedByPeer(.stoppedByUser) : .failed(.lost(.reset))))
     }
 
+    @Test(arguments: [(true, nil), (false, Errno.reset)])
+    func `an end behind a reset that a request has met is one in order if nothing can be lost`(
+        keepsData: Bool,
+        error: Errno?
+    ) {
+        var rig = ReceiverRig { $0.resetKeepsData = keepsData }
+        rig.machine.send(.ping(1), at: rig.now)
+        rig.machine.requestsFailed(.reset)
+        rig.arrive([], end: true)
+        #expect(rig.reason == error.map { .failed(.lost($0)) } ?? .closedByPeer(.stoppedByUser))
+    }
+
     @Test func `a reset that may have lost data is a failure`() {
         var rig = ReceiverRig { $0.resetKeepsData = false }
         rig.machine.send(.ping(1), at: rig.now)

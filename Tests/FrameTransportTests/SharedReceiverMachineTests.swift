@@ -18,12 +18,13 @@ import Testing
         SharedFrameHeader.Buffer(index: index, byteCount: 4096).encoded()
     }
 
-    private func frame(_ index: Int = 0) -> [UInt8] {
+    private func frame(_ index: Int = 0, changedRows: Range<Int>? = nil) -> [UInt8] {
         SharedFrameHeader(
             buffer: index,
             format: .bgra,
             bufferSize: BufferSize(width: 64, height: 16),
-            planes: [.init(offset: 0, bytesPerRow: 256)]
+            planes: [.init(offset: 0, bytesPerRow: 256)],
+            changedRows: changedRows
         ).encoded()
     }
 
@@ -106,6 +107,27 @@ import Testing
         rig.arrive(frame() + jpeg)
         #expect(rig.frames.map(\.index) == [0, 3] && rig.sharedFrames.map(\.frame.index) == [1, 2])
         #expect(rig.reason == nil)
+    }
+
+    @Test func `after a frame that was not wanted every row of the next one may have changed`() {
+        var rig = rig()
+        func take(_ rows: Range<Int>) {
+            rig.arrive(frame(changedRows: rows))
+            rig.machine.bufferReleased(0)
+            rig.run()
+        }
+        rig.arrive(announcement() + frame(), passing: 1)
+        rig.machine.bufferReleased(0)
+        rig.run()
+        take(0..<4)
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: rig.now)
+        rig.run()
+        take(4..<8)
+        rig.machine.send(.hello(ControlRequest.Hello()), at: rig.now)
+        rig.run()
+        take(0..<0)
+        take(2..<3)
+        #expect(rig.sharedFrames.map(\.header.changedRows) == [nil, 0..<4, nil, 2..<3])
     }
 
     @Test func `a frame that is not wanted is released at once`() {

@@ -97,6 +97,7 @@ public final class FrameDecoder: Sendable {
         var decoded: DecodedFrame
         do {
             let strips = scale == .full ? stripDecoder(for: frame, as: format) : nil
+            if strips == nil { self.strips.withLock { $0.releaseEnded() } }
             if let shared = frame.shared {
                 decoded = try image(of: shared, as: format, scale: scale)
             } else {
@@ -113,7 +114,12 @@ public final class FrameDecoder: Sendable {
         let isComparable = strips.withLock { $0.noteDecoded(frame, as: format, isFullSize: scale == .full) }
         if !isComparable { decoded = DecodedFrame(decoded.image) }
         if configuration.isUpright {
-            decoded = try decoded.upright(from: frame.orientation, pool: configuration.jpeg.pool)
+            do {
+                decoded = try decoded.upright(from: frame.orientation, pool: configuration.jpeg.pool)
+            } catch {
+                strips.withLock { $0.noteLost(frame, as: format) }
+                throw error
+            }
         }
         let took = MonotonicClock.now() &- startedAt
         times.withLock { $0.add(nanoseconds: took) }

@@ -39,12 +39,15 @@ struct StandingDecoders: Sendable {
         self.limit = limit
     }
 
+    /// Releases the decoders of connections that have ended.
+    mutating func releaseEnded() {
+        places.removeAll { $0.connection == nil }
+    }
+
     /// Returns the decoder for a frame's consumer and a format; a new one replaces the least recently used.
-    ///
-    /// Decoders of connections that have ended are released.
     mutating func decoder(for frame: Frame, as format: PixelFormat, make: () -> StripDecoder) -> StripDecoder? {
         guard limit > 0, let connection = frame.tally else { return nil }
-        places.removeAll { $0.connection == nil }
+        releaseEnded()
         if let index = places.firstIndex(where: { $0.isOf(frame, format) }) {
             let found = places.remove(at: index)
             places.append(found)
@@ -54,6 +57,12 @@ struct StandingDecoders: Sendable {
         let decoder = make()
         places.append(Place(connection: connection, key: Key(reader: frame.reader, format: format), decoder: decoder))
         return decoder
+    }
+
+    /// Records that a decoded frame was not returned: the next one cannot be compared with it.
+    mutating func noteLost(_ frame: Frame, as format: PixelFormat) {
+        guard let index = places.firstIndex(where: { $0.isOf(frame, format) }) else { return }
+        (places[index].shape, places[index].sharedIndex) = (nil, nil)
     }
 
     /// Records that a frame was decoded, at full size or not.

@@ -45,7 +45,9 @@ struct SocketProbe {
         }
         server = peer.processID
         // A server that accepts the connection has no reason to end it before this side shuts down.
-        if isEnded(socket.rawValue, until: min(deadline, MonotonicClock.now() &+ Self.firstLook)) {
+        let now = MonotonicClock.now()
+        let left = deadline > now ? deadline - now : 0
+        if isEnded(socket.rawValue, until: now + min(Self.firstLook, left / 2)) {
             return PathExaminer.turningServer(path, peer)
         }
         Syscalls.shutdownSending(socket.rawValue)

@@ -185,12 +185,11 @@ package struct MailboxMachine<Element> {
         return woken + waiters
     }
 
-    /// Takes out every waiting element, counts it as replaced, and ends with `error`, overriding an earlier end.
+    /// Takes out every waiting element, and ends with `error`, overriding an earlier end.
     ///
     /// - Returns: The elements, and the waiters to resume.
     package mutating func discard(_ error: TransportError?) -> (elements: [Element], woken: [UInt64]) {
         let elements = entries.map(\.element)
-        replaced += elements.count
         entries = []
         weight = 0
         let woken = end(error)

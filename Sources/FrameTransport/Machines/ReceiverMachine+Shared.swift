@@ -85,8 +85,13 @@ extension ReceiverMachine {
         }
         guard assembler.keepsFrames else {
             bufferReleased(header.buffer)
+            shared.hasSkippedFrame = true
             return nil
         }
+        var header = header
+        // The stated rows are compared with a frame that the consumer does not have.
+        if shared.hasSkippedFrame { header.changedRows = nil }
+        shared.hasSkippedFrame = false
         useRoom(room)
         return .deliverShared(assembler.takeFrame(header, at: now), header, more: mayRead || assembler.hasMore)
     }

@@ -80,6 +80,8 @@ extension ReceiverMachine {
         case .lingering(let reason):
             finish(reason)
         case .receiving, .draining:
+            // A write has taken the system's only report of a reset, which over TCP may have cost whole messages.
+            if let resetError { return fail(.lost(resetError)) }
             do throws(TransportError) {
                 try assembler.finish()
                 end()
@@ -113,7 +115,13 @@ extension ReceiverMachine {
         fail(error)
     }
 
-    /// Records how many bytes of the requests were written; a failure is left to the reads, which encounter it too.
+    /// Handles a failure to write requests: the reads encounter it too, but may find no more than an end.
+    package mutating func requestsFailed(_ error: Errno) {
+        if error == .reset, !configuration.resetKeepsData { resetError = error }
+        didWriteRequests(0)
+    }
+
+    /// Records how many bytes of the requests were written.
     package mutating func didWriteRequests(_ count: Int) {
         outbox.didWrite(count)
         // What had no room in the outbox may have it now; the next report of room writes it.

@@ -144,6 +144,8 @@ package struct ReceiverMachine: ~Copyable {
     /// The requests waiting to be written.
     package internal(set) var outbox = RequestOutbox()
     var watchesRoom = false
+    /// A reset that a write of requests has met, over TCP.
+    var resetError: Errno?
     var hasSaidHello = false
     var wants = ControlRequest.Wants.frames
     var hasPaused = false

@@ -37,6 +37,8 @@ package struct SharedBuffers: Sendable {
     }
 
     package private(set) var terms: Terms
+    /// Whether a frame was skipped since the last one that the consumer got.
+    var hasSkippedFrame = false
     /// Empty if nothing was asked for.
     private var buffers: [Buffer?]
     /// What arrived with bytes of the header that was unfinished when they ended.

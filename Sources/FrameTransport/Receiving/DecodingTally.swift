@@ -21,7 +21,8 @@ package final class DecodingTally: Sendable {
     func note(frame index: Int, isDecoded: Bool) {
         let isOver = state.withLock { state in
             guard !isDecoded else {
-                state.failures = 0
+                // One reader may decode an old frame after another has failed at newer ones.
+                if index > state.lastFailure { state.failures = 0 }
                 return false
             }
             guard index > state.lastFailure else { return false }

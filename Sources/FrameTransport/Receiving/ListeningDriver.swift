@@ -84,8 +84,10 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     /// Pending connections of an inherited socket wait for the next process.
     func acceptLastAndRelease() {
         if isOwn {
-            // At most the backlog: new senders may connect for as long as this continues.
-            for _ in 0..<min(max(1, configuration.limits.maximumBacklog), 1 << 16) {
+            // No more than can have been pending: new senders may connect for as long as this continues. Linux lets one
+            // more wait than it is told, and as many as the system allows if the number is negative.
+            let backlog = configuration.limits.maximumBacklog
+            for _ in 0..<(backlog < 0 ? 1 << 16 : min(backlog, 1 << 16) + 1) {
                 do throws(Errno) {
                     guard try acceptLast() else { break }
                 } catch .aborted {
@@ -269,6 +271,22 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         registration?.cancel(isClosed: true)
         registration = nil
         delegate = nil
-        mailbox.end(error)
+        endPresenting(error)
+    }
+
+    /// Ends the queue of connections, behind those that were accepted and have yet to start on another thread.
+    private func endPresenting(_ error: TransportError?) {
+        let others = configuration.readers.filter { !$0.isCurrent }
+        guard !others.isEmpty else { return mailbox.end(error) }
+        let (mailbox, left) = (mailbox, Locked(others.count))
+        for reader in others {
+            reader.execute {
+                let isLast = left.withLock { left in
+                    left -= 1
+                    return left == 0
+                }
+                if isLast { mailbox.end(error) }
+            }
+        }
     }
 }

@@ -23,6 +23,7 @@ struct ListeningSocket: ~Copyable {
         self.endpoint = bound
         self.claim = claim.take()
         self.socket = socket
+        isOwn = true
     }
 
     /// Takes over a listening socket.
@@ -39,10 +40,11 @@ struct ListeningSocket: ~Copyable {
         self.endpoint = endpoint
         claim = nil
         self.socket = socket
+        isOwn = false
     }
 
-    /// Whether unaccepted connections are lost when this closes.
-    var isOwn: Bool { claim != nil }
+    /// Whether unaccepted connections are lost when this closes: nobody else listens on this socket.
+    let isOwn: Bool
 
     private static func makeSocket(
         for address: SocketAddress,

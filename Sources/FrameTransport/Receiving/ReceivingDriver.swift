@@ -312,13 +312,13 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         guard let socket = descriptor?.rawValue else { return }
         var bytes = machine.outbox.bytes
         let nothing = unsafe MemoryRun(start: nil, count: 0)
-        let transfer = unsafe bytes.withUnsafeMutableBytes { bytes in
-            try? unsafe Syscalls.send(to: socket, bytes, nothing, nothing)
+        let outcome = unsafe bytes.withUnsafeMutableBytes { bytes in
+            Result { () throws(Errno) in try unsafe Syscalls.send(to: socket, bytes, nothing, nothing) }
         }
-        if case .bytes(let count, _)? = transfer {
-            machine.didWriteRequests(count)
-        } else {
-            machine.didWriteRequests(0)
+        switch outcome {
+        case .success(.bytes(let count, _)): machine.didWriteRequests(count)
+        case .success(.wouldBlock): machine.didWriteRequests(0)
+        case .failure(let error): machine.requestsFailed(error)
         }
     }
 

@@ -88,6 +88,8 @@ extension World {
         guard !isUnsendable(sender, sender.offers.count), sender.comparing.isEmpty, fits(sender, latest) else {
             return nil
         }
+        // A server that ends silent connections makes senders reconnect again and again: this one has just done so.
+        if awaitsHello(sender) { return nil }
         if monitor.frameAskedAt != nil { return "a refresh or a resume is not answered by a frame" }
         guard let last = monitor.frames.last else { return "a receiver that wants frames has none" }
         if last == latest { return nil }

@@ -149,10 +149,10 @@ extension World {
         let endsWithRequest = bytes.suffix(4).elementsEqual([13, 10, 13, 10].suffix(bytes.count))
         check(.requestsAreWhole, endsWithRequest, "the requests of connection \(receiver.index) end within one")
         let transfer = unsafe bytes.withUnsafeBytes { unsafe send(receiver.socket, $0) }
-        if case .bytes(let count, _) = transfer {
-            receiver.machine.didWriteRequests(count)
-        } else {
-            receiver.machine.didWriteRequests(0)
+        switch transfer {
+        case .bytes(let count, _): receiver.machine.didWriteRequests(count)
+        case .wouldBlock: receiver.machine.didWriteRequests(0)
+        case .failed(let failure): receiver.machine.requestsFailed(failure.errno)
         }
     }
 

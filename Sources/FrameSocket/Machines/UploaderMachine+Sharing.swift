@@ -193,6 +193,9 @@ extension UploaderMachine {
     /// Whether the next frame has to wait until a shared buffer is free.
     func awaitsBuffer(at now: UInt64) -> Bool { nextNeedsBuffer && !hasWaitedForBuffer(at: now) }
 
+    /// The ticket of the frame that is next to need a shared buffer, if there is one.
+    package var nextTicket: UInt64? { waiting?.ticket ?? deferral?.frame.ticket ?? sentFrame?.ticket }
+
     /// Whether no shared buffer is free, and the next frame needs one.
     private var nextNeedsBuffer: Bool {
         let frame = waiting ?? deferral?.frame ?? sentFrame

@@ -5,7 +5,9 @@
 
     /// Runs `body` while the process may open nothing more.
     func withoutDescriptors(_ body: () async throws -> Void) async throws {
-        // Foundation and Dispatch open some at their first use.
+        // Foundation and Dispatch open some at their first use; Dispatch has a timer's for as long as anybody sleeps.
+        let sleeper = Task { try? await Task.sleep(for: .seconds(3600)) }
+        defer { sleeper.cancel() }
         try await Task.sleep(for: .milliseconds(1))
         var limits = rlimit()
         #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)

@@ -38,13 +38,16 @@ extension World {
         }
         let since = sender.bufferWaitSince ?? now
         sender.bufferWaitSince = since
-        let end = uploader.machine.bufferWaitEnd ?? .max
-        check(
-            .buffersAreAwaited,
-            end <= sender.bufferWaitEnd,
-            "uploader \(sender.index): a wait for a buffer begins again"
-        )
-        sender.bufferWaitEnd = end
+        if uploader.machine.nextTicket != sender.bufferWaitTicket {
+            (sender.bufferWaitTicket, sender.bufferWaitEnd) = (uploader.machine.nextTicket, .max)
+        }
+        // A turn may begin by a clock that was read a moment before, by which the frame is not due yet.
+        let limit = sender.bufferWaitEnd.addingReportingOverflow(100_000)
+        let end = uploader.machine.bufferWaitEnd ?? 0
+        // The same wait may have begun for a caller.
+        let isSame = sender.hasAwaitedBuffer || limit.overflow || end <= limit.partialValue
+        check(.buffersAreAwaited, isSame, "uploader \(sender.index) waits for a buffer until \(end), not \(limit.0)")
+        if end > 0 { sender.bufferWaitEnd = min(sender.bufferWaitEnd, end) }
         // The timer is rounded up to milliseconds, and its thread has other things to do.
         let isInTime = now <= since + 2_050_000_000
         check(.buffersAreAwaited, isInTime, "uploader \(sender.index): a frame waits too long for a buffer")

@@ -106,6 +106,10 @@ final class SimSender {
     var endedClaims = 0
     /// Since when a frame has waited for a shared buffer; nil while none does.
     var bufferWaitSince: UInt64?
+    /// Whether a caller has ever waited for one.
+    var hasAwaitedBuffer = false
+    /// The frame that waits, and until when at most.
+    var bufferWaitTicket: UInt64?
     var bufferWaitEnd = UInt64.max
     /// When the uploader first heard of the present connection.
     var openedAt: UInt64 = 0

@@ -285,6 +285,7 @@ extension World {
         sender.lastWaiter += 1
         let id = sender.lastWaiter
         sender.bufferWaiters.insert(id)
+        sender.hasAwaitedBuffer = true
         handle(sender) { $0.awaitBuffer(UInt64(id), at: now) }
         guard sender.bufferWaiters.contains(id) else { return }
         coverage.count(.awaitedBuffer)

@@ -34,6 +34,10 @@ import Testing
         #expect(mailbox.take() == 3)
         #expect(mailbox.take() == 4)
         #expect(mailbox.take() == nil)
+        // What is dropped for another reason does not count.
+        mailbox.put(5)
+        mailbox.discard()
+        #expect(mailbox.replaced == 3)
     }
 
     @Test func `an end reaches every waiting consumer`() async throws {

@@ -12,9 +12,10 @@ enum ForeignDecoder: CaseIterable {
         }
     }
 
-    /// The Python that `scripts/setup` makes, where it has.
-    private static let python = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../../.tools/venv/bin/python").standardizedFileURL.path
+    /// The Python that `scripts/setup` makes: a link, which must not be followed, for it finds its modules beside the link.
+    private static let python =
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
+        + "/../../../.tools/venv/bin/python"
 
     private static let script = """
         import sys, io

@@ -1,0 +1,46 @@
+import FrameTransport
+import Locking
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+
+/// An uploader that allows shared memory, and the connection on which a server received it.
+struct SharedPair {
+    let server: FrameServer
+    let received: FrameConnection
+    let uploader: SampleUploader
+    var frames: FrameConnection.Frames.Iterator
+
+    init(
+        _ directory: TemporaryDirectory,
+        _ configuration: SampleUploader.Configuration = .init(sharing: .allowed()),
+        accepts: Bool = true,
+        waitsForBuffers: Bool = true
+    ) async throws {
+        var settings = FrameServer.Configuration()
+        settings.acceptsSharedMemory = accepts
+        server = try FrameServer(at: directory.socket, configuration: settings)
+        let connection = SocketConnection(path: directory.socket)
+        uploader = SampleUploader(connection: connection, configuration: configuration)
+        // A test that keeps buffers may take its time.
+        if waitsForBuffers { uploader.machine.withLock { $0.longestBufferWait = 3_600_000_000_000 } }
+        var connections = server.connections.makeAsyncIterator()
+        received = try #require(try await connections.next())
+        frames = received.frames.makeAsyncIterator()
+    }
+
+    mutating func next() async throws -> Frame { try #require(try await frames.next()) }
+
+    /// Waits until the uploader has heard that the receiver accepts shared memory.
+    func sharing() async throws {
+        try #require(await becomesTrue { uploader.isSharing })
+    }
+
+    /// A gray image of eight by eight pixels, drawn in a buffer of the uploader.
+    func drawn(_ value: UInt8) throws -> PixelBuffer {
+        var image = try uploader.makeBuffer(width: 8, height: 8, format: .gray)
+        try image.fill(value)
+        return image
+    }
+}

@@ -111,15 +111,6 @@ extension ReceiverMachine {
         setGate(.open(room: nil))
     }
 
-    /// Allows one frame to be delivered to a consumer that requests it on the connection's own thread.
-    ///
-    /// - Returns: Whether a frame may be read now: the connection has its turn, and nothing else holds it up.
-    package mutating func beginInline() -> Bool {
-        guard !hasYielded, case .open(let room)? = state.gate else { return false }
-        setGate(.open(room: max(1, room ?? 0)))
-        return true
-    }
-
     /// Records how many frames the consumer has room for, behind the given bytes of waiting frames; if none,
     /// ``roomAvailable(at:)`` follows.
     package mutating func reserved(_ count: Int, behind waitingByteCount: Int = 0) {

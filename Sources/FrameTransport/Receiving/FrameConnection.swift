@@ -98,19 +98,12 @@ public final class FrameConnection: Sendable, Identifiable {
 
             /// Returns the next frame; nil at the end, or if the calling task is cancelled.
             ///
-            /// On the connection's own thread, a frame that has arrived is returned without suspending.
-            ///
             /// - Throws: The error with which the connection failed.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
-                let driver = connection.driver
+                let mailbox = connection.driver.mailbox
                 if Task.isCancelled { return nil }
-                if let frame = driver.mailbox.take() { return frame.handedOver() }
-                if driver.thread.isCurrent {
-                    if let frame = driver.receiveInline() { return frame.handedOver() }
-                } else {
-                    driver.resumeForConsumerElsewhere()
-                }
-                return try await driver.mailbox.next(isolation: actor)?.handedOver()
+                if let frame = mailbox.take() { return frame.handedOver() }
+                return try await mailbox.next(isolation: actor)?.handedOver()
             }
 
             /// Returns the next frame; nil at the end, or if the calling task is cancelled.

@@ -1,5 +1,4 @@
 internal import FrameWire
-internal import Synchronization
 
 /// The receiving end of one connection: executes the decisions of its ``ReceiverMachine`` on the I/O thread.
 ///
@@ -28,10 +27,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private var registration: IORegistration?
     /// The waiting request for memory.
     var request: UInt64?
-    /// The request of the consumer on this thread, while it is being served.
-    private var inline: Inline?
-    /// Whether the consumer on this thread has stopped the machine with a frame, and is expected to return for more.
-    private let isLeftToConsumer = Atomic(false)
     /// Whether frames were added to the mailbox whose consumers stay suspended until the end of the run.
     private var hasHeldBack = false
     /// The memory that the sender shares.
@@ -42,11 +37,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private var onReady: (() -> Void)?
     private var onClosed: ((_ wasReady: Bool) -> Void)?
     var onDropped: (@Sendable () -> Void)?
-
-    private enum Inline {
-        case asked
-        case answered(Frame)
-    }
 
     init(_ descriptor: consuming OwnedDescriptor, id: Int, thread: IOThread, configuration: FrameServer.Configuration) {
         self.id = id
@@ -125,23 +115,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         onEnd = end
     }
 
-    /// Receives the next frame directly from the socket; nil if it has not arrived, or must wait its turn.
-    func receiveInline() -> Frame? {
-        guard machine.beginInline() else { return nil }
-        inline = .asked
-        run()
-        guard case .answered(let frame) = inline.take() else { return nil }
-        isLeftToConsumer.store(true, ordering: .relaxed)
-        return frame
-    }
-
-    /// Continues reading for a consumer that took the last frame on this thread and has since moved elsewhere, from any
-    /// thread.
-    func resumeForConsumerElsewhere() {
-        guard isLeftToConsumer.load(ordering: .relaxed) else { return }
-        thread.execute { self.run() }
-    }
-
     /// Closes in order; see ``ReceiverMachine/close(_:at:)``.
     func close(_ reason: FinishReason? = nil) {
         change { $0.close(reason, at: MonotonicClock.now()) }
@@ -188,11 +161,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     }
 
     private func run() {
-        isLeftToConsumer.store(false, ordering: .relaxed)
-        while let command = machine.nextCommand() {
-            perform(command)
-            if case .answered? = inline { return }
-        }
+        while let command = machine.nextCommand() { perform(command) }
         // Once for everything in this run.
         guard hasHeldBack else { return }
         hasHeldBack = false
@@ -331,8 +300,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private func deliver(_ frame: Frame, more: Bool) {
         if let sink {
             sink(frame.handedOver())
-        } else if case .asked? = inline {
-            inline = .answered(frame)
         } else {
             mailbox.put(frame, weight: frame.memoryByteCount, more: more)
             hasHeldBack = hasHeldBack || more

@@ -154,7 +154,7 @@ struct ServerPlan {
     /// Whether the place is a port, where a reset may lose data.
     var isPort: Bool
     /// Whether its consumers run on the connections' own thread.
-    var isInline: Bool
+    var consumesOnThread: Bool
     /// How much of its requests a sender may leave unread.
     var requestCapacity: Int
     var acceptsSharedMemory: Bool

@@ -100,7 +100,7 @@ struct PlanGenerator {
             idle: random.chance(theme == .patience ? 50 : 15)
                 ? random.pick(30_000_000, 200_000_000, 3_000_000_000) : nil,
             isPort: plan.places[place].isPort,
-            isInline: random.chance(25),
+            consumesOnThread: random.chance(25),
             requestCapacity: random.pick(theme == .sharing ? 60 : 200, 2_000, 200_000),
             acceptsSharedMemory: random.chance(theme == .sharing ? 90 : 50),
             keeping: random.pick(

@@ -11,7 +11,7 @@ final class SimReceiver {
     let allowance: Int
     let requestCapacity: Int
     /// Whether its consumer runs on the connection's own thread.
-    let isInline: Bool
+    let consumesOnThread: Bool
 
     var machine: ReceiverMachine
     var mailbox: MailboxMachine<SimFrame>
@@ -31,9 +31,6 @@ final class SimReceiver {
     var isPresented = false
     var closeReason: CloseReason?
     var deliveryHasEnded = false
-    /// What the consumer on this thread asked for, while it asks.
-    var isAsking = false
-    var answer: SimFrame?
     /// Whether frames came since the consumer was last woken.
     var hasHeldBack = false
 
@@ -116,7 +113,7 @@ final class SimReceiver {
         self.allowance = allowance
         thread = server.plan.thread
         budget = server.plan.budget
-        isInline = server.plan.isInline
+        consumesOnThread = server.plan.consumesOnThread
         requestCapacity = server.plan.requestCapacity
         var configuration = ReceiverMachine.Configuration()
         configuration.limits = server.limits

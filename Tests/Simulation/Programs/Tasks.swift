@@ -25,7 +25,6 @@ extension SimThread {
         case granted
         case undecodable
         case consume
-        case runAgain
         case bufferReleased(Int)
         case sharedMemoryRevoked
     }
@@ -93,7 +92,7 @@ extension World {
 
     /// The same for a received connection: its consumers run between two commands of its machine.
     func overtake(_ receiver: SimReceiver) {
-        guard !receiver.pending.isEmpty, !receiver.isInline, receiver.racing.chance(5) else { return }
+        guard !receiver.pending.isEmpty, !receiver.consumesOnThread, receiver.racing.chance(5) else { return }
         let index = receiver.pending[receiver.racing.below(receiver.pending.count)]
         coverage.count(.consumerOvertakes)
         note("  a consumer is faster than the connection's thread:")

@@ -67,11 +67,6 @@ extension World {
             if let grant { giveBack(grant, budget: receiver.budget) }
             return received(frame, by: receiver)
         }
-        if receiver.isAsking {
-            if let grant { giveBack(grant, budget: receiver.budget) }
-            receiver.answer = frame
-            return
-        }
         if let grant { receiver.grants[frame.index] = grant }
         let before = receiver.mailbox.replaced
         let (isAccepted, woken) = receiver.mailbox.put(frame, weight: weight, more: more)
@@ -111,7 +106,7 @@ extension World {
     func wakeFrames(_ receiver: SimReceiver) {
         guard !receiver.frames.hasBeenWoken else { return }
         receiver.frames.hasBeenWoken = true
-        if receiver.isInline {
+        if receiver.consumesOnThread {
             execute(.consume, for: .receiver(receiver.index), on: receiver.thread)
         } else {
             schedule(.consumer, .receiver(receiver.index), after: random.time(in: 1_000...40_000))
@@ -143,7 +138,7 @@ extension World {
             !receiver.frames.hasEnded, !server.plan.usesDelegate
         else { return }
         if case .silent = server.pace { return }
-        if receiver.isInline { return execute(.consume, for: .receiver(receiver.index), on: receiver.thread) }
+        if receiver.consumesOnThread { return execute(.consume, for: .receiver(receiver.index), on: receiver.thread) }
         if let taken = receiver.mailbox.take() { return consumed(taken, by: receiver) }
         waitForFrames(receiver)
     }
@@ -154,8 +149,8 @@ extension World {
         if receiver.mailbox.wait(waiter) { wakeFrames(receiver) }
     }
 
-    /// A consumer that runs on the connection's thread goes on: it takes what is there, and reads the socket itself.
-    func consumeInline(_ receiver: SimReceiver) {
+    /// A consumer that runs on the connection's thread goes on.
+    func consumeOnThread(_ receiver: SimReceiver) {
         if receiver.frames.hasBeenWoken { return frameConsumerGoesOn(receiver) }
         guard !receiver.frames.isBusy, receiver.frames.waiter == nil, !receiver.frames.hasEnded, !receiver.isLetGo
         else {
@@ -163,16 +158,6 @@ extension World {
         }
         if case .silent = servers[receiver.server].pace { return }
         if let taken = receiver.mailbox.take() { return consumed(taken, by: receiver) }
-        if receiver.closeReason == nil, receiver.machine.beginInline() {
-            receiver.isAsking = true
-            run(receiver)
-            receiver.isAsking = false
-            if let frame = receiver.answer {
-                receiver.answer = nil
-                execute(.runAgain, for: .receiver(receiver.index), on: receiver.thread)
-                return consumed(frame, by: receiver)
-            }
-        }
         waitForFrames(receiver)
     }
 

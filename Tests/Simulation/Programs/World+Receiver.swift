@@ -21,8 +21,7 @@ extension World {
         case .roomAvailable: change(receiver) { $0.roomAvailable(at: now) }
         case .granted: granted(receiver)
         case .undecodable: change(receiver) { $0.undecodableLimitReached() }
-        case .consume: consumeInline(receiver)
-        case .runAgain: run(receiver)
+        case .consume: consumeOnThread(receiver)
         case .bufferReleased(let index): change(receiver) { $0.bufferReleased(index) }
         case .sharedMemoryRevoked: change(receiver) { $0.sharedMemoryRevoked() }
         default: break
@@ -46,7 +45,6 @@ extension World {
             check(.toldOnce, receiver.closeReason == nil, "a connection that has closed goes on")
             perform(command, of: receiver)
             overtake(receiver)
-            if receiver.isAsking, receiver.answer != nil { return }
             count += 1
             check(.progress, count < 20_000, "a receiver's machine never stops giving commands")
             guard violation == nil else { return }

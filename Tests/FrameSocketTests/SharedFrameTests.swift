@@ -171,6 +171,30 @@ import TurboJPEG
         #expect(changed == (isJPEG ? [0..<16] : []))
     }
 
+    @Test func `frames with planes that overlap arrive, cannot be decoded, and count as undecodable`() async throws {
+        var pair = try await SharedPair(directory)
+        try await pair.sharing()
+        let size = BufferSize(width: 16, height: 16)
+        let decoder = FrameDecoder()
+        for buffer in 0..<FrameServer.Limits().maximumUndecodableFrames {
+            let header = SharedFrameHeader(
+                buffer: buffer,
+                format: .i420,
+                bufferSize: size,
+                // The second plane begins in the last row of the first.
+                planes: [(0, 16), (255, 8), (400, 8)].map { .init(offset: $0, bytesPerRow: $1) }
+            )
+            let message = SharedFrameMessage(header: header, memory: try SharedMemory(byteCount: 512), isNew: true)
+            try pair.uploader.connection.submit(.shared(message)) { _ in }
+            let frame = try await pair.next()
+            #expect(frame.bufferSize == size)
+            #expect(throws: TurboJPEGError.self) { try decoder.decode(frame) }
+            let error = #expect(throws: TurboJPEGError.self) { try decoder.decode(frame, as: .i420) }
+            #expect(error?.code == .overlappingPlanes)
+        }
+        #expect(try await pair.received.closed().error?.code == .undecodableFrames)
+    }
+
     @Test func `a receiver that does not ask for shared memory gets JPEGs`() async throws {
         var pair = try await SharedPair(directory, accepts: false)
         let image = try pair.uploader.makeBuffer(width: 64, height: 64, format: .bgra)

@@ -10,7 +10,8 @@ internal import FrameWire
 /// - the **deferred** one, which may not be sent now, and is sent when that changes;
 /// - the **waiting** one, which is sent next;
 /// - the one **in progress**: with the encoder, or with the connection;
-/// - the one **sent** last, as its JPEG, for any receiver that needs it again.
+/// - the one **sent** last, as its JPEG, for any receiver that needs it again. If it gave up its memory for a newer frame
+///   that turned out to be unchanged, that one takes its place.
 ///
 /// A newer frame replaces an older one in the first two. The latest frame is *owed* to a receiver that has just
 /// connected, requests it, or wants frames again; the debt ends when the connection accepts a frame.

@@ -62,7 +62,9 @@
         }
 
         deinit {
-            BroadcastHandlers.shared.withLock { $0.remove(number, for: notification) }
+            // Released without the lock: what the handler retains may end observations too.
+            let handler = BroadcastHandlers.shared.withLock { $0.remove(number, for: notification) }
+            withExtendedLifetime(handler) {}
         }
     }
 
@@ -85,8 +87,9 @@
             return (number, isFirst)
         }
 
-        mutating func remove(_ number: UInt64, for notification: BroadcastNotification) {
-            byNotification[notification]?[number] = nil
+        /// Removes a handler, and returns it.
+        mutating func remove(_ number: UInt64, for notification: BroadcastNotification) -> (@Sendable () -> Void)? {
+            byNotification[notification]?.removeValue(forKey: number)
         }
 
         func handlers(for notification: BroadcastNotification) -> [@Sendable () -> Void] {

@@ -144,6 +144,12 @@ import Testing
         #expect(await receiver.ended().status == 0)
     }
 
+    @Test func `a demo whose output nobody reads leaves nothing behind`() async throws {
+        let line = "{ TMPDIR=$D $F demo --fixtures $X --seconds 0.1; echo status $? >&2; } | :"
+        #expect(await try place.shell(line).ended().errors.contains("status 73\n"))
+        #expect(try place.names() == [])
+    }
+
     // Several times: the signal comes while the first receiver is being started, or before, or after.
     @Test(arguments: 0..<6) func `an interrupted demo leaves nothing behind`(attempt: Int) async throws {
         let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --seconds 1000")

@@ -32,18 +32,21 @@ def connect(url, timeout, room=None):
     return connection
 
 
-def ask(connection, method, path, fields):
+def ask(connection, method, path, fields, body=None):
     names = {name.lower() for name, _ in fields}
     connection.putrequest(method, path, skip_host="host" in names)
     for name, value in fields:
         if value:
             connection.putheader(name, value)
-    connection.endheaders()
+    if body is not None:
+        connection.putheader("Content-Length", len(body))
+    connection.endheaders(body)
     return connection.getresponse()
 
 
 def get(options):
-    response = ask(connect(options.url, options.timeout), options.method, options.path, options.field)
+    sent = None if options.body is None else bytes(options.body)
+    response = ask(connect(options.url, options.timeout), options.method, options.path, options.field, sent)
     body = response.read()
     isText = not response.getheader("Content-Type", "").startswith("image/jpeg")
     if options.output:
@@ -115,6 +118,7 @@ def main():
     getting.add_argument("path")
     getting.add_argument("--method", default="GET")
     getting.add_argument("--field", type=field, action="append", default=[], help="`Name: value`; an empty Host is none")
+    getting.add_argument("--body", type=int, metavar="BYTES", help="send a body of so many bytes")
     getting.add_argument("--output", type=pathlib.Path, metavar="FILE", help="where to write the body")
     getting.set_defaults(run=get)
     streaming = actions.add_parser("stream")

@@ -27,6 +27,8 @@ struct DemoCommand: Command {
     private let comparesTransports: Bool
     /// The receivers that were started; nil once the demo is ending, after which none may start.
     private let receivers = Locked<[DemoReceiver]?>([])
+    /// Whether the user has been told where the received images are.
+    private let hasNamedImages = Locked(false)
 
     init(_ arguments: inout Arguments) throws(UsageError) {
         fixtures = try arguments.path("--fixtures")
@@ -71,8 +73,9 @@ struct DemoCommand: Command {
                 _ = await receiver.ended()
             }
             Files.removeDirectory(sockets)
-            // After an interruption, nobody is told where the images are.
-            if output == nil, isInterrupted { Files.removeDirectory(received, with: Reception.isFrame) }
+            if output == nil, isInterrupted || !hasNamedImages.withLock({ $0 }) {
+                Files.removeDirectory(received, with: Reception.isFrame)
+            }
         }
         try outcome.get()
     }
@@ -131,6 +134,7 @@ struct DemoCommand: Command {
             The received images are in \(directory)
             """
         )
+        hasNamedImages.withLock { $0 = true }
         guard areAllIdentical, statistics.sent == count, receiver.counts.frames == count, status == 0 else {
             throw CommandFailure(.badData, "the received images differ from those sent")
         }

@@ -283,5 +283,15 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         observation = nil
         BroadcastNotification.requestStop.post()
         expect(count.now == 1, "somebody who has gone was called")
+
+        // A handler that alone retains another observation is released with its own.
+        var inner: BroadcastObservation? = BroadcastNotification.requestStop.observe {
+            count.value.add(1, ordering: .relaxed)
+        }
+        observation = BroadcastNotification.stopped.observe { [inner] in withExtendedLifetime(inner) {} }
+        inner = nil
+        observation = nil
+        BroadcastNotification.requestStop.post()
+        expect(inner == nil && count.now == 1, "an observation outlives the handler that retains it")
     }
 }

@@ -30,7 +30,7 @@ import FrameSocket
     ///   - address: Where to listen.
     ///   - connections: The maximum number of connections; further ones are closed at once.
     ///   - clients: Checks who connects.
-    ///   - answer: Returns the answer to a request that has no body; called on the server's thread.
+    ///   - answer: Returns the answer to a request, whose body is ignored; called on the server's thread.
     /// - Throws: `unavailable` if the port is in use or the library is missing, `cannotCreate` for everything else.
     init(
         at address: HTTPAddress,
@@ -112,8 +112,11 @@ private final class Responder: Sendable {
             unsafe memory.pointee = context
             return microhttpd_yes
         }
-        // Bodies are not accepted, so the connection ends.
-        guard unsafe bodyByteCount.pointee == 0 else { return microhttpd_no }
+        guard unsafe bodyByteCount.pointee == 0 else {
+            // No request needs a body: this part of it is dropped, until the request's deadline.
+            unsafe bodyByteCount.pointee = 0
+            return microhttpd_yes
+        }
         let responder = unsafe Unmanaged<Responder>.fromOpaque(context).takeUnretainedValue()
         let request = unsafe HTTPRequest(
             method: String(cString: method),

@@ -2,8 +2,8 @@ internal import Locking
 
 /// A limit on the memory of messages being received, shared by connections.
 ///
-/// Half of the budget is divided among the connections: each may receive bodies of up to its share, two at a time,
-/// without a request. A larger body starts only when the other half has room for all of it, in the order of the
+/// Half of the budget is divided among the places of all servers that share it, among eight at least: each connection may
+/// receive bodies of up to its share, two at a time, without a request. A larger body starts only when the other half has room for all of it, in the order of the
 /// requests; until then its connection is not read. Large bodies therefore wait for each other, but never forever,
 /// because a body that has started needs nothing more. They never hold up frames of the usual size.
 ///
@@ -13,6 +13,22 @@ internal import Locking
 public final class MemoryBudget: Sendable {
     /// The default budget: 512 MiB.
     public static let shared = MemoryBudget(maximumBytes: 512 << 20)
+
+    /// The places for connections of a server that listens, removed when the last reference is released.
+    final class Places: Sendable {
+        private let budget: MemoryBudget
+        private let count: Int
+
+        fileprivate init(_ budget: MemoryBudget, _ count: Int) {
+            self.budget = budget
+            self.count = count
+            budget.state.withLock { $0.machine.open(places: count) }
+        }
+
+        deinit {
+            budget.state.withLock { $0.machine.close(places: count) }
+        }
+    }
 
     /// A part of the budget, returned when its last reference is released.
     final class Grant: Sendable {
@@ -84,15 +100,12 @@ public final class MemoryBudget: Sendable {
     /// The number of bytes taken by frames of departed senders.
     package var departedBytes: Int { state.withLock { $0.machine.departedBytes } }
 
-    /// Returns the number of bytes that a connection may take without a request, given the maximum number of
-    /// connections.
-    func allowance(ofConnections connections: Int) -> Int {
-        BudgetMachine.allowance(of: maximumBytes, connections: connections)
-    }
+    /// Adds the places for connections of a server that starts to listen.
+    func open(places: Int) -> Places { Places(self, places) }
 
     /// Gives a new connection its allowance, to be returned with ``leave(_:)``.
-    func join(ofConnections connections: Int) -> Int {
-        state.withLock { $0.machine.join(connections: connections) }
+    func join() -> Int {
+        state.withLock { $0.machine.join() }
     }
 
     /// Takes back the allowance of a connection that has ended.

@@ -46,7 +46,7 @@ import Testing
 
     @Test func `audio that waits for its consumers stays within the budget of all connections`() async throws {
         // Enough that each connection may keep one of the largest messages, and not all of them together.
-        let budget = MemoryBudget(maximumBytes: 16 << 20)
+        let budget = MemoryBudget(maximumBytes: 32 << 20)
         let server = try directory.server {
             $0.hello = ControlRequest.Hello(wants: .audio)
             $0.memory = budget
@@ -78,6 +78,35 @@ import Testing
             #expect(last == 63)
         }
         #expect(held <= budget.maximumBytes, "\(held) bytes of audio were held")
+    }
+
+    // A server with one place could use all of the memory for bodies of the usual size.
+    @Test(arguments: [1, 2, 64])
+    func `connections of several servers that share a budget have room for audio and frames`(places: Int) async throws {
+        let budget = MemoryBudget(maximumBytes: 8 << 20)
+        var kept: [(FrameServer, PeerSocket, FrameConnection)] = []
+        for _ in 0..<4 {
+            let directory = try TemporaryDirectory()
+            let server = try directory.server {
+                $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
+                $0.memory = budget
+                $0.limits.maximumConnections = places
+            }
+            let sender = try PeerSocket.connected(to: directory.socket)
+            let connection = try #require(try await firstConnection(of: server))
+            kept.append((server, sender, connection))
+            var frames = connection.frames.makeAsyncIterator()
+            for seed in 0..<3 {
+                try await sender.write(audio(seed) + message(body(seed, count: 10_000)))
+                let received = try await soon {
+                    var messages = connection.audio.makeAsyncIterator()
+                    return await messages.next()?.sequence
+                }
+                #expect(received == UInt64(seed))
+                #expect(try await frames.next()?.jpeg.array() == body(seed, count: 10_000))
+            }
+        }
+        withExtendedLifetime(kept) {}
     }
 
     @Test func `audio that exceeds the memory is counted`() async throws {

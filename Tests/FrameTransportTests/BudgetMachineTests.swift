@@ -5,12 +5,23 @@ import Testing
 /// How memory is shared out, without any connection.
 @Suite struct BudgetMachineTests {
     @Test func `servers that share a budget never use more than half of it between them`() {
-        var budget = BudgetMachine(bytes: 1000)
-        let first = (0..<4).map { _ in budget.join(connections: 4) }
-        let second = (0..<4).map { _ in budget.join(connections: 4) }
-        #expect(first == [125, 125, 125, 125] && second == [0, 0, 0, 0])
-        budget.leave(125)
-        #expect(budget.join(connections: 2) == 125)
+        var budget = BudgetMachine(bytes: 3200)
+        budget.open(places: 16)
+        #expect((0..<15).map { _ in budget.join() } == Array(repeating: 100, count: 15))
+        // Of what its connections have left, who comes to a second server gets no more than a place's part.
+        budget.open(places: 16)
+        #expect((0..<3).map { _ in budget.join() } == [50, 50, 0])
+        budget.leave(100)
+        budget.close(places: 16)
+        #expect((0..<2).map { _ in budget.join() } == [100, 0])
+    }
+
+    @Test(arguments: [1, 2, 8, 100])
+    func `connections of several servers have an allowance, if all listened before the first was accepted`(places: Int)
+    {
+        var budget = BudgetMachine(bytes: 1 << 20)
+        for _ in 0..<5 { budget.open(places: places) }
+        for _ in 0..<5 * places { #expect(budget.join() > 0) }
     }
 
     @Test func `departed senders give way, oldest first, and no more than needed`() {

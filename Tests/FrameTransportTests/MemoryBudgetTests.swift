@@ -17,15 +17,20 @@ import Testing
     @Test func `the default is 512 MiB, a share of it 2 MiB, and the largest body half of it`() {
         #expect(FrameServer.Configuration().memory === MemoryBudget.shared)
         #expect(MemoryBudget.shared.maximumBytes == 512 << 20)
-        #expect(MemoryBudget.shared.allowance(ofConnections: FrameServer.Limits().maximumConnections) == 2 * (2 << 20))
+        let budget = MemoryBudget(maximumBytes: MemoryBudget.shared.maximumBytes)
+        let places = budget.open(places: FrameServer.Limits().maximumConnections)
+        #expect(budget.join() == 2 * (2 << 20))
+        withExtendedLifetime(places) {}
         #expect(MemoryBudget.shared.largestGrant > WireLimits().maximumContentLength)
     }
 
     @Test(arguments: [Int.min, -1, 0, 1, 7, .max]) func `any number of connections gets a share`(connections: Int) {
-        let budget = MemoryBudget(maximumBytes: 1000)
-        #expect(0...500 ~= budget.allowance(ofConnections: connections))
-        #expect(MemoryBudget(maximumBytes: -5).allowance(ofConnections: connections) == 0)
-        #expect(MemoryBudget(maximumBytes: .max).allowance(ofConnections: connections) >= 0)
+        for (bytes, allowances) in [(1000, 0...62), (-5, 0...0), (.max, 1...(.max / 16))] {
+            let budget = MemoryBudget(maximumBytes: bytes)
+            let places = [budget.open(places: connections), budget.open(places: connections)]
+            #expect(allowances ~= budget.join())
+            withExtendedLifetime(places) {}
+        }
     }
 
     @Test func `grants are given in the order of requests, and return when released`() throws {
@@ -48,7 +53,7 @@ import Testing
         #expect(budget.free == 100)
     }
 
-    /// A server for two senders, each with a share of 64 KiB, and large bodies of 256 KiB in all.
+    /// A server for two senders, each with a share of 16 KiB, and large bodies of 256 KiB in all.
     private func server() throws -> (FrameServer, MemoryBudget) {
         let budget = MemoryBudget(maximumBytes: 512 << 10)
         let server = try directory.server {
@@ -56,7 +61,9 @@ import Testing
             $0.limits.maximumConnections = 2
             $0.limits.bodyTimeout = .milliseconds(500)
         }
-        #expect(budget.allowance(ofConnections: 2) == 2 * (64 << 10))
+        let allowance = budget.join()
+        #expect(allowance == 2 * (16 << 10))
+        budget.leave(allowance)
         return (server, budget)
     }
 
@@ -102,12 +109,12 @@ import Testing
         let connection = try #require(try await connections.next())
         var frames = connection.frames.makeAsyncIterator()
         for round in 0..<20 {
-            try await innocent.write(message(body(round, count: 64 << 10)))
-            #expect(try await frames.next()?.jpeg.array() == body(round, count: 64 << 10))
+            try await innocent.write(message(body(round, count: 16 << 10)))
+            #expect(try await frames.next()?.jpeg.array() == body(round, count: 16 << 10))
         }
         // A large one comes as soon as the claim has run out of time.
-        try await innocent.write(message(body(9, count: 65 << 10)))
-        #expect(try await frames.next()?.jpeg.array() == body(9, count: 65 << 10))
+        try await innocent.write(message(body(9, count: 17 << 10)))
+        #expect(try await frames.next()?.jpeg.array() == body(9, count: 17 << 10))
         #expect(try await claiming.closed().error?.code == .receiveTimedOut)
         withExtendedLifetime(server) {}
     }

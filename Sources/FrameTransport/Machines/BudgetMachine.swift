@@ -1,9 +1,12 @@
 /// Decides how much memory messages may take while being received, over all connections that share a budget.
 ///
-/// One half is for the connections: each has an allowance for as long as it lasts, for bodies of the usual size. The
-/// other half is for large bodies, which are granted whole and in the order of the requests; they wait for each other,
-/// but never forever, because a body that was started needs nothing more. What departed senders have left unread also
-/// stays in that half, but only while its space is not needed: it is dropped, oldest first. So does the memory that
+/// One half is for the connections: each has an allowance for as long as it lasts, for bodies of the usual size. It is
+/// divided among the places of all servers that listen, and among a few at least, so that a server with one place leaves
+/// room for one that starts later.
+///
+/// The other half is for large bodies, which are granted whole and in the order of the requests; they wait for each
+/// other, but never forever, because a body that was started needs nothing more. What departed senders have left unread
+/// also stays in that half, but only while its space is not needed: it is dropped, oldest first. So does the memory that
 /// senders share, which may stay for as long as a connection lasts: it is revoked, largest first, after all that was
 /// left unread.
 package struct BudgetMachine: Sendable {
@@ -31,6 +34,12 @@ package struct BudgetMachine: Sendable {
 
     /// The total number of bytes.
     package let bytes: Int
+
+    /// The fewest places among which one half is divided.
+    package static let fewestPlaces = 8
+
+    /// The places for connections of all servers that listen.
+    package private(set) var placeCount = 0
 
     /// The bytes free for allowances.
     package private(set) var freeForAllowances: Int
@@ -65,14 +74,22 @@ package struct BudgetMachine: Sendable {
     /// The number of departed senders with frames left.
     package var departedCount: Int { departed.count }
 
-    /// Returns the allowance of a connection, given the maximum number of connections of its server.
-    package static func allowance(of bytes: Int, connections: Int) -> Int {
-        bytes / 2 / max(1, min(connections, 1 << 20))
+    /// Adds the places of a server that starts to listen.
+    package mutating func open(places: Int) {
+        placeCount += Self.countable(places)
     }
 
-    /// Gives a new connection its allowance: less than usual, or nothing, if other servers have taken the half up.
-    package mutating func join(connections: Int) -> Int {
-        let allowance = min(Self.allowance(of: bytes, connections: connections), freeForAllowances)
+    /// Removes the places of a server that no longer listens.
+    package mutating func close(places: Int) {
+        placeCount -= Self.countable(places)
+    }
+
+    private static func countable(_ places: Int) -> Int { max(1, min(places, 1 << 20)) }
+
+    /// Gives a new connection its allowance: less than usual, or nothing, if the connections that were accepted when
+    /// fewer servers listened have the rest.
+    package mutating func join() -> Int {
+        let allowance = min(bytes / 2 / max(Self.fewestPlaces, placeCount), freeForAllowances)
         freeForAllowances -= allowance
         return allowance
     }

@@ -17,6 +17,8 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private let socket: Locked<ListeningSocket?>
     /// The connections accepted while the server was being closed, until the close is executed on the thread.
     private let last = Locked<[Locked<OwnedDescriptor?>]>([])
+    /// The parts of the memory budget for its connections, while it listens.
+    private var places: MemoryBudget.Places?
     private let isOwn: Bool
     /// The path of the socket; nil for a port.
     private let path: String?
@@ -41,6 +43,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         self.configuration = configuration
         self.delegate = delegate
         thread = configuration.thread
+        places = configuration.memory.open(places: configuration.limits.maximumConnections)
         machine = ListenerMachine(limits: configuration.limits, usesTokens: configuration.tokens != nil)
         let owner = WeakReference<ListeningDriver>()
         mailbox = Mailbox(
@@ -271,6 +274,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         registration?.cancel(isClosed: true)
         registration = nil
         delegate = nil
+        places = nil
         endPresenting(error)
     }
 

@@ -44,7 +44,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         memory = configuration.memory
         tokens = configuration.tokens
         tap = configuration.tap
-        allowance = memory.join(ofConnections: configuration.limits.maximumConnections)
+        allowance = memory.join()
         var settings = ReceiverMachine.Configuration()
         settings.limits = configuration.limits
         settings.expectedToken = configuration.tokens?.expected

@@ -181,6 +181,7 @@ extension World {
                 "\(machine.free) of \(machine.bytes / 2) bytes are free"
             )
             check(.noResidue, machine.freeForAllowances == machine.bytes / 2, "allowances are not given back")
+            check(.noResidue, machine.placeCount == 0, "\(machine.placeCount) places of servers are left")
         }
         checkUploadersReleased()
         checkSharedReleased()

@@ -39,6 +39,7 @@ extension World {
         let tokens = usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
         let server = SimServer(plan, index: servers.count, socket: socket, tokens: tokens)
         servers.append(server)
+        budgets[plan.budget].machine.open(places: server.limits.maximumConnections)
         serverPlans[program].current = server.index
         note("server \(server.index) listens at place \(plan.place)")
         execute(.start, for: .server(server.index), on: plan.thread)
@@ -117,6 +118,7 @@ extension World {
             if server.timer >= 0 { cancel(server.timer, on: thread) }
             (server.registration, server.timer) = (-1, -1)
             stopListening(server)
+            budgets[server.plan.budget].machine.close(places: server.limits.maximumConnections)
             for waiter in server.mailbox.end(error) where waiter == server.waiter { wakeConnectionConsumer(server) }
         case .closeConnections:
             for index in server.connections.values.sorted() { change(receivers[index]) { $0.close(nil, at: now) } }
@@ -153,7 +155,7 @@ extension World {
         server.accepted = -1
         guard socket >= 0 else { return violate(.order, "a connection is admitted that was not accepted") }
         let budget = server.plan.budget
-        let allowance = budgets[budget].machine.join(connections: server.limits.maximumConnections)
+        let allowance = budgets[budget].machine.join()
         let receiver = SimReceiver(
             server: server,
             index: receivers.count,

@@ -1,3 +1,4 @@
+import Locking
 import PNGReading
 import TestSupport
 import Testing
@@ -86,6 +87,33 @@ import Testing
         let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), next)
         #expect(decoders.decoder(for: frame, as: .bgra) { StripDecoder() } != nil)
         #expect(kept == nil)
+    }
+
+    @Test(arguments: [ScalingFactor.full, .half])
+    func `what was kept for a connection is released by the next one's frame of any scale`(scale: ScalingFactor) throws {
+        let decoder = FrameDecoder()
+        let sent = try FrameEncoder().encode(.pixels(try testImage(64, 64, as: .bgra)), Self.up, .init())
+        do {
+            let first = connection()
+            _ = try decoder.decode(frame(sent.jpeg, sent.bufferSize, first))
+            #expect(decoder.strips.withLock { $0.count } == 1)
+            withExtendedLifetime(first) {}
+        }
+        let next = connection()
+        _ = try decoder.decode(frame(sent.jpeg, sent.bufferSize, next), scale: scale)
+        #expect(decoder.strips.withLock { $0.count } == (scale == .full ? 1 : 0))
+    }
+
+    @Test func `an image that did not reach its consumer is none that the next one is compared with`() {
+        var decoders = StandingDecoders(limit: 4)
+        let connection = connection()
+        let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), connection)
+        func note() -> Bool { decoders.noteDecoded(frame, as: .bgra, isFullSize: true) }
+        _ = decoders.decoder(for: frame, as: .bgra) { StripDecoder() }
+        #expect(!note() && note())
+        // Its rotation has failed.
+        decoders.noteLost(frame, as: .bgra)
+        #expect(!note() && note())
     }
 
     @Test func `a padded, a resized and a rotated image are handled`() throws {

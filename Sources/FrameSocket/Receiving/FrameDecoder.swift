@@ -43,7 +43,7 @@ public final class FrameDecoder: Sendable {
     public static let sizeTolerance = 1
 
     let configuration: Configuration
-    private let strips: Locked<StandingDecoders>
+    let strips: Locked<StandingDecoders>
     private let times = Locked(TimeSummary())
 
     /// Creates a decoder.

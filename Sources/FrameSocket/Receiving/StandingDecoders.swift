@@ -39,6 +39,9 @@ struct StandingDecoders: Sendable {
         self.limit = limit
     }
 
+    /// The number of decoders.
+    var count: Int { places.count }
+
     /// Releases the decoders of connections that have ended.
     mutating func releaseEnded() {
         places.removeAll { $0.connection == nil }

@@ -90,7 +90,8 @@ import Testing
     }
 
     @Test(arguments: [ScalingFactor.full, .half])
-    func `what was kept for a connection is released by the next one's frame of any scale`(scale: ScalingFactor) throws {
+    func `what was kept for a connection is released by the next one's frame of any scale`(scale: ScalingFactor) throws
+    {
         let decoder = FrameDecoder()
         let sent = try FrameEncoder().encode(.pixels(try testImage(64, 64, as: .bgra)), Self.up, .init())
         do {

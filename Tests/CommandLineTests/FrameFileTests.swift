@@ -36,9 +36,10 @@ import Testing
         #expect(try Data.bytes(at: old) == [1, 2, 3])
     }
 
-    @Test func `a directory that is a file is reported before anything is received`() async throws {
-        _ = try place.file("file", [1])
-        let ending = try await place.shell("$F receive $S --output $D/file").ended()
+    @Test(arguments: [0o600, 0o700])
+    func `a directory that is a file is reported before anything is received`(mode: mode_t) async throws {
+        try #require(unsafe chmod(place.file("file", [1]), mode) == 0)
+        let ending = try await place.shell("timeout 60 $F receive $S --output $D/file").ended()
         #expect(ending.status == 73 && ending.errors.contains("file: "), "\(ending)")
         #expect(!ending.errors.contains("listening"))
     }
@@ -61,6 +62,12 @@ import Testing
         #expect(try Data.bytes(at: victim) == [1, 2, 3])
         #expect(try Data.bytes(at: place.path("out/frame-000000.jpg")) == Data.bytes(at: jpeg))
         #expect(try place.names(in: "out") == ["frame-000000.jpg"])
+    }
+
+    @Test func `a pipe in place of a frame is not replaced`() async throws {
+        try #require(unsafe mkfifo(place.path("out/frame-000000.jpg"), 0o600) == 0)
+        let ending = try await receive("--overwrite")
+        #expect(ending.status == 73 && ending.errors.contains("not a regular file"), "\(ending)")
     }
 
     @Test func `a file that cannot be written completely does not exist afterwards`() async throws {

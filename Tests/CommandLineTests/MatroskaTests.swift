@@ -45,6 +45,16 @@ import Testing
         #expect(entries.map(\.time) == times && entries.map(\.jpeg) == jpegs && !isCut)
     }
 
+    @Test func `the largest frame that a server accepts is read, with its orientation`() throws {
+        let largest = [0xFF, 0xD8] + [UInt8](repeating: 0, count: WireLimits().maximumContentLength - 2)
+        let file = place.path("w.mkv")
+        var writer = try MatroskaWriter(OutputFile(file, overwrites: true), size: BufferSize(width: 16, height: 16))
+        try writer.append(largest.span, .left, at: 0)
+        try writer.finish()
+        let entries = try read(Data.bytes(at: file)).entries
+        #expect(entries.map { OrientationSegment.removed(from: $0.jpeg).jpeg == largest } == [true])
+    }
+
     @Test func `a time before the beginning is an error`() throws {
         let jpeg = try jpeg(1)
         var file = try write([jpeg], at: [0], finishes: true)

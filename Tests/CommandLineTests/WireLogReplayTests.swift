@@ -107,6 +107,25 @@ import Testing
             server.close()
         }
 
+        @Test func `bytes behind those that a server has not read are skipped`() async throws {
+            let path = place.path("log")
+            let writer = WireLogWriter { _ in }
+            try writer.open(path)
+            writer.connectionDidOpen(1)
+            // The first are more than a socket holds.
+            for count in [4 << 20, 1] { writer.connection(1, didRead: [UInt8](repeating: 1, count: count).span) }
+            let server = try PeerSocket.listening(at: place.socket)
+            let replay = try place.framesocket(["replay", place.socket, path, "--speed", "0", "--json"])
+            let connection = try await server.accepted()
+            // The second byte is written once the first is known to be read.
+            #expect(try await connection.read(2) == [1, 1])
+            connection.close()
+            let ending = await replay.ended()
+            #expect(ending.status == 0, "\(ending)")
+            #expect(try ending.events.map(\.name) == ["error", "sent"])
+            server.close()
+        }
+
         @Test func `a server that does not close does not delay the end`() async throws {
             let server = try PeerSocket.listening(at: place.socket)
             let replay = try place.framesocket(["replay", place.socket, try log([1, 2, 3]), "--speed", "0"])

@@ -1,3 +1,4 @@
+import Foundation
 import Locking
 import PNGReading
 import TestSupport
@@ -116,6 +117,34 @@ import Testing
         decoders.noteLost(frame, as: .bgra)
         #expect(!note() && note())
     }
+
+    #if os(Linux)
+        @Test func `all rows change after an image whose rotation had too little address space`() async {
+            await #expect(processExitsWith: .success) {
+                let tests = StripFrameTests()
+                let image = try testImage(4096, 4096, as: .bgra)
+                let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(image, with: .init()).jpeg)
+                let upright = tests.frame(jpeg, BufferSize(width: 4096, height: 4096), tests.connection())
+                let frame = tests.frame(like: upright, size: upright.bufferSize, orientation: .left)
+                var configuration = FrameDecoder.Configuration()
+                configuration.isUpright = true
+                let decoder = FrameDecoder(configuration: configuration)
+                let kept = try [decoder.decodeChanges(frame), decoder.decodeChanges(frame)]
+                #expect(kept.map(\.changedRows) == [[0..<4096], []])
+                var before = rlimit()
+                _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
+                let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[0]
+                let used = try #require(UInt(pages)) * UInt(getpagesize())
+                var limit = rlimit(rlim_cur: used + 32 << 20, rlim_max: before.rlim_max)
+                _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+                let error = #expect(throws: TurboJPEGError.self) { try decoder.decodeChanges(frame) }
+                _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
+                #expect(error?.code == .allocationFailed)
+                #expect(try decoder.decodeChanges(frame).changedRows == [0..<4096])
+                withExtendedLifetime(kept) {}
+            }
+        }
+    #endif
 
     @Test func `a padded, a resized and a rotated image are handled`() throws {
         let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testImage(201, 321), with: .init()).jpeg)

@@ -52,6 +52,22 @@
             }
         }
 
+        @Test func `a sender that was not accepted waits for the next server`() async throws {
+            let manager = try PeerSocket.listening(at: directory.socket)
+            let first = try FrameServer(inheriting: passed(manager))
+            let sender = try await IOThread.shared.whileHeld {
+                let sender = try PeerSocket.connected(to: directory.socket)
+                try await sender.write(message(body(1, count: 1000)))
+                first.drain()
+                return sender
+            }
+            try #require(try await firstConnection(of: first) == nil)
+            let next = try FrameServer(inheriting: passed(manager))
+            var frames = try #require(try await firstConnection(of: next)).frames.makeAsyncIterator()
+            #expect(try await frames.next()?.jpeg.array() == body(1, count: 1000))
+            withExtendedLifetime(sender) {}
+        }
+
         @Test func `users that are not admitted are turned away there too`() async throws {
             let manager = try PeerSocket.listening(at: directory.socket)
             var configuration = FrameServer.Configuration()

@@ -1,6 +1,6 @@
 internal import Locking
 
-/// Something that one task says once and others wait for, such as a test and the script of its peer.
+/// A signal that one task gives once and others wait for, for example between a test and the script of its peer.
 public final class Cue: Sendable, CustomStringConvertible {
     private struct State: ~Copyable {
         var isGiven = false
@@ -8,7 +8,7 @@ public final class Cue: Sendable, CustomStringConvertible {
         var nextKey: UInt64 = 0
     }
 
-    /// What is said, for error messages.
+    /// What the cue means, for error messages.
     public let description: String
 
     private let state = Locked(State())
@@ -18,10 +18,10 @@ public final class Cue: Sendable, CustomStringConvertible {
         self.description = description
     }
 
-    /// Whether it has been given.
+    /// Whether the cue has been given.
     public var isGiven: Bool { state.withLock { $0.isGiven } }
 
-    /// Lets everybody go on who waits for it, now or later.
+    /// Lets everybody continue who waits for the cue, now or later.
     public func give() {
         let waiting = state.withLock { state in
             state.isGiven = true
@@ -31,9 +31,9 @@ public final class Cue: Sendable, CustomStringConvertible {
         for continuation in waiting.values { continuation.resume(returning: true) }
     }
 
-    /// Waits until it is given.
+    /// Waits until the cue is given.
     ///
-    /// - Throws: `cancelled` if the task is cancelled before.
+    /// - Throws: `cancelled` if the calling task is cancelled first.
     public func wait() async throws(PeerError) {
         let key = state.withLock { state in
             state.nextKey += 1

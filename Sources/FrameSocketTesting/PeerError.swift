@@ -5,7 +5,7 @@ internal import FrameTransport
 public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
     ///
-    /// More kinds may come; compare with `==`.
+    /// Later versions may add kinds; compare with `==`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// A stable name, for logs.
         public let rawValue: String
@@ -25,9 +25,9 @@ public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let ended = Code("program.ended")
         /// The program wrote something other than what the script expects.
         public static let unexpected = Code("program.unexpected")
-        /// The program wrote what is not a message.
+        /// The program wrote something that is not a message.
         public static let malformed = Code("program.malformed")
-        /// The script is in the wrong order, such as a write before there is a connection.
+        /// The steps of the script are in the wrong order, such as a write before there is a connection.
         public static let misuse = Code("script.misuse")
         /// The script did not end in time.
         public static let timedOut = Code("script.timedOut")

@@ -1,5 +1,5 @@
 extension PeerMessage {
-    /// Returns the announcement of a shared buffer, whose descriptor is to be passed with its first byte: see
+    /// Returns the announcement of a shared buffer. Pass the descriptor with the message's first byte: see
     /// ``PeerSocket/write(_:passing:)``.
     public static func sharedBuffer(_ index: Int, byteCount: Int) -> PeerMessage {
         let fields = [

@@ -1,24 +1,25 @@
 /// A message of the wire, or a request, as it crosses the socket: a header and a body.
 ///
-/// Written and read by code of its own, which believes what it is told: a test may write any nonsense, and see what is there.
+/// The code that writes and reads it is separate from the library's, and takes everything at face value: a test may write
+/// any nonsense, and see what arrives.
 public struct PeerMessage: Sendable, Hashable {
     /// The lines before the body, with the empty line that ends them.
     public var header: String
-    /// The bytes behind them.
+    /// The bytes after the header.
     public var body: [UInt8]
 
-    /// Creates a message of a header as it is, with its empty line, and a body.
+    /// Creates a message from a header, which is used as it is and must include its empty line, and a body.
     public init(header: String, body: [UInt8] = []) {
         (self.header, self.body) = (header, body)
     }
 
-    /// Creates a message of a start line, fields, and a body that `Content-Length`, the first field, counts.
+    /// Creates a message from a start line, fields and a body, whose length becomes the first field, `Content-Length`.
     public init(startLine: String, fields: [(name: String, value: String)] = [], body: [UInt8] = []) {
         let lines = [startLine, "Content-Length: \(body.count)"] + fields.map { "\($0.name): \($0.value)" }
         self.init(header: lines.joined(separator: "\r\n") + "\r\n\r\n", body: body)
     }
 
-    /// Returns a frame as deployed senders write it, with a presentation time and a number if there are some.
+    /// Returns a frame as deployed senders write it, with a presentation time and a number if they are given.
     public static func frame(
         _ jpeg: [UInt8],
         width: Int,

@@ -15,7 +15,7 @@ public actor PeerMessageReader {
 
     /// Returns the next message, or nil if the program ends between two messages.
     ///
-    /// - Throws: `ended` if it ends within a message; `malformed` if what it writes is none.
+    /// - Throws: `ended` if the program ends within a message; `malformed` if what it writes is not a message.
     public func next() async throws(PeerError) -> PeerMessage? {
         let end = Array("\r\n\r\n".utf8)
         while true {
@@ -46,7 +46,7 @@ public actor PeerMessageReader {
         return message
     }
 
-    /// Returns the next message that fulfills a condition, or nil if the program ends first.
+    /// Returns the next message that meets a condition, or nil if the program ends first.
     public func next(where condition: @Sendable (PeerMessage) -> Bool) async throws(PeerError) -> PeerMessage? {
         while let message = try await next() { if condition(message) { return message } }
         return nil
@@ -71,7 +71,7 @@ public actor PeerMessageReader {
         return messages
     }
 
-    /// Returns the next `count` bytes, or fewer if the program ends before; what comes behind them is left in the
+    /// Returns the next `count` bytes, or fewer if the program ends first; whatever follows them is left in the
     /// socket.
     public func bytes(_ count: Int) async throws(PeerError) -> [UInt8] {
         let count = max(0, count)

@@ -7,7 +7,7 @@ extension PeerSocket {
     ///
     /// - Parameters:
     ///   - bytes: The bytes, at least one: a stream carries no descriptor without a byte.
-    ///   - descriptors: The descriptors, which are not checked; Linux passes up to 253 at once.
+    ///   - descriptors: The descriptors, which are not checked; Linux passes at most 253 at once.
     /// - Throws: `misuse` if there are no bytes; `system` with `EBADF` for a descriptor that is not open, with `EINVAL` for
     ///   too many, and with `EPIPE` or `ECONNRESET` if the other end has gone.
     public func write(_ bytes: [UInt8], passing descriptors: [Int32]) async throws(PeerError) {

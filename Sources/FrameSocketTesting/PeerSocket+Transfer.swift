@@ -4,9 +4,9 @@ extension PeerSocket {
     /// Writes all bytes.
     ///
     /// - Parameters:
-    ///   - bytes: What is written.
-    ///   - chunk: The most bytes of one system call: 1 writes byte by byte.
-    ///   - interval: The time between two calls; without one the next follows at once.
+    ///   - bytes: The bytes.
+    ///   - chunk: The maximum number of bytes in one system call: 1 writes byte by byte.
+    ///   - interval: The time between two calls; nil for none.
     /// - Throws: `system` with `EPIPE` or `ECONNRESET` if the other end has gone.
     public func write(
         _ bytes: [UInt8],
@@ -24,8 +24,9 @@ extension PeerSocket {
         }
     }
 
-    /// Writes bytes again and again, until the other end has gone or so many have been written, and returns how many were;
-    /// what was begun when the other end went is not counted.
+    /// Writes the bytes repeatedly, until the other end has gone or `limit` bytes have been written.
+    ///
+    /// - Returns: The number of bytes written; the repetition during which the other end went is not counted.
     @discardableResult
     public func flood(_ bytes: [UInt8], upTo limit: Int = .max) async throws(PeerError) -> Int {
         var written = 0
@@ -45,7 +46,7 @@ extension PeerSocket {
         return written
     }
 
-    /// Reads what is there, or waits until something is, and returns at most `limit` bytes; none if the other end has ended.
+    /// Reads at most `limit` bytes that have arrived, and waits if there are none; empty if the other end has ended.
     ///
     /// - Throws: `system` with `ECONNRESET` if the other end has reset the connection.
     public func readSome(upTo limit: Int) async throws(PeerError) -> [UInt8] {
@@ -56,7 +57,9 @@ extension PeerSocket {
         return Array(buffer.prefix(count))
     }
 
-    /// Reads `count` bytes, or fewer if the other end ends before: also by a reset, which is how an end looks that left bytes unread.
+    /// Reads `count` bytes, or fewer if the other end ends first.
+    ///
+    /// A reset counts as an end: an end that left bytes unread looks like one.
     public func read(_ count: Int) async throws(PeerError) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -73,7 +76,7 @@ extension PeerSocket {
         return bytes
     }
 
-    /// Whether nothing is there to read, the end included.
+    /// Whether there is nothing to read, not even the end.
     public var isQuiet: Bool {
         let isReady = try? call { descriptor throws(PeerError) in
             try SocketCalls.poll(descriptor, for: SocketEvents.readable, timeout: 0)
@@ -81,7 +84,7 @@ extension PeerSocket {
         return isReady != true
     }
 
-    /// Waits until the other end has ended its writing or closed, and reads nothing.
+    /// Waits, without reading, until the other end has finished writing or has closed.
     public func otherEndEnded() async throws(PeerError) {
         try await wait(for: SocketEvents.ended)
     }

@@ -1,12 +1,13 @@
 internal import FrameTransport
 internal import Locking
 
-/// A socket that does what a test says, by plain system calls: a peer that shares no code with what is tested.
+/// A socket that does what a test says, using plain system calls: a peer that shares no code with what is tested.
 ///
-/// What may take a while is `async`, ends with an error if its task is cancelled, and blocks no thread of Swift's pool.
-/// A call may be made from any task; of two reads at the same time, or two writes, each gets or sends a part.
+/// Whatever may take a while is `async`, ends with an error if its task is cancelled, and blocks no thread of Swift's
+/// pool. Calls may be made from any task; two simultaneous reads each get part of the bytes, and the bytes of two
+/// simultaneous writes may mix.
 ///
-/// The socket closes when the last holder lets go.
+/// The socket closes when its last reference is released.
 public final class PeerSocket: Sendable {
     private struct State: ~Copyable {
         var isClosed = false
@@ -14,14 +15,14 @@ public final class PeerSocket: Sendable {
         var calls = 0
     }
 
-    /// The descriptor, for system calls of a test's own; not to be used after ``close()``.
+    /// The descriptor, for a test's own system calls; not to be used after ``close()``.
     ///
     /// It is in blocking mode unless it listens.
     public let descriptor: Int32
 
     private let state = Locked(State())
 
-    /// Takes over a descriptor, and closes it in the end.
+    /// Takes ownership of a descriptor, which the socket closes at its end.
     public init(descriptor: Int32) {
         self.descriptor = descriptor
     }
@@ -60,12 +61,12 @@ public final class PeerSocket: Sendable {
         }
     }
 
-    /// Connects to a server, as ``connected(to:)``.
+    /// Connects to a server, as ``connected(to:)`` does.
     public func connect(to path: String) throws(PeerError) {
         try call { descriptor throws(PeerError) in try SocketCalls.connect(descriptor, to: path) }
     }
 
-    /// Returns a socket that begins to connect to a port of this machine, and waits for nothing.
+    /// Returns a socket that begins to connect to a port of this machine, without waiting for the connection.
     ///
     /// The first write or read waits for the connection.
     public static func connecting(toPort port: UInt16) throws(PeerError) -> PeerSocket {
@@ -76,7 +77,7 @@ public final class PeerSocket: Sendable {
 
     // MARK: Listening
 
-    /// Returns a socket that is bound to a path and does not listen: its file is there, and connecting is refused.
+    /// Returns a socket that is bound to a path but does not listen: its file exists, and connections are refused.
     public static func bound(to path: String) throws(PeerError) -> PeerSocket {
         let socket = try unconnected()
         try socket.bind(to: path)
@@ -90,8 +91,8 @@ public final class PeerSocket: Sendable {
 
     /// Returns a socket that listens at a path.
     ///
-    /// The file stays when the socket closes, as it does with servers that crash. `backlog` says how many clients may wait to be
-    /// accepted, as the system's `listen` takes it; Linux lets one more wait.
+    /// The file stays when the socket closes, as it does if a server crashes. `backlog` is passed to the system's
+    /// `listen`: the number of clients that may wait to be accepted. Linux lets one more wait.
     public static func listening(at path: String, backlog: Int32 = 16) throws(PeerError) -> PeerSocket {
         let socket = try bound(to: path)
         try socket.listen(backlog: backlog)
@@ -110,7 +111,7 @@ public final class PeerSocket: Sendable {
         try call { descriptor throws(PeerError) in try SocketCalls.listen(descriptor, backlog: backlog) }
     }
 
-    /// The port that it is bound to.
+    /// The port that the socket is bound to.
     public var port: UInt16 {
         (try? call { descriptor in SocketCalls.port(of: descriptor) }) ?? 0
     }
@@ -125,21 +126,21 @@ public final class PeerSocket: Sendable {
 
     // MARK: Ending
 
-    /// Ends the writing: the other end reads what was written, and then the end.
+    /// Finishes writing: the other end reads what was written, and then the end.
     public func finishWriting() {
         try? call { descriptor in SocketCalls.finishWriting(descriptor) }
     }
 
-    /// Closes the connection by a reset, if the system lets it.
+    /// Closes the connection with a reset, if the system allows it.
     ///
-    /// Over TCP the other end sees `ECONNRESET` in place of an end. Over a Unix-domain socket it does so only if it has written
-    /// something that this end has not read; otherwise it sees an ordinary end.
+    /// Over TCP the other end sees `ECONNRESET` instead of an end. Over a Unix-domain socket it does so only if it has
+    /// written something that this end has not read; otherwise it sees an ordinary end.
     public func reset() {
         try? call { descriptor in SocketCalls.setReset(descriptor) }
         close()
     }
 
-    /// Closes the socket, as the end of its process would; a second time does nothing.
+    /// Closes the socket, as the end of its process would; a second call has no effect.
     ///
     /// Calls that wait for the socket end with the error `closed`.
     public func close() {

@@ -41,7 +41,7 @@ public struct RecordedStream: Sendable, CustomStringConvertible {
         }
     }
 
-    /// How a stream ends within a message.
+    /// The position within a message at which a stream ends.
     public struct Cut: Sendable, Hashable {
         /// A part of a message.
         public enum Part: Sendable, Hashable {
@@ -53,9 +53,9 @@ public struct RecordedStream: Sendable, CustomStringConvertible {
 
         /// The part that the stream ends in.
         public let part: Part
-        /// The bytes of that part that are there.
+        /// The number of bytes of that part that the stream contains.
         public let count: Int
-        /// The bytes that a whole body would have.
+        /// The number of bytes that the whole body would have.
         public let bodyCount: Int?
 
         init(in part: Part, after count: Int, of bodyCount: Int? = nil) {
@@ -65,7 +65,7 @@ public struct RecordedStream: Sendable, CustomStringConvertible {
 
     /// The name, which is that of the file in `Fixtures/streams` without its extension.
     public let name: String
-    /// What the stream holds, in one sentence.
+    /// What the stream contains, in one sentence.
     public let summary: String
     /// The whole frames, in the order in which a receiver must deliver them.
     public let frames: [Frame]

@@ -1,5 +1,5 @@
 extension ScriptedPeer {
-    /// One thing that a peer does.
+    /// One action of a peer.
     public struct Step: Sendable, CustomStringConvertible {
         /// What it does, for error messages and for the names of test cases.
         public let description: String
@@ -22,17 +22,17 @@ extension ScriptedPeer {
             Step("connect to port \(port)", .connectToPort(port))
         }
 
-        /// Listens at a path, and leaves the file there in the end, as a server does that crashes.
+        /// Listens at a path, and leaves the file there at the end, as a server that crashes does.
         public static func listen(at path: String, backlog: Int32 = 16) -> Step {
             Step("listen at \(path)", .listen(path, backlog))
         }
 
-        /// Waits for a client, and goes on with the connection to it; a connection that the script had before is closed.
+        /// Waits for a client, and continues on the connection to it; the script's previous connection is closed.
         public static let accept = Step("accept", .accept)
 
         // MARK: Writing
 
-        /// Writes bytes, at most `chunk` in a system call, with an interval between two of them if there is one.
+        /// Writes bytes, at most `chunk` in one system call, with an interval between two calls if one is given.
         public static func write(_ bytes: [UInt8], chunk: Int = .max, every interval: Duration? = nil) -> Step {
             Step("write \(bytes.count) bytes\(pieces(chunk, interval))", .write(bytes, chunk, interval))
         }
@@ -45,7 +45,7 @@ extension ScriptedPeer {
             )
         }
 
-        /// Writes what a sender wrote, to where the stream ends.
+        /// Writes what a sender wrote, up to the end of the stream.
         public static func write(_ stream: RecordedStream, chunk: Int = .max, every interval: Duration? = nil) -> Step {
             Step("write the stream \(stream)\(pieces(chunk, interval))", .write(stream.bytes, chunk, interval))
         }
@@ -62,7 +62,7 @@ extension ScriptedPeer {
             (chunk == .max ? "" : ", \(chunk) at once") + (interval.map { ", every \($0)" } ?? "")
         }
 
-        /// Writes bytes again and again, until the program has gone or so many have been written.
+        /// Writes the bytes repeatedly, until the program has gone or `limit` bytes have been written.
         public static func flood(_ bytes: [UInt8], upTo limit: Int = .max) -> Step {
             Step("flood with \(bytes.count) bytes", .flood(bytes, limit))
         }
@@ -84,7 +84,7 @@ extension ScriptedPeer {
             Step("pause for \(duration)", .pause(duration))
         }
 
-        /// Stalls, without reading or writing, until the program has ended its writing or closed.
+        /// Stalls, without reading or writing, until the program has finished writing or has closed.
         public static let waitForEnd = Step("wait for the program's end", .waitForEnd)
 
         // MARK: Reading
@@ -97,7 +97,8 @@ extension ScriptedPeer {
         /// Reads everything into the transcript, until the program ends.
         public static let readToEnd = Step("read to the end", .readToEnd)
 
-        /// Reads the next message or request, and fails unless it fulfills a condition; `description` says in the error what was expected.
+        /// Reads the next message or request, and fails unless it meets a condition; in the error, `description` says
+        /// what was expected.
         public static func expect(
             _ description: String,
             where condition: @escaping @Sendable (PeerMessage) -> Bool
@@ -115,13 +116,13 @@ extension ScriptedPeer {
 
         // MARK: Ending
 
-        /// Ends the writing and goes on reading.
+        /// Finishes writing, and continues reading.
         public static let finishWriting = Step("finish writing", .finishWriting)
 
-        /// Resets the connection, as far as the system lets it: see ``PeerSocket/reset()``.
+        /// Resets the connection, as far as the system allows it: see ``PeerSocket/reset()``.
         public static let reset = Step("reset", .reset)
 
-        /// Closes the connection; the next step may be another one.
+        /// Closes the connection; the next step may open another one.
         public static let close = Step("close", .close)
     }
 }

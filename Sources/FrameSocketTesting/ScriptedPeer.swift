@@ -13,41 +13,41 @@
 /// async let transcript = peer.run()
 /// ```
 ///
-/// Every run is a new one, with sockets of its own; nothing is shared between two.
+/// Every run starts over, with sockets of its own; two runs share nothing.
 public struct ScriptedPeer: Sendable {
     /// What a run has read.
     public struct Transcript: Sendable, Hashable {
-        /// The bytes of ``Step/read(_:)`` and ``Step/readToEnd``, one behind the other.
+        /// The bytes of ``Step/read(_:)`` and ``Step/readToEnd``, one after another.
         public var bytes: [UInt8] = []
-        /// The messages of ``Step/expect(_:where:)`` and of the steps like it.
+        /// The messages of ``Step/expect(_:where:)`` and similar steps.
         public var messages: [PeerMessage] = []
-        /// How many bytes ``Step/flood(_:upTo:)`` has written.
+        /// The number of bytes that ``Step/flood(_:upTo:)`` has written.
         public var floodedBytes = 0
     }
 
     private let socket: PeerSocket?
     private let steps: [Step]
 
-    /// Creates a peer of a list of steps.
+    /// Creates a peer from a list of steps.
     ///
     /// - Parameters:
-    ///   - socket: A socket that is connected, or that listens, for a script that begins there; it is left open.
+    ///   - socket: A connected or listening socket on which the script begins; it is left open. Nil for none.
     ///   - steps: The steps, in order.
     public init(on socket: PeerSocket? = nil, _ steps: [Step]) {
         (self.socket, self.steps) = (socket, steps)
     }
 
-    /// Creates a peer of some steps.
+    /// Creates a peer from its steps.
     public init(on socket: PeerSocket? = nil, _ steps: Step...) {
         self.init(on: socket, steps)
     }
 
-    /// Takes the steps, closes what they opened, and returns what was read.
+    /// Performs the steps, closes what they opened, and returns what was read.
     ///
-    /// - Parameter limit: How long the whole script may take. It is no part of what is tested: it ends a script that
+    /// - Parameter limit: The time allowed for the whole script. It is not part of the test: it only ends a script that
     ///   would hang.
     /// - Returns: What was read.
-    /// - Throws: `timedOut`, `cancelled` if the task is, or what the step threw; each names the step.
+    /// - Throws: `timedOut`; `cancelled` if the calling task is cancelled; or the error of a step. Each names the step.
     public func run(within limit: Duration = .seconds(60)) async throws(PeerError) -> Transcript {
         let progress = ScriptProgress(socket)
         let work = Task { () async -> Result<Transcript, PeerError> in

@@ -17,8 +17,8 @@ public enum OutputScale: Sendable, Hashable {
     /// At most this many pixels wide, with the height in proportion; NetEase sends 720.
     case width(Int)
 
-    /// The image fitted to a box of 640x360 or 360x640, as Agora sends: the side that is too long for the box's shape
-    /// decides.
+    /// The image fitted to a box of 640x360 or 360x640, as Agora sends; the side that is too long for the box's shape
+    /// determines the scale.
     case agora
 
     /// A custom size, and how the image fills it.

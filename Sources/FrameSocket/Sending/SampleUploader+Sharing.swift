@@ -55,8 +55,8 @@ extension SampleUploader {
     /// ```
     ///
     /// Waits for a buffer that the receiver has, and for a new receiver to state whether it accepts shared memory. Returns
-    /// at once if nothing is shared, or if every buffer is held by this program, and in vain if the receiver releases no
-    /// buffer for two seconds.
+    /// at once if nothing is shared, or if this program holds every buffer. If the receiver releases no buffer for two
+    /// seconds, returns although none is free.
     ///
     /// - Throws: `cancelled` if the calling task is cancelled first.
     public func waitForBuffer() async throws(TransportError) {

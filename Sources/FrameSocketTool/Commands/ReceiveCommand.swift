@@ -133,7 +133,7 @@ struct ReceiveCommand: Command {
         }
         guard wireLog != "-" || (!isJSON && !isMJPEG && settings == nil && !printsStatistics) else {
             throw UsageError(
-                message: "--wire-log - needs standard output for itself: without --json, --mjpeg, --raw, --y4m, --stats"
+                message: "--wire-log - cannot be combined with --json, --mjpeg, --raw, --y4m or --stats"
             )
         }
         if isMJPEG || settings != nil || wireLog == "-" { try Terminal.checkTakesBytes() }

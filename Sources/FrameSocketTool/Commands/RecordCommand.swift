@@ -10,8 +10,8 @@ struct RecordCommand: Command {
 
         Listens at PATH, or at tcp:PORT on this machine, and writes the sender's JPEGs
         unchanged, with their times and orientations, to the Matroska file FILE; - is
-        standard output. Records until it is stopped. With its first frame the file is
-        playable however the program ends; before that it is empty.
+        standard output. Records until it is stopped. From its first frame on, the file
+        is playable however the program ends; before that it is empty.
 
         While a sender is connected, no other is accepted; a later one continues the
         same file.

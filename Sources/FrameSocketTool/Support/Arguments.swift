@@ -89,7 +89,7 @@ struct Arguments {
         }
         let operands = words + literal
         guard acceptsEmpty || !operands.contains("") else {
-            throw UsageError(message: "an argument is empty; is a variable of the shell not set?")
+            throw UsageError(message: "an argument is empty; is a shell variable unset?")
         }
         return operands
     }

@@ -175,7 +175,7 @@ extension SenderMachine {
             return TransportError(
                 .tokenRejected,
                 path: settings.name,
-                "the server closed the connection instead of sending its token, for the last time within \(limit);"
+                "the server closed the last connection made within \(limit) instead of sending its token;"
                     + " it expects a different token, or is full"
             )
         case .system(let error)?: underlyingErrno = error.rawValue

@@ -6,8 +6,8 @@ internal import Synchronization
 ///
 /// Every reader gets the latest frame: a slow reader misses frames, which are counted, and holds up no other reader. A
 /// reader that joins late gets the last frame at once. No frame is copied: one in shared memory keeps its sender's buffer
-/// while it is the last one or a reader has it, so the sender needs a buffer more than there are slow readers, and two for
-/// the others.
+/// while it is the last one or a reader has it, so the sender needs one buffer more than there are slow readers, and two
+/// for the others.
 ///
 /// ```swift
 /// let fanOut = FrameBroadcaster(of: connection)

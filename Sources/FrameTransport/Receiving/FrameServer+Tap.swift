@@ -3,10 +3,10 @@ extension FrameServer {
     ///
     /// Use it for logs. Its methods are called on the server's thread, which waits for them; tokens are not included.
     public protocol Tap: AnyObject, Sendable {
-        /// Called when a connection was accepted.
+        /// Called when a connection has been accepted.
         func connectionDidOpen(_ id: Int)
 
-        /// Called when bytes were read, in the order of the stream.
+        /// Called when bytes have been read, in the order of the stream.
         ///
         /// The chunks do not correspond to message boundaries.
         func connection(_ id: Int, didRead bytes: Span<UInt8>)

@@ -4,7 +4,7 @@ public import FrameWire
 ///
 /// The memory is the sender's: it goes back to the sender when the last copy of this value, and everything made from it
 /// without a copy, is released. A sender of this package does not change it until then; another one may, so nothing may
-/// be parsed from it. Copy the image to keep it for longer than the next frames: a sender has few buffers.
+/// be parsed from it. Copy the image to keep it beyond the next few frames: a sender has few buffers.
 public struct SharedImage: Sendable {
     /// The memory, which every copy keeps, and what is known of it: one reference, because a frame is passed on often.
     package let loan: SharedLoan

@@ -40,7 +40,7 @@ public enum FinishReason: Int, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// Whether somebody meant the session to end, so that there is no error to report to a person.
+    /// Whether somebody intended the session to end, so that there is no error to report to a person.
     ///
     /// True for ``stoppedByUser``, ``requestedByHost``, ``callEnded``, ``superseded`` and ``suspended``. The other five
     /// ended or prevented a session that both sides wanted.

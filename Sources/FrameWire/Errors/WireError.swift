@@ -15,7 +15,7 @@ public struct WireError: Error, Sendable, Hashable {
     /// The line up to and including the wrong byte, the name of a missing field, or the byte counts received and
     /// expected.
     ///
-    /// The text is printable ASCII: other bytes are escaped (`\r`, `\x85`), and long lines are cut to their beginning.
+    /// The text is printable ASCII: other bytes are escaped (`\r`, `\x85`), and long lines are truncated.
     public let detail: String
 
     /// Creates an error for the byte at `byteOffset`.

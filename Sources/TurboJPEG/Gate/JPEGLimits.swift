@@ -30,7 +30,7 @@ public struct JPEGLimits: Sendable, Hashable {
     /// Whether a JPEG may use the typical Huffman tables of the standard (ITU-T T.81, K.3) without defining any; false
     /// by default.
     ///
-    /// The motion JPEG of webcams and AVI files does.
+    /// Motion JPEG from webcams and in AVI files does this.
     public var acceptsMissingHuffmanTables = false
 
     /// Creates the default limits, for JPEGs from an untrusted source.

@@ -9,8 +9,8 @@ extension PixelBuffer {
 
         /// Creates a pool that keeps the memory of at most `maximumIdleImages` unused images; 3 by default.
         ///
-        /// If more return, the memory that has been idle longest is freed, so that after a change of size, memory of the
-        /// old size is soon gone.
+        /// If more memory returns, that which has been idle longest is freed, so that after a change of size the memory
+        /// of the old size is soon gone.
         public init(maximumIdleImages: Int = 3) {
             shelf = BlockShelf(maximumIdle: maximumIdleImages)
         }

@@ -1,8 +1,8 @@
 /// The tokens that both ends exchange before the first frame.
 ///
 /// The sender writes its token, and the server answers with its own. Each side reads exactly as many bytes as it
-/// expects and compares every one of them, in constant time. A sender with a wrong token gets no answer. Frames
-/// submitted before the exchange is complete are dropped.
+/// expects and compares every one of them, in constant time. A sender with a wrong token gets no answer. No
+/// frame is sent before the exchange is complete; a `SampleUploader` keeps the latest one until then.
 public struct HandshakeTokens: Sendable, Hashable {
     /// The maximum length of a token in bytes.
     public static let maximumByteCount = 1024

@@ -8,8 +8,8 @@ internal import Locking
 /// ```
 ///
 /// The diagnosis changes nothing on disk, and does not follow a symbolic link at the path. If there is a socket, the
-/// diagnosis connects to it and ends the connection at once without sending a byte: a server sees a sender that
-/// connects and disconnects.
+/// diagnosis connects to it, waits a moment to see whether the server refuses it, and ends the connection without
+/// sending a byte: a server sees a sender that connects and disconnects.
 public struct PathDiagnosis: Sendable, Hashable {
     /// The examined path.
     public let path: String

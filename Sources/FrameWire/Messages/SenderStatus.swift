@@ -18,8 +18,9 @@ public struct SenderStatus: Sendable, Hashable {
     /// The number of the ping that this status answers, if any: the field `Pong-Number`.
     public var pong: UInt64?
 
-    /// The number of ``ControlRequest/prefer(_:)`` requests that the sender has rejected on this connection because a
-    /// field in them was invalid: the field `Refused-Preferences`, which is omitted if there were none.
+    /// The number of ``ControlRequest/prefer(_:)`` requests that the sender has refused on this connection, because a
+    /// field in them was invalid or because it has no memory for them: the field `Refused-Preferences`, which is
+    /// omitted if there were none.
     public var refusedPreferences: UInt64 = 0
 
     /// The version of the control channel that the sender supports, 1 to 9,999: the field `Control-Version`.

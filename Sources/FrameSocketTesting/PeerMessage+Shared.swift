@@ -1,6 +1,7 @@
 extension PeerMessage {
-    /// Returns the announcement of a shared buffer. Pass the descriptor with the message's first byte: see
-    /// ``PeerSocket/write(_:passing:)``.
+    /// Returns the announcement of a shared buffer.
+    ///
+    /// Pass the descriptor with the message's first byte: see ``PeerSocket/write(_:passing:)``.
     public static func sharedBuffer(_ index: Int, byteCount: Int) -> PeerMessage {
         let fields = [
             (name: "Message-Type", value: "shared-buffer"), (name: "Shared-Buffer", value: "\(index)"),

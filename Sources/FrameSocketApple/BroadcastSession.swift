@@ -23,8 +23,9 @@ public final class BroadcastSession: Sendable {
 
         /// Which frames are sent, at what size and quality, and in how much memory.
         ///
-        /// Default: every third frame, as in Jitsi at 60 per second, at half the size, with quality 80, in 30 MiB. The
-        /// system ends a broadcast extension that uses more than 50 MB, of which the process itself needs about 10.
+        /// Default: every third frame (20 per second of a screen at 60) and half the size, as in Jitsi, with quality 80,
+        /// in 30 MiB. The system ends a broadcast extension that uses more than 50 MB, of which the process itself needs
+        /// about 10.
         public var uploader: SampleUploader.Configuration
 
         /// Creates a configuration with the defaults.

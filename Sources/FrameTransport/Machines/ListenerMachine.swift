@@ -6,7 +6,7 @@ package struct ListenerMachine: Sendable {
         /// Accept one connection, and report with ``accepted(isAdmitted:)``, ``wouldBlock()`` or
         /// ``acceptFailed(_:isMisuse:at:)``.
         case accept
-        /// Start the connection that was accepted last, under this number.
+        /// Start the connection that was accepted last, under this number, and report with ``started(_:)``.
         case admit(Int)
         /// Close the connection that was accepted last: there is no place for it.
         case turnAway
@@ -15,8 +15,10 @@ package struct ListenerMachine: Sendable {
         case setDeadline(UInt64?)
         /// Let other connections have their turns, then call ``resume()``.
         case yield
-        /// Release the socket and its path, and present no further connections.
-        case stopListening(TransportError?)
+        /// Release the socket and its path.
+        case stopListening
+        /// Present no further connections, because of this error if there is one.
+        case endPresenting(TransportError?)
         /// Close, or drain, every connection.
         case closeConnections
         case drainConnections
@@ -33,7 +35,7 @@ package struct ListenerMachine: Sendable {
         case listening
         /// The system is short of a resource: new senders wait for the end of the pause.
         case pausing
-        case ended
+        case ended(TransportError?)
     }
 
     private let places: Int
@@ -47,6 +49,9 @@ package struct ListenerMachine: Sendable {
     private var pauses: Backoff
     private var lastID = 0
     private var connected: Set<Int> = []
+    /// The connections that have yet to start, on threads of their own, and may then be presented at once.
+    private var starting: Set<Int> = []
+    private var hasEndedPresenting = false
     /// The connections that have yet to send their token, in order.
     private var handshaking: [Int] = []
     /// The ones among them that are being closed to make room, until they have ended.
@@ -110,8 +115,15 @@ package struct ListenerMachine: Sendable {
         }
         lastID += 1
         connected.insert(lastID)
+        starting.insert(lastID)
         if handshakes != nil { handshaking.append(lastID) }
         commands.append(.admit(lastID))
+    }
+
+    /// Records that a connection has started; without tokens it is queued by now.
+    package mutating func started(_ id: Int) {
+        starting.remove(id)
+        endPresenting()
     }
 
     /// Records that a connection's sender has sent its token.
@@ -149,7 +161,7 @@ package struct ListenerMachine: Sendable {
         if !connected.contains(id) { departed(id) }
     }
 
-    /// Records that the program has taken a connection from the queue.
+    /// Records that the program has taken a connection from the queue, or that the queue had ended before it came.
     package mutating func taken(_ id: Int) {
         queued.remove(id)
         emptied.remove(id)
@@ -230,9 +242,17 @@ package struct ListenerMachine: Sendable {
 
     private mutating func end(_ error: TransportError?) {
         if case .ended = state { return }
-        state = .ended
-        commands.append(.stopListening(error))
+        state = .ended(error)
+        commands.append(.stopListening)
+        endPresenting()
         settle()
+    }
+
+    /// Ends the queue for the program, behind every connection that was accepted before the end.
+    private mutating func endPresenting() {
+        guard case .ended(let error) = state, starting.isEmpty, !hasEndedPresenting else { return }
+        hasEndedPresenting = true
+        commands.append(.endPresenting(error))
     }
 
     private mutating func settle() {

@@ -63,7 +63,8 @@ public final class FrameConnection: Sendable, Identifiable {
 
     /// Sends the sender a request: hello, pause, resume, stop, preferences, an immediate frame or a ping.
     ///
-    /// A plain sender reads and drops it. The call does not wait: if the sender does not read, the request is lost.
+    /// A plain sender reads and drops it. The call does not wait: at most 4 KiB of requests are kept for a sender that
+    /// does not read, and a request that does not fit is dropped.
     public func send(_ request: ControlRequest) {
         driver.thread.execute { [driver] in driver.send(request) }
     }

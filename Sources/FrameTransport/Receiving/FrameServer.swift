@@ -104,7 +104,7 @@ public final class FrameServer: Sendable {
     ///     has at most 82. Its directory must exist, belong to this user or root, and not be writable by others, unless
     ///     it has the sticky bit.
     ///   - configuration: The configuration.
-    ///   - delegate: Receives connections and frames as they arrive, on the server's thread, in place of
+    ///   - delegate: Receives connections and frames as they arrive, on the thread that reads them, in place of
     ///     ``connections`` and ``FrameConnection/frames``. The server retains it until it is closed.
     /// - Throws: `pathTooLong`, `invalidPath`, `unsafePath`, `notASocket`, `addressInUse`, `cannotCreate` or `system`.
     public convenience init(
@@ -247,9 +247,11 @@ public final class FrameServer: Sendable {
 }
 
 extension FrameServer {
-    /// Receives connections and frames from a ``FrameServer`` as they arrive, on the server's thread.
+    /// Receives connections and frames from a ``FrameServer`` as they arrive, on the thread that reads the connection:
+    /// the server's, or one of its readers.
     ///
-    /// Work in these methods delays every connection of that thread.
+    /// Work in these methods delays every connection of that thread. With several readers, they are called for several
+    /// connections at once.
     public protocol Delegate: AnyObject, Sendable {
         /// Called when a sender has connected.
         func connectionDidOpen(_ connection: FrameConnection)

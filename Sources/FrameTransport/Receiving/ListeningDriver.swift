@@ -167,7 +167,8 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         case .makeWay(let id): connections[id].map { call($0) { $0.giveWay() } }
         case .setDeadline(let deadline): registration?.deadline = deadline
         case .yield: thread.execute { self.change { $0.resume() } }
-        case .stopListening(let error): stopListening(error)
+        case .stopListening: stopListening()
+        case .endPresenting(let error): mailbox.end(error)
         case .closeConnections: forEachConnection { $0.close() }
         case .drainConnections: forEachConnection { $0.drain() }
         // Released outside the mailbox's lock: its deinitializer closes it.
@@ -224,7 +225,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
                     $0.machine.tokenShown(id)
                     $0.machine.queued(id)
                 }
-                mailbox.put(connection)
+                if !mailbox.put(connection) { self?.onThread { $0.machine.taken(id) } }
                 return
             }
             self?.onThread { $0.machine.tokenShown(id) }
@@ -244,7 +245,10 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         let onDropped = { @Sendable [weak self] () -> Void in
             self?.onThread { $0.machine.framesDropped(id) }
         }
-        let start = { @Sendable in driver.start(onReady: onReady, onClosed: onClosed, onDropped: onDropped) }
+        let start = { @Sendable [weak self] () -> Void in
+            driver.start(onReady: onReady, onClosed: onClosed, onDropped: onDropped)
+            self?.onThread { $0.machine.started(id) }
+        }
         if reader.isCurrent { start() } else { reader.execute(start) }
     }
 
@@ -269,28 +273,11 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         if connection.thread.isCurrent { call(connection) } else { connection.thread.execute { call(connection) } }
     }
 
-    private func stopListening(_ error: TransportError?) {
+    private func stopListening() {
         release()
         registration?.cancel(isClosed: true)
         registration = nil
         delegate = nil
         places = nil
-        endPresenting(error)
-    }
-
-    /// Ends the queue of connections, behind those that were accepted and have yet to start on another thread.
-    private func endPresenting(_ error: TransportError?) {
-        let others = configuration.readers.filter { !$0.isCurrent }
-        guard !others.isEmpty else { return mailbox.end(error) }
-        let (mailbox, left) = (mailbox, Locked(others.count))
-        for reader in others {
-            reader.execute {
-                let isLast = left.withLock { left in
-                    left -= 1
-                    return left == 0
-                }
-                if isLast { mailbox.end(error) }
-            }
-        }
     }
 }

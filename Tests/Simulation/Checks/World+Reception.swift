@@ -189,11 +189,23 @@ extension World {
         if case .failed? = receiver.closeReason, !receiver.isLetGo {
             check(.reasons, error != nil, "a consumer is not told that its connection failed")
         }
-        if error == nil, case .closedByPeer? = receiver.closeReason { checkEveryFrame(receiver) }
+        if error == nil {
+            switch receiver.closeReason {
+            case .closedByPeer: checkEveryFrame(receiver)
+            case .closedLocally where isDrained(receiver): checkEveryFrame(receiver)
+            default: break
+            }
+        }
         if let error, error.code != .visitorDropped {
             let isFailed = if case .failed? = receiver.closeReason { true } else { false }
             check(.reasons, isFailed, "the frames of connection \(receiver.index) fail, which ended in order: \(error)")
         }
+    }
+
+    /// Whether a connection was drained until its sender ended, and neither closed nor cut off before.
+    private func isDrained(_ receiver: SimReceiver) -> Bool {
+        receiver.drainedAt != nil && !receiver.wasClosed && !receiver.isLetGo
+            && !sockets[receiver.socket].hasShutReceiving && !sockets[receiver.socket].wasBroken
     }
 
     /// Everything that crossed the socket whole has been delivered.

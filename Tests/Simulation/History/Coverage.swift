@@ -13,7 +13,7 @@ struct Coverage {
         case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, drawnFrame, copiedFrame, notShared
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
         case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain
-        case programOvertakes, consumerOvertakes
+        case programOvertakes, consumerOvertakes, anotherReader, acceptedAtTheEnd
 
         /// The name in words.
         var name: String {

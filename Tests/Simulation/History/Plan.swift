@@ -138,6 +138,8 @@ struct Plan {
 struct ServerPlan {
     var place: Int
     var thread: Int
+    /// The threads that read its connections; if there are none, its own does.
+    var readers: [Int] = []
     var budget: Int
     var connections: Int
     /// How many of them may have yet to show their token.

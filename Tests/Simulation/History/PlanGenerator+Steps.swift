@@ -16,6 +16,24 @@ extension PlanGenerator {
         plan.steps.insert(step, at: index)
     }
 
+    /// Lets peers connect just before a server drains or closes.
+    mutating func addLateArrivals() {
+        var random = Random(seed: seed, part: 4)
+        for index in plan.steps.indices.reversed() {
+            let step = plan.steps[index]
+            guard step.actor >= 0, case .server(let server) = plan.actors[step.actor] else { continue }
+            switch step.action {
+            case .leave, .drain: break
+            default: continue
+            }
+            guard random.chance(40) else { continue }
+            let lead = server.isPort ? random.time(in: 0...400_000) : random.time(in: 0...8_000)
+            let time = step.time - min(lead, step.time - (index > 0 ? plan.steps[index - 1].time : 0))
+            let arrival = Plan.Action.storm(place: server.place, random.number(in: 1...12))
+            plan.steps.insert(Plan.Step(time: time, actor: -1, action: arrival), at: index)
+        }
+    }
+
     private mutating func advance() {
         switch random.below(100) {
         case ..<70: time += random.time(in: 10_000...4_000_000)

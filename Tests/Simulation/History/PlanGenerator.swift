@@ -6,6 +6,7 @@ struct PlanGenerator {
     var plan = Plan()
     var time: UInt64 = 1_000_000_000
     private var identity: UInt16 = 0
+    let seed: UInt64
     /// Decides which senders rotate images.
     private var turning: Random
 
@@ -26,6 +27,7 @@ struct PlanGenerator {
     }
 
     private init(seed: UInt64) {
+        self.seed = seed
         random = Random(seed: seed, part: 0)
         turning = Random(seed: seed, part: 2)
     }
@@ -40,6 +42,7 @@ struct PlanGenerator {
         for place in 0..<placeCount { addReceivers(at: place) }
         let senders = theme == .crowd ? random.number(in: 6...28) : random.number(in: 1...5)
         for _ in 0..<senders { addSender() }
+        addReaders()
         for actor in plan.actors.indices { addFirstStep(of: actor) }
         // Many histories are short: what goes wrong mostly takes few steps, and another history tries others. Few actors
         // take more steps each.
@@ -48,6 +51,7 @@ struct PlanGenerator {
             random.number(in: random.chance(60) ? 10...22 : 30...45) + (actors < 4 ? 30 : actors < 6 ? 10 : 0)
             + (theme == .crowd ? 10 : 0)
         for _ in 0..<stepCount { addStep() }
+        addLateArrivals()
         plan.end = time + 1_000_000
         return plan
     }
@@ -58,6 +62,19 @@ struct PlanGenerator {
         place.isEphemeral = place.isPort && random.chance(40)
         place.usesTokens = place.isPort || random.chance(theme == .tokens ? 80 : 10)
         plan.places.append(place)
+    }
+
+    /// Gives some servers threads that read their connections, their own among them or not.
+    private mutating func addReaders() {
+        var random = Random(seed: seed, part: 3)
+        for actor in plan.actors.indices {
+            guard case .server(var server) = plan.actors[actor], random.chance(20) else { continue }
+            let count = random.number(in: 1...2)
+            server.readers = Array(plan.threads..<plan.threads + count)
+            if random.chance(30) { server.readers.append(server.thread) }
+            plan.threads += count
+            plan.actors[actor] = .server(server)
+        }
     }
 
     // MARK: Actors

@@ -7,7 +7,7 @@ enum Promise: Int, CaseIterable {
     case integrity
     /// P90, P96: frames and snapshots come in their order.
     case order
-    /// P91, P143: whatever crossed the socket whole is delivered.
+    /// P91, P128, P143: whatever crossed the socket whole is delivered.
     case everyFrame
     /// P43, P60, P61, P63, P64, P66, P67, P68, P296: a receiver that wants frames ends up with the latest.
     case latestFrame
@@ -53,6 +53,8 @@ enum Promise: Int, CaseIterable {
     case latestSixteen
     /// P105: a connection is presented once.
     case presentedOnce
+    /// P129, P132: who has connected before a server drains or closes is presented.
+    case lastAreHeard
     /// P186: no more is granted than the budget has.
     case budgetHolds
     /// P150, P151, P161, P162: a turn has its messages, bytes and reads.

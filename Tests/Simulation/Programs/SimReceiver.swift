@@ -29,6 +29,8 @@ final class SimReceiver {
     /// The number under which the budget keeps what was left unread.
     var departed: UInt64?
     var isPresented = false
+    /// Whether it has to make room, since it has yet to show its token.
+    var mustGiveWay = false
     var closeReason: CloseReason?
     var deliveryHasEnded = false
     /// Whether frames came since the consumer was last woken.
@@ -70,6 +72,8 @@ final class SimReceiver {
     var asked: ControlRequest.Wants = []
     /// When it began to drain.
     var drainedAt: UInt64?
+    /// Whether its thread was told to close it.
+    var wasClosed = false
     /// When its sender was last heard of, or told to speak.
     var heardAt: UInt64 = 0
     var hasPaused = false
@@ -111,7 +115,7 @@ final class SimReceiver {
         self.id = id
         self.socket = socket
         self.allowance = allowance
-        thread = server.plan.thread
+        thread = server.reader(of: id)
         budget = server.plan.budget
         consumesOnThread = server.plan.consumesOnThread
         requestCapacity = server.plan.requestCapacity

@@ -15,6 +15,8 @@ final class SimServer {
     var timer = -1
     /// The socket that was accepted last, until the machine says what becomes of it.
     var accepted = -1
+    /// The sockets that were accepted when it was closed, until its thread hears of them.
+    var last: [Int] = []
     /// The connections, by their numbers.
     var connections: [Int: Int] = [:]
     var presented: [Int] = []
@@ -30,6 +32,11 @@ final class SimServer {
     /// The latest connection that the program has taken.
     var current = -1
     var hasEnded = false
+
+    /// The thread that reads a connection.
+    func reader(of id: Int) -> Int {
+        plan.readers.isEmpty ? plan.thread : plan.readers[id % plan.readers.count]
+    }
 
     init(_ plan: ServerPlan, index: Int, socket: Int, tokens: HandshakeTokens?) {
         self.index = index

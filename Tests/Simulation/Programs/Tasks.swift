@@ -18,8 +18,16 @@ extension SimThread {
         case drain
         case accept
         case taken(Int)
+        // What its connections report on another thread.
+        case started(Int)
+        case tokenShown(Int)
+        case queued(Int)
+        case framesDropped(Int)
+        case ended(Int, wasReady: Bool)
         // A received connection's.
         case send(ControlRequest)
+        case begin
+        case giveWay
         case resume
         case roomAvailable
         case granted

@@ -5,6 +5,8 @@ internal import FrameWire
 extension World {
     func run(_ task: SimThread.Task, of receiver: SimReceiver) {
         switch task {
+        case .begin: begin(receiver)
+        case .giveWay: change(receiver) { $0.giveWay(at: now) }
         case .send(let request):
             let wasSilent = receiver.maySenderBeSilent
             switch request {
@@ -15,7 +17,9 @@ extension World {
             }
             if wasSilent, !receiver.maySenderBeSilent { receiver.heardAt = now }
             change(receiver) { $0.send(request, at: now) }
-        case .close(let reason): change(receiver) { $0.close(reason, at: now) }
+        case .close(let reason):
+            receiver.wasClosed = true
+            change(receiver) { $0.close(reason, at: now) }
         case .drain: drain(receiver)
         case .resume: change(receiver) { $0.resume(at: now) }
         case .roomAvailable: change(receiver) { $0.roomAvailable(at: now) }
@@ -26,6 +30,13 @@ extension World {
         case .sharedMemoryRevoked: change(receiver) { $0.sharedMemoryRevoked() }
         default: break
         }
+    }
+
+    /// Starts reading, on the connection's thread.
+    func begin(_ receiver: SimReceiver) {
+        receiver.registration = register(.receiver(receiver.index), socket: receiver.socket, on: receiver.thread)
+        change(receiver) { $0.start(at: now) }
+        tell(.started(receiver.id), of: receiver)
     }
 
     func drain(_ receiver: SimReceiver) {
@@ -254,7 +265,7 @@ extension World {
         keepUnread(receiver)
         endDelivery(receiver, reason.error)
         if receiver.frames.hasEnded { endFanOut(receiver, reason) }
-        connectionEnded(receiver)
+        tell(.ended(receiver.id, wasReady: receiver.isPresented), of: receiver)
     }
 
     /// Gives back the grants of what nobody has consumed, and keeps it as long as its memory is not needed.
@@ -276,6 +287,7 @@ extension World {
     private func dropUnread(_ receiver: SimReceiver) {
         note("  receiver \(receiver.index): what was left unread is dropped")
         receiver.wasDropped = true
+        tell(.framesDropped(receiver.id), of: receiver)
         let error = TransportError(.visitorDropped, "dropped")
         for waiter in receiver.mailbox.discard(error).woken where waiter == receiver.frames.waiter {
             wakeFrames(receiver)

@@ -49,18 +49,45 @@ extension World {
     /// Closes a server; its place is free when this returns.
     func close(_ server: SimServer) {
         guard !server.isClosed else { return }
-        server.isClosed = true
-        stopListening(server)
-        check(.reusableAtOnce, places[server.plan.place].listener < 0, "the place is taken after the server was closed")
-        execute(.close(nil), for: .server(server.index), on: server.plan.thread)
+        end(server, by: .close(nil))
     }
 
     private func drain(_ server: SimServer) {
         guard !server.isClosed else { return }
         coverage.count(.drain)
-        server.isClosed = true
         server.isDraining = true
-        execute(.drain, for: .server(server.index), on: server.plan.thread)
+        end(server, by: .drain)
+    }
+
+    /// Accepts whoever waits, and releases the place.
+    private func end(_ server: SimServer, by task: SimThread.Task) {
+        server.isClosed = true
+        acceptLast(server)
+        stopListening(server)
+        check(.reusableAtOnce, places[server.plan.place].listener < 0, "the place is taken after the server was closed")
+        execute(task, for: .server(server.index), on: server.plan.thread)
+    }
+
+    private func acceptLast(_ server: SimServer) {
+        guard server.socket >= 0 else { return }
+        while true {
+            switch accept(server.socket, isOurs: true) {
+            case .success(let socket):
+                coverage.count(.acceptedAtTheEnd)
+                server.last.append(socket)
+            case .failure(let failure):
+                guard case .aborted = failure.failure else { return }
+            }
+        }
+    }
+
+    private func admitLast(_ server: SimServer) {
+        let last = server.last
+        server.last = []
+        for socket in last {
+            server.accepted = socket
+            change(server) { $0.accepted(isAdmitted: true) }
+        }
     }
 
     private func stopListening(_ server: SimServer) {
@@ -76,12 +103,37 @@ extension World {
         case .start:
             guard server.socket >= 0 else { return }
             server.registration = register(.server(server.index), socket: server.socket, on: server.plan.thread)
-        case .close: change(server) { $0.close() }
-        case .drain: change(server) { $0.drain() }
+        case .close:
+            admitLast(server)
+            change(server) { $0.close() }
+        case .drain:
+            admitLast(server)
+            change(server) { $0.drain() }
         case .accept: change(server) { $0.resume() }
         case .taken(let id): change(server) { $0.taken(id) }
+        case .started(let id): change(server) { $0.started(id) }
+        case .tokenShown(let id): change(server) { $0.tokenShown(id) }
+        case .queued(let id): change(server) { $0.queued(id) }
+        case .framesDropped(let id): change(server) { $0.framesDropped(id) }
+        case .ended(let id, let wasReady):
+            server.connections[id] = nil
+            change(server) { $0.ended(id, wasReady: wasReady) }
         default: break
         }
+    }
+
+    /// A connection reports to its server, which may have another thread.
+    func tell(_ task: SimThread.Task, of receiver: SimReceiver) {
+        let server = servers[receiver.server]
+        guard receiver.thread != server.plan.thread else { return run(task, of: server) }
+        coverage.count(.anotherReader)
+        execute(task, for: .server(server.index), on: server.plan.thread)
+    }
+
+    /// A server tells a connection something, which may have another thread.
+    private func tell(_ task: SimThread.Task, to receiver: SimReceiver, of server: SimServer) {
+        guard receiver.thread != server.plan.thread else { return run(task, of: receiver) }
+        execute(task, for: .receiver(receiver.index), on: receiver.thread)
     }
 
     func change(_ server: SimServer, _ report: (inout ListenerMachine) -> Void) {
@@ -113,20 +165,23 @@ extension World {
             if server.timer < 0 { server.timer = register(.server(server.index), socket: -1, on: thread) }
             setDeadline(deadline, of: server.timer, on: thread)
         case .yield: execute(.accept, for: .server(server.index), on: thread)
-        case .stopListening(let error):
+        case .stopListening:
             if server.registration >= 0 { cancel(server.registration, on: thread) }
             if server.timer >= 0 { cancel(server.timer, on: thread) }
             (server.registration, server.timer) = (-1, -1)
             stopListening(server)
             budgets[server.plan.budget].machine.close(places: server.limits.maximumConnections)
+        case .endPresenting(let error):
             for waiter in server.mailbox.end(error) where waiter == server.waiter { wakeConnectionConsumer(server) }
         case .closeConnections:
-            for index in server.connections.values.sorted() { change(receivers[index]) { $0.close(nil, at: now) } }
+            for index in server.connections.values.sorted() { tell(.close(nil), to: receivers[index], of: server) }
         case .drainConnections:
-            for index in server.connections.values.sorted() { drain(receivers[index]) }
+            for index in server.connections.values.sorted() { tell(.drain, to: receivers[index], of: server) }
         case .makeWay(let id):
             coverage.count(.handshakeGaveWay)
-            if let index = server.connections[id] { change(receivers[index]) { $0.giveWay(at: now) } }
+            guard let index = server.connections[id] else { return }
+            receivers[index].mustGiveWay = true
+            tell(.giveWay, to: receivers[index], of: server)
         case .dropVisitor(let id): dropVisitor(server, id)
         case .finished:
             check(.toldOnce, !server.isFinished, "a server ends twice")
@@ -169,21 +224,13 @@ extension World {
         receivers.append(receiver)
         server.connections[id] = receiver.index
         sockets[socket].capacity = receiver.requestCapacity
-        receiver.registration = register(.receiver(receiver.index), socket: socket, on: server.plan.thread)
-        change(receiver) { $0.start(at: now) }
-        let handshaking = server.connections.values.count { !receivers[$0].isPresented }
+        tell(.begin, to: receiver, of: server)
+        let staying = server.connections.values.filter { !receivers[$0].mustGiveWay }
+        let handshaking = staying.count { !receivers[$0].isPresented }
         let isWithin = server.tokens == nil || handshaking <= max(1, server.limits.maximumHandshakes)
         check(.placesAreBounded, isWithin, "\(handshaking) connections have yet to show their token")
         let places = server.limits.maximumConnections
-        let count = server.connections.count
-        check(.placesAreBounded, count <= places, "\(count) connections, \(places) places")
-    }
-
-    /// A connection has ended.
-    func connectionEnded(_ receiver: SimReceiver) {
-        let server = servers[receiver.server]
-        server.connections[receiver.id] = nil
-        change(server) { $0.ended(receiver.id, wasReady: receiver.isPresented) }
+        check(.placesAreBounded, staying.count <= places, "\(staying.count) connections, \(places) places")
     }
 
     private func dropVisitor(_ server: SimServer, _ id: Int) {
@@ -198,18 +245,25 @@ extension World {
     func present(_ receiver: SimReceiver) {
         let server = servers[receiver.server]
         check(.presentedOnce, !receiver.isPresented, "a connection is presented twice")
-        check(.presentedOnce, server.presented.last ?? 0 < receiver.id || server.tokens != nil, "out of order")
+        let isInOrder = server.presented.last ?? 0 < receiver.id
+        check(.presentedOnce, isInOrder || server.tokens != nil || !server.plan.readers.isEmpty, "out of order")
         receiver.isPresented = true
         server.presented.append(receiver.id)
-        server.machine.tokenShown(receiver.id)
+        tell(.tokenShown(receiver.id), of: receiver)
         if server.plan.usesDelegate {
             server.current = receiver.index
             receiver.isTaken = true
             return
         }
-        server.machine.queued(receiver.id)
+        tell(.queued(receiver.id), of: receiver)
         let (isAccepted, woken) = server.mailbox.put(receiver.index)
-        if !isAccepted { server.machine.taken(receiver.id) }
+        // A token may come after the end.
+        let isHeard = isAccepted || server.tokens != nil
+        check(.lastAreHeard, isHeard, "connection \(receiver.id) was accepted before the end, and is not presented")
+        if !isAccepted {
+            tell(.taken(receiver.id), of: receiver)
+            letGo(receiver)
+        }
         let limit = 2 * server.limits.maximumConnections
         check(
             .visitorsAreBounded,
@@ -217,7 +271,6 @@ extension World {
             "\(server.mailbox.count) connections wait to be taken"
         )
         if let woken, woken == server.waiter { wakeConnectionConsumer(server) }
-        change(server) { _ in }
     }
 
     private func wakeConnectionConsumer(_ server: SimServer) {

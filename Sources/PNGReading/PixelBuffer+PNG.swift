@@ -1,9 +1,6 @@
 internal import CPNG
 package import TurboJPEG
 
-/// The bytes that every PNG begins with.
-package let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-
 extension PixelBuffer {
     /// Reads a PNG as BGRA, its transparency kept in the alpha channel.
     ///

@@ -41,9 +41,6 @@ enum Files {
         /// Whether the reader of a pipe has gone, which ends a program quietly.
         var isBrokenPipe: Bool { error == EPIPE }
 
-        /// Whether the file does not exist.
-        var isMissing: Bool { error == ENOENT }
-
         /// Whether the file to be created already exists.
         var isTaken: Bool { error == EEXIST }
 

@@ -85,9 +85,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         owner.object = self
     }
 
-    /// Whether frames may arrive: immediately, or after the sender has sent its token.
-    var isReady: Bool { machine.isReady }
-
     /// Starts reading.
     ///
     /// - Parameters:

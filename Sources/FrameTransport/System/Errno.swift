@@ -20,7 +20,6 @@ package struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
     package static let again = Errno(EAGAIN)
     package static let inProgress = Errno(EINPROGRESS)
     package static let noEntry = Errno(ENOENT)
-    package static let exists = Errno(EEXIST)
     package static let refused = Errno(ECONNREFUSED)
     package static let reset = Errno(ECONNRESET)
     package static let brokenPipe = Errno(EPIPE)

@@ -73,11 +73,9 @@ enum JPEGMarker {
     static let quantizationTables: UInt8 = 0xDB
     static let huffmanTables: UInt8 = 0xC4
     static let restartInterval: UInt8 = 0xDD
-    static let comment: UInt8 = 0xFE
     static let progressiveFrame: UInt8 = 0xC2
     static let sequentialFrames: ClosedRange<UInt8> = 0xC0...0xC1
     static let restarts: ClosedRange<UInt8> = 0xD0...0xD7
-    static let applications: ClosedRange<UInt8> = 0xE0...0xEF
 
     /// Returns the unsupported feature that a marker requires; nil for all other markers.
     static func unsupportedFeature(_ marker: UInt8) -> String? {

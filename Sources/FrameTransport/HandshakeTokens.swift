@@ -82,13 +82,6 @@ package struct TokenReader: Sendable {
     package var isRight: Bool { remaining == 0 && difference == 0 }
 
     /// Takes bytes, at most ``remaining``.
-    package mutating func take(_ bytes: UnsafeRawBufferPointer) {
-        for index in 0..<min(bytes.count, remaining) {
-            unsafe take(bytes[index])
-        }
-    }
-
-    /// Takes bytes, at most ``remaining``.
     package mutating func take(_ bytes: Span<UInt8>) {
         for index in 0..<min(bytes.count, remaining) {
             take(bytes[index])

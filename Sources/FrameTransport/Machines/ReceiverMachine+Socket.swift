@@ -16,7 +16,7 @@ extension ReceiverMachine {
         self.now = now
         guard case .handshaking(var reader) = state else { return }
         turn.readsLeft -= 1
-        unsafe bytes.withUnsafeBytes { unsafe reader.take($0) }
+        reader.take(bytes)
         state = .handshaking(reader)
         guard reader.remaining == 0 else { return }
         guard reader.isRight else {

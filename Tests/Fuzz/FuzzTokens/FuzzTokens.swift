@@ -15,14 +15,14 @@ public func fuzzTokens(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
         var index = 0
         while index < count, reader.remaining > 0 {
             let end = min(cuts.end(behind: index, of: count), index + reader.remaining)
-            unsafe reader.take(UnsafeRawBufferPointer(rebasing: bytes[index..<end]))
+            reader.take(unsafe Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[index..<end])))
             index = end
         }
         guard index == min(count, token.count) else { fatalError("it has not taken what is the token's") }
         let isToken = unsafe bytes.starts(with: token)
         guard reader.isRight == isToken else { fatalError("it says that a token is what it is not") }
         // What follows is somebody else's.
-        unsafe reader.take(UnsafeRawBufferPointer(rebasing: bytes[index...]))
+        reader.take(unsafe Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[index...])))
         guard reader.isRight == isToken else { fatalError("it has taken more than the token") }
     }
     return 0

@@ -43,7 +43,7 @@ extension PathExaminer {
         )
     }
 
-    static func free(_ path: SocketPath) -> PathDiagnosis.Finding {
+    static func free() -> PathDiagnosis.Finding {
         PathDiagnosis.Finding(
             .freePath,
             .note,
@@ -184,7 +184,7 @@ extension PathExaminer {
         )
     }
 
-    static func closedSocket(_ path: SocketPath, _ entry: Syscalls.Entry?, _ error: Errno) -> PathDiagnosis.Finding {
+    static func closedSocket(_ entry: Syscalls.Entry?, _ error: Errno) -> PathDiagnosis.Finding {
         let facts = entry.map { ", which belongs to user \($0.owner) and has mode \(octal($0.mode))" } ?? ""
         return PathDiagnosis.Finding(
             .closedSocket,
@@ -195,7 +195,7 @@ extension PathExaminer {
         )
     }
 
-    static func wrongType(_ path: SocketPath) -> PathDiagnosis.Finding {
+    static func wrongType() -> PathDiagnosis.Finding {
         PathDiagnosis.Finding(
             .wrongType,
             .failure,
@@ -204,7 +204,7 @@ extension PathExaminer {
         )
     }
 
-    static func liveServer(_ path: SocketPath, _ peer: PeerCredentials) -> PathDiagnosis.Finding {
+    static func liveServer(_ peer: PeerCredentials) -> PathDiagnosis.Finding {
         PathDiagnosis.Finding(
             .liveServer,
             .note,
@@ -213,7 +213,7 @@ extension PathExaminer {
         )
     }
 
-    static func turningServer(_ path: SocketPath, _ peer: PeerCredentials) -> PathDiagnosis.Finding {
+    static func turningServer(_ peer: PeerCredentials) -> PathDiagnosis.Finding {
         PathDiagnosis.Finding(
             .turningServer,
             .failure,

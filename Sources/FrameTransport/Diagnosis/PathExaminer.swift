@@ -80,7 +80,7 @@ struct PathExaminer {
             let entry = try Syscalls.entry(named: path.name, in: directory)
             return entry.kind == .socket ? nil : notASocket(path, entry)
         } catch .noEntry {
-            return free(path)
+            return free()
         } catch {
             return system(error, "the file at the path cannot be examined")
         }

@@ -48,11 +48,11 @@ struct SocketProbe {
         let now = MonotonicClock.now()
         let left = deadline > now ? deadline - now : 0
         if isEnded(socket.rawValue, until: now + min(Self.firstLook, left / 2)) {
-            return PathExaminer.turningServer(path, peer)
+            return PathExaminer.turningServer(peer)
         }
         Syscalls.shutdownSending(socket.rawValue)
         return isEnded(socket.rawValue, until: deadline)
-            ? PathExaminer.liveServer(path, peer) : PathExaminer.silentServer(path, peer, patience)
+            ? PathExaminer.liveServer(peer) : PathExaminer.silentServer(path, peer, patience)
     }
 
     private func connect() throws(Errno) -> OwnedDescriptor {
@@ -89,10 +89,10 @@ struct SocketProbe {
         let entry = try? Syscalls.entry(named: path.name, in: directory)
         switch error {
         case .refused: return PathExaminer.deadSocket(path, entry)
-        case .noEntry: return PathExaminer.free(path)
+        case .noEntry: return PathExaminer.free()
         case .again: return PathExaminer.silentServer(path, nil, patience)
-        case .wrongType: return PathExaminer.wrongType(path)
-        case .accessDenied, .notPermitted: return PathExaminer.closedSocket(path, entry, error)
+        case .wrongType: return PathExaminer.wrongType()
+        case .accessDenied, .notPermitted: return PathExaminer.closedSocket(entry, error)
         default: return PathExaminer.system(error, "the socket cannot be connected to")
         }
     }

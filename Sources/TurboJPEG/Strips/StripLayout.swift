@@ -4,8 +4,6 @@ struct StripLayout: Sendable, Hashable {
     let height: Int
     /// The height of a strip in pixels.
     let stripHeight: Int
-    /// The number of MCUs in a strip, which the JPEG states as its restart interval.
-    let interval: Int
 
     /// The number of strips.
     var count: Int { (height + stripHeight - 1) / stripHeight }
@@ -17,7 +15,6 @@ struct StripLayout: Sendable, Hashable {
         let wanted = max(1, min(mcuRows, rows, Int(UInt16.max) / columns))
         self.height = height
         stripHeight = wanted * subsampling.mcuHeight
-        interval = wanted * columns
     }
 
     /// Creates the layout of a JPEG with a restart interval; nil if its intervals do not end with rows of MCUs.
@@ -29,7 +26,6 @@ struct StripLayout: Sendable, Hashable {
         guard interval > 0, interval.isMultiple(of: columns) else { return nil }
         height = structure.height
         stripHeight = interval / columns * mcuHeight
-        self.interval = interval
     }
 
     /// Returns the rows of pixels of consecutive strips.

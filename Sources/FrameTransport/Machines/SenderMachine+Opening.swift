@@ -45,7 +45,7 @@ extension SenderMachine {
     /// Handles an unusable endpoint or token: no later attempt can succeed.
     package mutating func endpointIsUnusable(_ error: TransportError, at now: UInt64) {
         guard case .connecting = state else { return }
-        refuse(error, at: now)
+        refuse(error)
     }
 
     /// Handles a connection made by the system.
@@ -63,7 +63,7 @@ extension SenderMachine {
     /// Handles an accepted peer.
     package mutating func peerAdmitted(at now: UInt64) {
         guard case .connecting = state else { return }
-        guard let tokens = settings.tokens else { return didOpen(at: now) }
+        guard let tokens = settings.tokens else { return didOpen() }
         let token = TokenReader(expecting: tokens.expected)
         enter(.handshaking(Handshake(token: token, unsentOffset: 0, until: now &+ settings.handshakeTimeout)))
         commands.append(.writeToken(from: 0))
@@ -72,7 +72,7 @@ extension SenderMachine {
     /// Handles a refused peer, which ends the connection for good.
     package mutating func peerRefused(_ error: TransportError, at now: UInt64) {
         guard case .connecting = state else { return }
-        refuse(error, at: now)
+        refuse(error)
     }
 
     /// Handles a socket that is connected to itself, which can happen over TCP if nobody listens at the port.
@@ -87,7 +87,7 @@ extension SenderMachine {
         let isOut = offset + count >= settings.tokens?.own.count ?? 0
         handshake.unsentOffset = isOut ? nil : offset + count
         state = .handshaking(handshake)
-        concludeHandshake(handshake, at: now)
+        concludeHandshake(handshake)
     }
 
     /// Handles a failure to write this side's token.
@@ -105,18 +105,17 @@ extension SenderMachine {
     }
 
     /// Opens the connection after both tokens have been exchanged.
-    mutating func concludeHandshake(_ handshake: Handshake, at now: UInt64) {
+    mutating func concludeHandshake(_ handshake: Handshake) {
         guard handshake.unsentOffset == nil, handshake.token.remaining == 0 else { return }
         guard handshake.token.isRight else {
             return refuse(
-                TransportError(.tokenRejected, path: settings.name, "the server's token is not the expected one"),
-                at: now
+                TransportError(.tokenRejected, path: settings.name, "the server's token is not the expected one")
             )
         }
-        didOpen(at: now)
+        didOpen()
     }
 
-    private mutating func didOpen(at now: UInt64) {
+    private mutating func didOpen() {
         isWantedForGood = true
         lastFailure = nil
         turnAwayPauses.reset()
@@ -150,7 +149,7 @@ extension SenderMachine {
     }
 
     /// Rejects a server permanently.
-    mutating func refuse(_ error: TransportError, at now: UInt64) {
+    private mutating func refuse(_ error: TransportError) {
         finish(.failed(error), telling: error)
     }
 

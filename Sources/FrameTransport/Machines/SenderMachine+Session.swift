@@ -11,7 +11,7 @@ extension SenderMachine {
         case .handshaking(var handshake):
             handshake.token.take(bytes)
             state = .handshaking(handshake)
-            concludeHandshake(handshake, at: now)
+            concludeHandshake(handshake)
         case .open:
             take(bytes, at: now)
         // While this side ends the connection, it reads only to detect the server's end.

@@ -107,7 +107,7 @@ extension UploaderMachine {
         advance(at: now)
     }
 
-    /// Waits until ``lend(_:)`` has a buffer; ``Effects/finished`` contains `id` when it has, or when waiting is in vain.
+    /// Waits until ``lend(_:_:_:)`` has a buffer; ``Effects/finished`` contains `id` when it has, or when waiting is in vain.
     package mutating func awaitBuffer(_ id: UInt64, at now: UInt64) {
         bufferWaiters.append(id)
         advance(at: now)

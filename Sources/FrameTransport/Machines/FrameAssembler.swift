@@ -17,7 +17,7 @@ package import FrameWire
         case sharedFrame(SharedFrameHeader)
         /// A complete message that is not wanted, skipped by its length.
         case skipped(Skipped)
-        /// The header of a body to keep, which is read after a call of ``admitBody(with:)``.
+        /// The header of a body to keep, which is read after a call of ``admitBody()``.
         case body(byteCount: Int)
         /// More bytes are needed.
         case incomplete
@@ -104,7 +104,7 @@ package import FrameWire
         staged = 0..<0
     }
 
-    /// Begins the body whose header has arrived, with its part of the memory budget.
+    /// Begins the body whose header has arrived.
     ///
     /// - Throws: `noMemory`.
     package mutating func admitBody() throws(TransportError) {

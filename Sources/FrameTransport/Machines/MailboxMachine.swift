@@ -65,7 +65,7 @@ package struct MailboxMachine<Element> {
     /// The number of elements taken since a consumer last found nothing.
     private var takenSinceStarved = 0
 
-    /// The elements that the last ``put(_:weight:)`` replaced, for the shell to release outside its lock.
+    /// The elements that the last ``put(_:weight:more:)`` replaced, for the shell to release outside its lock.
     private var givenWay: [Element] = []
 
     /// The number of elements that were replaced by newer ones, or discarded.

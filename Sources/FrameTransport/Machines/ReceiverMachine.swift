@@ -49,7 +49,7 @@ package struct ReceiverMachine: ~Copyable {
         /// Read and discard, and report with ``didDiscard()``, ``wouldBlock(at:)``, ``endOfStream()`` or
         /// ``readFailed(_:)``.
         case discard
-        /// Let other connections have their turns, then call ``resume()``.
+        /// Let other connections have their turns, then call ``resume(at:)``.
         case yield
         /// Deliver nothing further; the consumer keeps what it has not taken yet.
         case endDelivery

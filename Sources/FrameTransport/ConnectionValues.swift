@@ -5,22 +5,22 @@ public struct ConnectionValues<Element: Sendable>: AsyncSequence, Sendable {
     let mailbox: Mailbox<Element>
     let connection: any Sendable
 
-    /// Creates an iterator over the updates.
+    /// Creates an iterator over the values.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(updates: self)
+        Iterator(values: self)
     }
 
-    /// An iterator over the updates of one connection.
+    /// An iterator over the values of one connection.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let updates: ConnectionValues
+        fileprivate let values: ConnectionValues
 
-        /// Returns the next update; nil at the end, or if the calling task is cancelled.
+        /// Returns the next value; nil at the end, or if the calling task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             // These mailboxes end without an error.
-            try? await updates.mailbox.next(isolation: actor)
+            try? await values.mailbox.next(isolation: actor)
         }
 
-        /// Returns the next update; nil at the end, or if the calling task is cancelled.
+        /// Returns the next value; nil at the end, or if the calling task is cancelled.
         public mutating func next() async -> Element? {
             await next(isolation: nil)
         }

@@ -16,8 +16,8 @@ extension Syscalls {
         let limit: Int
     }
 
-    /// Returns the descriptors of a process, by default this one; nil if the system does not report them.
-    static func descriptorUse(of process: Int32? = nil) -> DescriptorUse? {
+    /// Returns the descriptors of a process, or with nil of this one; nil if the system does not report them.
+    static func descriptorUse(of process: Int32?) -> DescriptorUse? {
         var limit: UInt64 = 0
         guard unsafe frame_descriptor_limit(process ?? 0, &limit) == 0 else { return nil }
         #if os(Linux)

@@ -21,7 +21,7 @@ extension HTTPRequest {
     /// as if from its own site (DNS rebinding). The field `Host` then has that name, so names other than `localhost`
     /// and `names` are rejected; addresses cannot be obtained in this way. Any port is accepted, since a tunnel may
     /// have another.
-    func isForThisHost(named names: [String] = []) -> Bool {
+    func isForThisHost(named names: [String]) -> Bool {
         guard let host else { return false }
         let name: Substring
         if host.hasPrefix("[") {

@@ -34,11 +34,6 @@ extension ReceiverMachine {
             let event: FrameAssembler.Event
             do throws(TransportError) {
                 event = try assembler.next(at: now)
-            } catch {
-                fail(error)
-                break
-            }
-            do throws(TransportError) {
                 try checkDescriptors(at: event)
             } catch {
                 fail(error)

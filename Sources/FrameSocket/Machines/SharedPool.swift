@@ -123,7 +123,7 @@ package struct SharedPool: Sendable {
 
     /// Handles the last reference to an image.
     mutating func ended(_ lease: Lease) {
-        guard isCurrent(lease), buffers[lease.index].lease == lease.number else { return }
+        guard isCurrent(lease) else { return }
         buffers[lease.index].lease = nil
     }
 

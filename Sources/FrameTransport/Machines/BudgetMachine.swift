@@ -10,7 +10,7 @@
 /// senders share, which may stay for as long as a connection lasts: it is revoked, largest first, after all that was
 /// left unread.
 package struct BudgetMachine: Sendable {
-    /// A request for a large body.
+    /// The answer to a request for a large body.
     package enum Answer: Sendable, Hashable {
         case granted
         /// The request waits, under this number.

@@ -67,7 +67,7 @@ enum Syscalls {
 // MARK: - Transfers
 
 extension Syscalls {
-    /// Reads into `runs`, one after the other.
+    /// Reads into two runs of memory, one after the other.
     ///
     /// 0 bytes mean that the peer sends no more.
     static func receive(from socket: Int32, into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer {
@@ -96,7 +96,7 @@ extension Syscalls {
         frame_socket_expect_descriptors_alone(socket)
     }
 
-    /// Writes `runs`, one after the other, as far as the socket accepts them.
+    /// Writes three runs of memory, one after the other, as far as the socket accepts them.
     static func send(
         to socket: Int32,
         _ first: MemoryRun,
@@ -106,7 +106,7 @@ extension Syscalls {
         try unsafe transfer(first, second, third) { unsafe sendmsg(socket, $0, frame_send_flags) }
     }
 
-    /// Writes `run` as far as the socket accepts it, and passes a descriptor with the first byte.
+    /// Writes a run of memory as far as the socket accepts it, and passes a descriptor with the first byte.
     static func send(to socket: Int32, _ run: MemoryRun, passing descriptor: Int32) throws(Errno) -> Transfer {
         let nothing = unsafe MemoryRun(start: nil, count: 0)
         return try unsafe transfer(run, nothing, nothing) {

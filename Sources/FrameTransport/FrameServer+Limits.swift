@@ -82,40 +82,8 @@ extension FrameServer {
 
         /// Returns the time allowed for a body of `length` bytes.
         func bodyDuration(length: Int) -> Duration {
-            // A sum of the largest durations is none.
+            // Cut first: the sum of the largest durations overflows.
             min(bodyTimeout, .longestDeadline) + .seconds(Double(length) / Double(max(1, minimumBodyBytesPerSecond)))
         }
-    }
-}
-
-extension Duration {
-    /// Creates a duration from nanoseconds, which may exceed what `Duration.nanoseconds(_:)` takes.
-    package init(nanoseconds: UInt64) {
-        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        self.init(secondsComponent: Int64(seconds), attosecondsComponent: Int64(rest) * 1_000_000_000)
-    }
-
-    /// Longer durations have no end.
-    fileprivate static let longestDeadline = Duration.seconds(1 << 32)
-
-    /// The duration in nanoseconds, clamped to what a deadline can hold; 0 if negative.
-    package var nanoseconds: UInt64 {
-        guard self > .zero else { return 0 }
-        // Compared first: the seconds of a longer duration need not fit into the number that they are returned in.
-        guard self < Self.longestDeadline else { return 1 << 62 }
-        let (seconds, attoseconds) = components
-        return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
-    }
-}
-
-extension Duration {
-    /// Returns the time this long after `now`, in nanoseconds of the same clock.
-    package func after(_ now: UInt64) -> UInt64 { now &+ nanoseconds }
-}
-
-extension MonotonicClock {
-    /// Returns the time `duration` from now.
-    static func deadline(in duration: Duration) -> UInt64 {
-        duration.after(now())
     }
 }

@@ -29,27 +29,27 @@ enum Terminal {
 
     /// Prints a message for a person, on standard error.
     static func say(_ text: String) {
-        write(text + "\n", to: STDERR_FILENO)
+        write(text + "\n")
     }
 
     /// Shows a line that the next one replaces; does nothing unless standard error is a terminal.
     static func showProgress(_ text: String) {
-        if isInteractive { write("\r\u{1B}[K" + text, to: STDERR_FILENO) }
+        if isInteractive { write("\r\u{1B}[K" + text) }
     }
 
     /// Erases the line that ``showProgress(_:)`` left.
     static func endProgress() {
-        if isInteractive { write("\r\u{1B}[K", to: STDERR_FILENO) }
+        if isInteractive { write("\r\u{1B}[K") }
     }
 
     /// Writes a line to standard output.
     ///
-    /// - Throws: `brokenPipe` if its reader has gone.
+    /// - Throws: The system's error; `isBrokenPipe` if its reader has gone.
     static func print(_ line: String) throws(Files.Failure) {
         try Files.write(Array((line + "\n").utf8).span, to: STDOUT_FILENO, name: "standard output")
     }
 
-    private static func write(_ text: String, to descriptor: Int32) {
-        try? Files.write(Array(text.utf8).span, to: descriptor, name: "standard error")
+    private static func write(_ text: String) {
+        try? Files.write(Array(text.utf8).span, to: STDERR_FILENO, name: "standard error")
     }
 }

@@ -60,13 +60,7 @@ public struct JPEGDecoder: Sendable {
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
         let handle = try CodecHandle(for: .decompress)
-        let source = try DecodingSource(
-            jpeg,
-            scale: scale,
-            limits: limits,
-            toleratesDamage: !stopsOnWarning,
-            handle: handle
-        )
+        let source = try source(of: jpeg, scale: scale, with: handle)
         var buffer = try pool.buffer(width: source.width, height: source.height, format: format)
         unsafe try buffer.withUnsafeMutablePlanes(preservingContents: false) { planes throws(TurboJPEGError) in
             try unsafe decode(jpeg, source, to: planes, mayWritePadding: true, with: handle)
@@ -92,13 +86,7 @@ public struct JPEGDecoder: Sendable {
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> (width: Int, height: Int) {
         let handle = try CodecHandle(for: .decompress)
-        let source = try DecodingSource(
-            jpeg,
-            scale: scale,
-            limits: limits,
-            toleratesDamage: !stopsOnWarning,
-            handle: handle
-        )
+        let source = try source(of: jpeg, scale: scale, with: handle)
         guard source.width <= buffer.width, source.height <= buffer.height else {
             throw TurboJPEGError(
                 .bufferTooSmall,
@@ -114,6 +102,15 @@ public struct JPEGDecoder: Sendable {
             try unsafe decode(jpeg, source, to: part, mayWritePadding: false, with: handle)
         }
         return (source.width, source.height)
+    }
+
+    /// Checks the JPEG against the options, and returns its header and the size of its image.
+    private func source(
+        of jpeg: Span<UInt8>,
+        scale: ScalingFactor,
+        with handle: borrowing CodecHandle
+    ) throws(TurboJPEGError) -> DecodingSource {
+        try DecodingSource(jpeg, scale: scale, limits: limits, toleratesDamage: !stopsOnWarning, handle: handle)
     }
 
     /// Decodes to planes of exactly the decoded size.

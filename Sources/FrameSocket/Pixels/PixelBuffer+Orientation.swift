@@ -17,7 +17,7 @@ extension PixelBuffer {
         from orientation: FrameOrientation,
         pool: Pool = Pool()
     ) throws(TurboJPEGError) -> PixelBuffer {
-        guard orientation.isMirrored || orientation.rotation != 0 else { return self }
+        guard orientation.isTurning else { return self }
         let size = orientation.swapsAxes ? (width: height, height: width) : (width: width, height: height)
         var result = try pool.buffer(width: size.width, height: size.height, format: format)
         try unsafe result.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
@@ -29,6 +29,11 @@ extension PixelBuffer {
         }
         return result
     }
+}
+
+extension FrameOrientation {
+    /// Whether an image must be flipped or rotated to be upright.
+    var isTurning: Bool { isMirrored || rotation != 0 }
 }
 
 private func turn(_ source: UnsafePlane, into target: UnsafePlane, _ orientation: FrameOrientation) {

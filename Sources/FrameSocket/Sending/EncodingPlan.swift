@@ -190,8 +190,3 @@ extension EncodingPlan.Settings {
         return MemoryNeed(content: content, total: total + jpeg, workspace: buffers + jpeg, keepsStrips: true)
     }
 }
-
-extension FrameOrientation {
-    /// Whether an image must be flipped or rotated to be upright.
-    var isTurning: Bool { isMirrored || rotation != 0 }
-}

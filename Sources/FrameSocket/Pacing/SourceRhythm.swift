@@ -27,22 +27,3 @@ package struct SourceRhythm: Sendable {
         interval = capped > interval ? interval + (capped - interval) / 8 : interval - (interval - capped) / 8
     }
 }
-
-extension UInt64 {
-    /// Returns the sum, clamped to the maximum.
-    func addingClamping(_ other: UInt64) -> UInt64 {
-        let (sum, overflows) = addingReportingOverflow(other)
-        return overflows ? .max : sum
-    }
-
-    /// Returns the product, clamped to the maximum.
-    func multipliedClamping(by other: UInt64) -> UInt64 {
-        let (product, overflows) = multipliedReportingOverflow(by: other)
-        return overflows ? .max : product
-    }
-
-    /// Returns the difference, or 0 if `other` is larger.
-    func subtractingClamping(_ other: UInt64) -> UInt64 {
-        self > other ? self - other : 0
-    }
-}

@@ -33,6 +33,12 @@ extension PixelBuffer {
     }
 }
 
+/// A function of libyuv that converts pixels to three planes: each with its stride, then the width and the height.
+typealias PlaneConverter = (
+    UnsafePointer<UInt8>?, Int32, UnsafeMutablePointer<UInt8>?, Int32, UnsafeMutablePointer<UInt8>?, Int32,
+    UnsafeMutablePointer<UInt8>?, Int32, Int32, Int32
+) -> Int32
+
 // The results of libyuv's functions only report a wrong size or pointer.
 
 @unsafe private func copyLuma(_ from: UnsafePlanes, _ to: UnsafePlanes) {
@@ -71,10 +77,7 @@ extension PixelBuffer {
 @unsafe private func convert(
     _ from: UnsafePlanes,
     _ to: UnsafePlanes,
-    _ convert: (
-        UnsafePointer<UInt8>?, Int32, UnsafeMutablePointer<UInt8>?, Int32, UnsafeMutablePointer<UInt8>?, Int32,
-        UnsafeMutablePointer<UInt8>?, Int32, Int32, Int32
-    ) -> Int32
+    _ convert: PlaneConverter
 ) {
     let source = unsafe UnsafeArea(from[0])
     let (luma, blue, red) = unsafe (UnsafeArea(to[0]), UnsafeArea(to[1]), UnsafeArea(to[2]))

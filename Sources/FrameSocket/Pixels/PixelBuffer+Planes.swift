@@ -44,15 +44,10 @@ extension PixelBuffer {
     }
 }
 
-private typealias Converter = (
-    UnsafePointer<UInt8>?, Int32, UnsafeMutablePointer<UInt8>?, Int32, UnsafeMutablePointer<UInt8>?, Int32,
-    UnsafeMutablePointer<UInt8>?, Int32, Int32, Int32
-) -> Int32
-
 private func convertAndScale(
     _ source: UnsafeArea,
     _ target: (luma: UnsafeArea, blue: UnsafeArea, red: UnsafeArea),
-    _ convert: Converter
+    _ convert: PlaneConverter
 ) {
     let bands = unsafe ScalingBand.all(
         sourceHeight: Int(source.height),

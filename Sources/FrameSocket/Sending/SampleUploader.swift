@@ -1,6 +1,5 @@
 internal import Dispatch
 public import FrameTransport
-internal import FrameWire
 internal import Locking
 internal import Synchronization
 internal import TurboJPEG

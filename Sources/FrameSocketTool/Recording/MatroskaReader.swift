@@ -1,5 +1,3 @@
-import FrameSocket
-
 /// Reads the JPEGs and their times from a Matroska file of any program.
 ///
 /// A flat walk over the elements: those that contain others are entered, those of interest are read, all others are

@@ -1,5 +1,3 @@
-import FrameSocket
-
 /// Reads a wire log; a truncated one ends with its last complete record.
 struct WireLogReader {
     /// The maximum size of a record, which is more than one read of a socket returns.

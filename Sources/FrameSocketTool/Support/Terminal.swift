@@ -1,5 +1,3 @@
-import FrameSocket
-
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)

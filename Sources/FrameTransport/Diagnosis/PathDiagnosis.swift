@@ -1,5 +1,3 @@
-internal import Locking
-
 /// A diagnosis of a socket's path: its directory, the file at the path, and the listening server.
 ///
 /// ```swift

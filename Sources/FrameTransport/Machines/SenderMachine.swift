@@ -1,5 +1,3 @@
-internal import FrameWire
-
 /// Makes every decision on the sending end of a connection: when to connect, which peer to accept, what to answer, when
 /// to end.
 ///

@@ -1,5 +1,3 @@
-internal import FrameWire
-
 // The execution of commands.
 
 extension ConnectingDriver {

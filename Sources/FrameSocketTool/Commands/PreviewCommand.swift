@@ -30,10 +30,7 @@ struct PreviewCommand: Command {
           --http-name N    also answer to the host name N
           --viewers N      maximum number of viewers, 1 to 256 (16)
           --json           print one JSON object per line for each event
-          --token-file F   send the contents of F, 4 to 1024 bytes, before the first
-                           frame, and expect them from the other side
-          --peer-token-file F
-                           expect the contents of F instead
+        \(HandshakeTokenFiles.help)
           --quiet          print nothing but failures on standard error
         """
 

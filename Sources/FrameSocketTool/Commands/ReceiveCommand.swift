@@ -41,10 +41,7 @@ struct ReceiveCommand: Command {
           --prefer-quality Q
                            ask for JPEGs of quality 1 to 100
           --stop-after N   ask the sender to stop after N frames, and end
-          --token-file F   send the contents of F, 4 to 1024 bytes, before the first
-                           frame, and expect them from the other side
-          --peer-token-file F
-                           expect the contents of F instead
+        \(HandshakeTokenFiles.help)
           --wire-log FILE  write every byte received, with its time, to FILE for
                            framesocket replay
           --stats json     print a JSON object every second with rate, size, drops and

@@ -20,10 +20,7 @@ struct RecordCommand: Command {
           --once           end when the first sender leaves
           --overwrite      replace FILE if it exists; by default that is an error
           --json           print one JSON object per line for each event
-          --token-file F   send the contents of F, 4 to 1024 bytes, before the first
-                           frame, and expect them from the other side
-          --peer-token-file F
-                           expect the contents of F instead
+        \(HandshakeTokenFiles.help)
           --timeout S      end with exit code 75 unless --count is reached or, with
                            --once, the first sender has left within S seconds
           --quiet          print nothing but failures on standard error

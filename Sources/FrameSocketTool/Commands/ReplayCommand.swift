@@ -18,10 +18,7 @@ struct ReplayCommand: Command {
 
           --speed N        play N times as fast; 0 for as fast as possible (1)
           --loop N         send the file N times (1); 0 repeats endlessly
-          --token-file F   send the contents of F, 4 to 1024 bytes, before the first
-                           frame, and expect them from the other side
-          --peer-token-file F
-                           expect the contents of F instead
+        \(HandshakeTokenFiles.help)
           --wait S         seconds to wait for a server with a free place (5)
           --json           print one JSON object per line for each event
           --quiet          print nothing but failures on standard error

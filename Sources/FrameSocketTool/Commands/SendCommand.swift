@@ -31,10 +31,7 @@ struct SendCommand: Command {
           --audio FILE     also send the audio of a WAVE file, at its own pace, to a
                            receiver that asks for it
           --stop-after N   end after N frames
-          --token-file F   send the contents of F, 4 to 1024 bytes, before the first
-                           frame, and expect them from the other side
-          --peer-token-file F
-                           expect the contents of F instead
+        \(HandshakeTokenFiles.help)
           --wait S         seconds to wait for a server with a free place (5)
           --json           print one JSON object per line for each event
           --quiet          print nothing but failures on standard error

@@ -37,6 +37,13 @@ extension Arguments {
 
 /// The files with this side's token and the other's; a line feed at their end is not part of the token.
 struct HandshakeTokenFiles {
+    static let help = """
+          --token-file F   send the contents of F, 4 to 1024 bytes, before the first
+                           frame, and expect them from the other side
+          --peer-token-file F
+                           expect the contents of F instead
+        """
+
     /// The minimum length of a token in bytes.
     ///
     /// By its first four bytes, a server recognizes a message from a sender that uses no token, and can tell it what is

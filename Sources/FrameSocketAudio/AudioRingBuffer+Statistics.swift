@@ -19,7 +19,7 @@ extension AudioRingBuffer {
         /// The number of frames that were replaced by newer ones.
         public internal(set) var overrunFrames = 0
 
-        /// The number of pulls at which audio ran out after it had been flowing.
+        /// The number of pulls at which audio ran out: after it had been flowing, or within the pull.
         public internal(set) var underruns = 0
 
         /// The number of silent frames returned since the first audio.

@@ -31,7 +31,7 @@ public final class FrameBytes: @unchecked Sendable {
     /// If the system does not have enough memory, the output span has no capacity.
     ///
     /// - Parameters:
-    ///   - capacity: The maximum number of bytes that `initialize` may append.
+    ///   - capacity: The number of bytes for which `initialize` finds room; there may be more.
     ///   - pool: The pool that provides the memory.
     ///   - initialize: A closure that appends the bytes.
     /// - Throws: The error that `initialize` throws.

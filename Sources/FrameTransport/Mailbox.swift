@@ -126,9 +126,15 @@ final class Mailbox<Element: Sendable>: Sendable {
         state.withLock { $0.machine.removeFirst(where: matches) }
     }
 
-    /// Changes every unconsumed element.
-    func changeEach(_ change: (inout Element) -> Void) {
-        state.withLock { $0.machine.changeEach(change) }
+    /// Takes a part out of every unconsumed element, and returns the parts, so that none is released within the lock.
+    func takeFromEach<Part>(_ take: (inout Element) -> Part?) -> [Part] {
+        state.withLock { state in
+            var parts: [Part] = []
+            state.machine.changeEach { element in
+                if let part = take(&element) { parts.append(part) }
+            }
+            return parts
+        }
     }
 
     // MARK: Consuming

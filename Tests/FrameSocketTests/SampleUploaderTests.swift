@@ -227,6 +227,19 @@ import Testing
         _ = server
     }
 
+    @Test(arguments: sizes.filter { !$0.isAccepted })
+    func `a JPEG that is to be rotated is dropped as well if its stated size is outside the limits`(
+        size: BufferSize,
+        isAccepted: Bool
+    ) async throws {
+        let connection = SocketConnection(path: directory.socket)
+        let uploader = SampleUploader(connection: connection, configuration: .init(appliesOrientation: true))
+        for orientation in FrameOrientation.allCases {
+            let outcome = uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: size, orientation: orientation)
+            #expect(outcome == .dropped(.outsideLimits))
+        }
+    }
+
     @Test func `an image outside the limits of receivers is dropped, however it is submitted, and ends nothing`()
         async throws
     {

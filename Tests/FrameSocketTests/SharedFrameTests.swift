@@ -32,6 +32,27 @@ import TurboJPEG
         #expect(decoded.address == address, "the image is a copy")
     }
 
+    @Test(arguments: ChromaSubsampling.allCases)
+    func `a copied image has the pixels of one that was not copied, whatever the subsampling of JPEGs`(
+        subsampling: ChromaSubsampling
+    ) async throws {
+        var configuration = SampleUploader.Configuration(scale: .half, sharing: .allowed())
+        configuration.subsampling = subsampling
+        var pair = try await SharedPair(directory, configuration)
+        try await pair.sharing()
+        // Neighbors of different colors, which subsampling would mix.
+        let image = try PixelBuffer(width: 64, height: 32, format: .bgra) { _, x, y in
+            UInt8(truncatingIfNeeded: x / 8 * 85 &+ y)
+        }
+        pair.uploader.send(image)
+        let submitted = try FrameDecoder().decode(try await pair.next())
+        try await pair.uploader.finish()
+        pair.uploader.send(copying: image)
+        let copied = try await pair.next()
+        #expect(copied.shared?.format.rawValue == PixelFormat.bgra.name)
+        #expect(try FrameDecoder().decode(copied).hasSamePixels(as: submitted))
+    }
+
     @Test func `an image drawn in a buffer of the uploader is sent without a copy`() async throws {
         var pair = try await SharedPair(directory)
         try await pair.sharing()

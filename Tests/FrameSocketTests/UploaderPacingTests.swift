@@ -266,4 +266,26 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
         // In 3.2 seconds: an interval of 100 ms, and at most two frames of the source beyond it.
         #expect(rig.submitted.count >= 3200 / (100 + 3 * 16))
     }
+
+    /// A second frame whose time is before the first one's: by less than an interval of the rate, which is no new start.
+    @Test(arguments: [(1.0, UInt64(900)), (1, 40), (0.5, 1900), (10, 99)])
+    func `a source whose clock steps back is not held back for longer`(rate: Double, step: UInt64) {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(rate)))
+        rig.run([.connect, .offer(1, timestamp: 10_000_000_000), .wait(33)])
+        rig.run([.offer(2, timestamp: 10_000_000_000 - step * 1_000_000), .wait(UInt64(1000 / rate) - 33 - 1)])
+        #expect(rig.submitted == [1])
+        rig.run(.wait(34))
+        #expect(rig.submitted == [1, 2])
+    }
+
+    @Test(arguments: [5.0, 10, 2])
+    func `a source whose timestamps begin again and again is paced as it submits`(rate: Double) {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(rate)))
+        rig.run(.connect)
+        for number in UInt8(0)..<240 {
+            rig.run([.offer(number, timestamp: 1_000_000_000 + 33_000_000 * UInt64(number % 5)), .wait(33)])
+        }
+        // In eight seconds.
+        #expect(abs(rig.submitted.count - Int(8 * rate)) <= 2, "\(rig.submitted.count)")
+    }
 }

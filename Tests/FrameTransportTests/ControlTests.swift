@@ -108,6 +108,35 @@ import Testing
         #expect(await demand.next() == nil)
     }
 
+    @Test func `every sequence of what is wanted begins with the present`() async throws {
+        let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
+        defer { server.close() }
+        for await wanted in sender.demand where wanted == [.frames, .audio] { break }
+        for await wanted in sender.demand {
+            #expect(wanted == [.frames, .audio])
+            break
+        }
+        var (first, second) = (sender.demand.makeAsyncIterator(), sender.demand.makeAsyncIterator())
+        #expect(await first.next() == [.frames, .audio])
+        receiver.send(.pause)
+        #expect(await first.next() == [])
+        var last = await second.next()
+        if last == [.frames, .audio] { last = await second.next() }
+        #expect(last == [])
+        sender.close()
+        #expect(await first.next() == nil)
+        for await wanted in sender.demand { #expect(wanted == []) }
+    }
+
+    @Test func `a hello ends with the connection of its receiver`() async throws {
+        let (server, sender, _) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
+        for await wanted in sender.demand where wanted == [.frames, .audio] { break }
+        #expect(sender.hello?.wants == [.frames, .audio])
+        server.close()
+        for await wanted in sender.demand where wanted == [] { break }
+        #expect(sender.hello == nil)
+    }
+
     @Test func `messages that are not selected are refused until they are`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         defer { server.close() }

@@ -27,6 +27,21 @@ import Testing
         }
     }
 
+    @Test func `what is taken from the elements is released outside the lock`() {
+        final class Part: Sendable {
+            let mailbox: Mailbox<Element>
+            init(_ mailbox: Mailbox<Element>) { self.mailbox = mailbox }
+            deinit { mailbox.put(Element()) }
+        }
+        struct Element {
+            var part: Part?
+        }
+        let mailbox = Mailbox<Element>(capacity: .max, overflow: .refused)
+        for _ in 0..<3 { mailbox.put(Element(part: Part(mailbox))) }
+        #expect(mailbox.takeFromEach { $0.part.take() }.count == 3)
+        #expect(mailbox.count == 6)
+    }
+
     @Test func `the newest elements replace the oldest, which are counted`() async throws {
         let mailbox = Mailbox<Int>(capacity: 2, overflow: .replacesOldest)
         for number in 0..<5 { #expect(mailbox.reserve().room > 0 && mailbox.put(number)) }

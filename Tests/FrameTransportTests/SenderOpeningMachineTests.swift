@@ -158,6 +158,14 @@ import Testing
         #expect(bench.connects == connects)
     }
 
+    @Test(arguments: [UInt64(0), 1, 999_999])
+    func `attempts are at least a millisecond apart`(interval: UInt64) throws {
+        let bench = SenderBench { $0.retryInterval = interval }
+        bench.report { $0.open(at: $1) }
+        #expect(bench.connects == 1)
+        #expect(try #require(bench.deadline) >= bench.now + 1_000_000)
+    }
+
     @Test(arguments: [Stage.connecting, .handshaking])
     func `an attempt that takes too long is given up and repeated`(stage: Stage) {
         let bench = bench(at: stage) { settings in

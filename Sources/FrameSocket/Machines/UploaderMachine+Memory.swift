@@ -49,10 +49,10 @@ extension UploaderMachine {
     ///
     /// As with every frame, what the receiver prefers applies only if there is memory for it.
     mutating func scaling(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyPlan {
-        let preferred = CopyPlan(image, orientation, .init(configuration), limit: frameLimit)
+        let preferred = CopyPlan(image, orientation, .init(configuration), isShared: pool.isOpen, limit: frameLimit)
         guard preferred.byteCount > frameLimit, terms.preferences != .init() else { return preferred }
         refusePreferences()
-        return CopyPlan(image, orientation, .init(ownConfiguration), limit: frameLimit)
+        return CopyPlan(image, orientation, .init(ownConfiguration), isShared: pool.isOpen, limit: frameLimit)
     }
 
     /// Lets the receiver know, once, that there is no memory for what it prefers.

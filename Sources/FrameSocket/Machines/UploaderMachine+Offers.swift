@@ -6,8 +6,7 @@ extension UploaderMachine {
     /// Assigns a frame its place in the order of submission, and decides on it unless its hash is needed first.
     package mutating func offer(_ frame: consuming UploadFrame, at now: UInt64) -> Admission {
         frame.ticket = takeTicket()
-        // A source whose timestamps do not advance has no clock of its own: ours counts.
-        if frame.timestamp == lastOffer?.timestamp { frame.sourceTime = sourceTime(at: frame.offeredAt) }
+        frame.sourceTime = sourceTime(of: frame)
         if barrier == nil, !isClosed, frame.digest == nil, pacer.comparesFrame(at: frame.sourceTime) {
             return .compare(frame)
         }

@@ -53,8 +53,10 @@ extension UploaderMachine {
     /// Handles a lack of memory, or of descriptors, to share: the frame is encoded, and so are the following ones until
     /// the next connection.
     mutating func stopSharing(for turn: Turn) {
+        var turn = turn
         unsharedConnection = terms.connection
         endSharing()
+        turn.frame.leaveBuffer()
         returnToQueue(turn)
     }
 

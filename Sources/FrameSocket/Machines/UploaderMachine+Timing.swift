@@ -30,6 +30,27 @@ extension UploaderMachine {
         return lastOffer.sourceTime.addingClamping(now.subtractingClamping(lastOffer.at))
     }
 
+    /// Returns the time of a frame on the source's clock, which is its timestamp while the timestamps advance.
+    ///
+    /// A clock that stands still, or steps back, counts as going on at our pace: a rate applies to the frames that
+    /// follow, whatever their timestamps are.
+    mutating func sourceTime(of frame: borrowing UploadFrame) -> UInt64 {
+        guard let lastOffer else { return frame.timestamp }
+        let ours = sourceTime(at: frame.offeredAt)
+        guard frame.timestamp != lastOffer.timestamp else { return ours }
+        let time = frame.timestamp &+ clockOffset
+        guard time < lastOffer.sourceTime else { return time }
+        // Jitter is less than the interval of two frames.
+        guard lastOffer.sourceTime - time >= rhythm.interval else { return time }
+        guard ours < .max / 2 else {
+            // No clock has such a time: the pacing starts over with this frame.
+            clockOffset = 0
+            return frame.timestamp
+        }
+        clockOffset = ours &- frame.timestamp
+        return ours
+    }
+
     /// The time at which the sent frame is sent again because the source is silent.
     @inline(__always)
     var repeatTime: UInt64? {

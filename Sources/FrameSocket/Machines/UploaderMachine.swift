@@ -132,6 +132,9 @@ package struct UploaderMachine: Sendable {
     var pacer: FramePacer
     var rhythm = SourceRhythm()
 
+    /// What is added to timestamps since the source's clock has stepped back.
+    var clockOffset: UInt64 = 0
+
     /// The presentation time of the last submitted frame, and its time on the source's clock and on ours.
     var lastOffer: (timestamp: UInt64, sourceTime: UInt64, at: UInt64)?
 

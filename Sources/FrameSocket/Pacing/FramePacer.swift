@@ -6,7 +6,8 @@
 /// ```
 ///
 /// A pure state machine without a clock. Times are in nanoseconds and may jitter by half the interval of two frames; if
-/// they jump back, or ahead by a second or more, the pacer starts over with that frame.
+/// they jump back by more than the interval of the rate, or ahead by a second or more, the pacer starts over with that
+/// frame.
 package struct FramePacer: Sendable {
     /// What happens to a frame.
     package enum Decision: Sendable, Hashable {

@@ -1,7 +1,8 @@
 package import FrameWire
 package import TurboJPEG
 
-/// How an image is copied out of memory that its source reuses: in the size and format that is encoded.
+/// How an image is copied out of memory that its source reuses: in the size that is sent, and in the format that is
+/// encoded or, if frames are shared, in its own.
 package struct CopyPlan: Sendable {
     /// Which part of the image is sent, and in what size.
     let output: OutputPlan
@@ -19,10 +20,11 @@ package struct CopyPlan: Sendable {
         _ image: borrowing PixelBuffer,
         _ orientation: FrameOrientation,
         _ settings: EncodingPlan.Settings,
+        isShared: Bool = false,
         limit: Int
     ) {
         output = settings.output(for: BufferSize(width: image.width, height: image.height), orientation)
-        isPlanar = settings.subsampling == .yuv420 && image.canBecomePlanes(by: output)
+        isPlanar = !isShared && settings.subsampling == .yuv420 && image.canBecomePlanes(by: output)
         let isTurning = settings.appliesOrientation && orientation.isTurning
         let format = isPlanar ? .i420 : image.format
         byteCount = settings.need(scaled: output, format, isTurning: isTurning, limit: limit).total

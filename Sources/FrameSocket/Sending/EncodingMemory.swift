@@ -35,11 +35,11 @@ enum EncodingMemory {
         return headerBytes + (width * height + chroma) * hundredthsPerSample(quality) / 100
     }
 
-    /// Returns the size with sides clamped to a JPEG's: larger images are never encoded, and must not overflow.
+    /// Returns the size with sides clamped to a JPEG's: other images are never encoded, and must not overflow.
     private static func encodable(_ size: BufferSize) -> BufferSize {
         BufferSize(
-            width: min(size.width, OutputScale.Box.maximumSide),
-            height: min(size.height, OutputScale.Box.maximumSide)
+            width: min(max(size.width, 0), OutputScale.Box.maximumSide),
+            height: min(max(size.height, 0), OutputScale.Box.maximumSide)
         )
     }
 

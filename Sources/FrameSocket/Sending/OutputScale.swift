@@ -28,11 +28,13 @@ public enum OutputScale: Sendable, Hashable {
     public static let half = OutputScale.fraction(numerator: 1, denominator: 2)
 
     /// At most this width and height, in proportion; what is sent is no larger than the scaled image.
+    ///
+    /// By default the box is rotated with the image: a portrait image has at most the box's width in height.
     public static func fit(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
         .box(Box(width: width, height: height, filling: .fit, turning: turning))
     }
 
-    /// Exactly this size, with the whole image in the center and black bars around it.
+    /// Exactly this size, rotated with the image by default, with the whole image in the center and black bars around it.
     public static func letterbox(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
         .box(Box(width: width, height: height, filling: .letterbox, turning: turning))
     }

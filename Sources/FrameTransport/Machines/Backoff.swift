@@ -1,14 +1,17 @@
 /// Pauses that double from one failed attempt to the next, up to the longest.
 struct Backoff: Sendable {
+    /// The shortest pause between two attempts: none would spin.
+    static let shortest = Duration.milliseconds(1)
+
     private let first: Duration
     private let longest: Duration
     private var pause: Duration
 
     /// - Parameters:
-    ///   - first: The first pause; at least 1 ms, because no pause would spin.
+    ///   - first: The first pause; at least ``shortest``.
     ///   - longest: The longest pause; at least the first.
     init(first: Duration, longest: Duration) {
-        self.first = max(first, .milliseconds(1))
+        self.first = max(first, Self.shortest)
         self.longest = max(longest, self.first)
         pause = self.first
     }

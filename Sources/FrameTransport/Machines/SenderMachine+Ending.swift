@@ -85,6 +85,7 @@ extension SenderMachine {
         isReadable = false
         watchesRoom = false
         commands.append(.closeSocket(loss(for: reason)))
+        commands.append(.tell(.hello(nil)))
         changeTerms { terms in
             let (revision, connection) = (terms.revision, terms.connection)
             terms = ReceiverTerms()

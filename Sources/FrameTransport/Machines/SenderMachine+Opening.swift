@@ -121,7 +121,6 @@ extension SenderMachine {
         turnAwayPauses.reset()
         commands.append(.lane(.open))
         enter(.open(Session(decoder: ControlDecoder())))
-        commands.append(.tell(.hello(nil)))
         changeTerms { terms in
             let revision = terms.revision
             let connection = terms.connection + 1
@@ -142,7 +141,12 @@ extension SenderMachine {
         watchesRoom = false
         lastFailure = failure
         // A server that refuses senders has enough of them.
-        let pause = if case .turnedAway? = failure { turnAwayPauses.next().nanoseconds } else { settings.retryInterval }
+        let pause =
+            if case .turnedAway? = failure {
+                turnAwayPauses.next().nanoseconds
+            } else {
+                max(settings.retryInterval, Backoff.shortest.nanoseconds)
+            }
         enter(.waiting(until: now &+ pause))
         expireWaiters(at: now)
         giveUpIfUnwanted()

@@ -79,7 +79,8 @@ public final class FrameConnection: Sendable, Identifiable {
 
     /// Ends the connection in order.
     ///
-    /// Received frames are still delivered; a partly received one is not.
+    /// Frames that wait for the consumer are still delivered. Frames behind them are not, even if they have arrived;
+    /// ``FrameServer/drain()`` delivers those as well.
     public func close() {
         driver.thread.execute { [driver] in driver.close() }
     }

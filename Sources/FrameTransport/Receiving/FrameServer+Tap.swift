@@ -1,7 +1,9 @@
 extension FrameServer {
     /// Observes the bytes that a server reads from its sockets, as they arrive and before they are parsed.
     ///
-    /// Use it for logs. Its methods are called on the server's thread, which waits for them; tokens are not included.
+    /// Use it for logs. The beginning and the end of a connection are reported on the server's thread, and its bytes on
+    /// the thread that reads it, which may be another (``Configuration/readers``); both wait for the call. Tokens are not
+    /// included.
     public protocol Tap: AnyObject, Sendable {
         /// Called when a connection has been accepted.
         func connectionDidOpen(_ id: Int)

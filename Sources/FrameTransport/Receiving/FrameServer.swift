@@ -173,8 +173,8 @@ public final class FrameServer: Sendable {
     ///
     /// The sequence ends when the server is closed.
     ///
-    /// A connection that is not consumed from this sequence stays open, and its sender can send no more than is read
-    /// ahead.
+    /// A connection that is not consumed from this sequence stays open. With ``FrameServer/Delivery/everyFrame``, its
+    /// sender can send no more than is read ahead.
     public var connections: Connections { Connections(server: self) }
 
     /// The number of refused senders: over the limit, of another user, or without the right token.

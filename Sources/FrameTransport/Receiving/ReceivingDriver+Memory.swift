@@ -36,11 +36,12 @@ extension ReceivingDriver {
 
     /// Requests memory for a large body.
     func ask(for byteCount: Int) {
-        let answer = memory.ask(byteCount) { [weak self, thread] grant in
+        let answer = memory.ask(byteCount) { [weak self, thread] grant, request in
             thread.execute { [weak self] in
-                // A late grant goes to the next waiting request.
-                self?.request = nil
-                self?.change { $0.memoryGranted(grant, at: MonotonicClock.now()) }
+                // A body that is no longer waited for may have been followed by another.
+                guard let self, self.request == request else { return }
+                self.request = nil
+                change { $0.memoryGranted(grant, at: MonotonicClock.now()) }
             }
         }
         switch answer {
@@ -55,7 +56,8 @@ extension ReceivingDriver {
 
     /// Returns the grants of unconsumed messages, and keeps the messages as long as their memory is not needed.
     func keepUnread() {
-        mailbox.changeEach { $0.grant = nil }
+        // Other connections' requests may be granted when these are released, which is not done within the mailbox's lock.
+        _ = mailbox.takeFromEach { $0.grant.take() }
         let (mailbox, audio, onDropped) = (mailbox, audio, onDropped)
         self.onDropped = nil
         unread.keep(mailbox.weight + audio.weight) {

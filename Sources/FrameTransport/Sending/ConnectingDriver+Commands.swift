@@ -33,7 +33,7 @@ extension ConnectingDriver {
             states.change(to: .disconnected(reason))
         case .terms(let terms):
             self.terms.publish(terms)
-            publishDemand(terms)
+            demand.change(to: terms.demand)
         case .hello(let hello): control.note(hello)
         case .request(let request): control.note(request)
         case .skippedRequest: control.skip()
@@ -45,12 +45,6 @@ extension ConnectingDriver {
             control.requests.end()
             closed.set(reason)
         }
-    }
-
-    func publishDemand(_ terms: ReceiverTerms) {
-        guard terms.demand != latestDemand else { return }
-        latestDemand = terms.demand
-        demand.put(terms.demand)
     }
 
     // MARK: Connecting

@@ -17,11 +17,10 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     let terms = TermsBoard()
 
     /// The published states of the connection.
-    let states = StateSequence()
+    let states = ObservedValue(SocketConnection.State.idle, capacity: 16)
 
     /// The current demand: only the latest counts.
-    let demand = Mailbox<ControlRequest.Wants>(capacity: 1, overflow: .replacesOldest)
-    var latestDemand: ControlRequest.Wants?
+    let demand: ObservedValue<ControlRequest.Wants>
 
     let endpoint: SocketEndpoint
     let configuration: SocketConnection.Configuration
@@ -39,9 +38,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         self.endpoint = endpoint
         self.configuration = configuration
         thread = configuration.thread
+        demand = ObservedValue(terms.terms.demand, capacity: 1)
         lane = SendLane(padsShortBodies: configuration.padsShortBodies)
         machine = SenderMachine(SenderMachine.Settings(endpoint, configuration))
-        publishDemand(terms.terms)
     }
 
     // MARK: Requests from programs

@@ -18,6 +18,7 @@ extension SocketConnection {
 
     /// The current demand, and every change of it; a sequence for one consumer, which ends with the connection.
     ///
+    /// Every call returns an independent sequence.
     /// The demand is empty (`[]`) while no receiver is connected, and while the receiver has requested a pause; a plain
     /// receiver wants frames. Use it to start and stop a camera:
     ///
@@ -29,7 +30,7 @@ extension SocketConnection {
     ///
     /// A busy consumer gets only the latest value.
     public var demand: ConnectionValues<ControlRequest.Wants> {
-        ConnectionValues(mailbox: driver.demand, connection: self)
+        ConnectionValues(mailbox: driver.demand.makeMailbox(), connection: self)
     }
 
     /// Whether the receiver has requested a pause.

@@ -14,7 +14,7 @@ public import FrameWire
 public final class SocketConnection: Sendable {
     /// The configuration of a connection.
     public struct Configuration: Sendable {
-        /// The time between two attempts to connect.
+        /// The time between two attempts to connect, at least 1 ms.
         ///
         /// Default: 100 ms.
         public var retryInterval: Duration = .milliseconds(100)

@@ -184,6 +184,8 @@ extension ControlRequest {
         public var frameRateInMillihertz: Int?
 
         /// The box that the frames should fit in, 1 to 16,384 on each side: `Prefer-Width` and `Prefer-Height`.
+        ///
+        /// A sender may rotate the box with the image: a `SampleUploader` sends 720x1280 of a portrait screen for 1280x720.
         public var size: BufferSize?
 
         /// The JPEG quality, 1 to 100: the field `Prefer-Quality`.

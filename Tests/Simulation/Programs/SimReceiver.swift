@@ -86,7 +86,7 @@ final class SimReceiver {
     var isDraining = false
     var fanOut = -1
     /// Grants that the thread has not heard of yet.
-    var grantsUnderWay: [Int] = []
+    var grantsUnderWay: [(request: UInt64, bytes: Int)] = []
     /// Whether this side ends the connection, which it may not have heard of yet.
     var isEnding: Bool { isClosed || isDraining }
 

@@ -195,12 +195,16 @@ extension World {
 
     /// The budget has granted a request that waited; the receiver hears of it on its thread.
     private func granted(_ receiver: SimReceiver) {
-        guard let bytes = receiver.grantsUnderWay.popLast() else { return }
+        let (request, bytes) = receiver.grantsUnderWay.removeFirst()
+        // A body that is no longer waited for may have been followed by another.
+        guard receiver.request == request else { return giveBack(bytes, budget: receiver.budget) }
         receiver.request = nil
         guard receiver.machine.memoryGranted(at: now) else {
             giveBack(bytes, budget: receiver.budget)
             return run(receiver)
         }
+        let asked = receiver.requestedBytes
+        check(.budgetHolds, bytes == asked, "a body that asked for \(asked) bytes is given \(bytes)")
         receiver.bodyGrant = bytes
         run(receiver)
     }
@@ -236,7 +240,7 @@ extension World {
             guard let index = budgets[budget].requests.removeValue(forKey: id) else { continue }
             let receiver = receivers[index]
             take(receiver.requestedBytes, for: receiver)
-            receiver.grantsUnderWay.append(receiver.requestedBytes)
+            receiver.grantsUnderWay.append((id, receiver.requestedBytes))
             execute(.granted, for: .receiver(index), on: receiver.thread)
         }
     }

@@ -29,7 +29,7 @@ final class SimReceiver {
     /// The number under which the budget keeps what was left unread.
     var departed: UInt64?
     var isPresented = false
-    /// Whether it has to make room, since it has yet to show its token.
+    /// Whether it has to make room, since it has yet to show its token, and its thread has not heard of it.
     var mustGiveWay = false
     var closeReason: CloseReason?
     var deliveryHasEnded = false

@@ -6,7 +6,9 @@ extension World {
     func run(_ task: SimThread.Task, of receiver: SimReceiver) {
         switch task {
         case .begin: begin(receiver)
-        case .giveWay: change(receiver) { $0.giveWay(at: now) }
+        case .giveWay:
+            change(receiver) { $0.giveWay(at: now) }
+            receiver.mustGiveWay = false
         case .send(let request):
             let wasSilent = receiver.maySenderBeSilent
             switch request {

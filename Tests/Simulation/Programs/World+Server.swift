@@ -225,8 +225,10 @@ extension World {
         server.connections[id] = receiver.index
         sockets[socket].capacity = receiver.requestCapacity
         tell(.begin, to: receiver, of: server)
-        let staying = server.connections.values.filter { !receivers[$0].mustGiveWay }
-        let handshaking = staying.count { !receivers[$0].isPresented }
+        // On another thread a connection may have to give way, or have ended, without the server's knowing yet.
+        let connected = server.connections.values.map { receivers[$0] }
+        let staying = connected.filter { !$0.mustGiveWay && $0.closeReason == nil }
+        let handshaking = staying.count { !$0.isPresented }
         let isWithin = server.tokens == nil || handshaking <= max(1, server.limits.maximumHandshakes)
         check(.placesAreBounded, isWithin, "\(handshaking) connections have yet to show their token")
         let places = server.limits.maximumConnections

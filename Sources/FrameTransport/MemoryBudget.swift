@@ -73,7 +73,7 @@ public final class MemoryBudget: Sendable {
 
     private struct State {
         var machine: BudgetMachine
-        var onGrant: [UInt64: (bytes: Int, call: @Sendable (Grant, UInt64) -> Void)] = [:]
+        var onGrant: [UInt64: (bytes: Int, call: @Sendable (Grant) -> Void)] = [:]
         var onEviction: [UInt64: @Sendable () -> Void] = [:]
         var onRevocation: [UInt64: @Sendable () -> Void] = [:]
     }
@@ -118,10 +118,9 @@ public final class MemoryBudget: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The number of bytes, at most ``largestGrant``.
-    ///   - onGrant: Called later, from any thread, with the grant and the number of the request, if earlier requests are
-    ///     waiting or there is not enough memory yet.
+    ///   - onGrant: Called later, from any thread, if earlier requests are waiting or there is not enough memory yet.
     /// - Returns: The grant, or the number under which the request waits.
-    func ask(_ bytes: Int, onGrant: @escaping @Sendable (Grant, UInt64) -> Void) -> Answer {
+    func ask(_ bytes: Int, onGrant: @escaping @Sendable (Grant) -> Void) -> Answer {
         var answer = BudgetMachine.Answer.granted
         change { state in
             let (given, effects) = state.machine.ask(bytes)
@@ -205,7 +204,7 @@ public final class MemoryBudget: Sendable {
         }
         for id in effects.granted {
             guard let (bytes, call) = state.onGrant.removeValue(forKey: id) else { continue }
-            calls.append { call(Grant(self, bytes: bytes), id) }
+            calls.append { call(Grant(self, bytes: bytes)) }
         }
         return calls
     }

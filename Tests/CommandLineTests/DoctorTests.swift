@@ -121,6 +121,17 @@ import Testing
         #expect(try diagnosis(ending).findings.contains { $0.code == "socket.wrongType" && $0.severity == "failure" })
     }
 
+    #if os(Linux)
+        @Test func `a system without memory to share is a warning that leaves the exit code`() async throws {
+            // A limit on the size of files is one on shared memory too.
+            let ending = try await place.shell("ulimit -f 1; $F doctor $D/t --json").ended()
+            #expect(ending.status == 0, "\(ending)")
+            let diagnosis = try diagnosis(ending)
+            let memory = try #require(diagnosis.findings.first { $0.code == "memory.shared" })
+            #expect(diagnosis.severity == "note" && memory.severity == "warning" && memory.remedy != nil)
+        }
+    #endif
+
     @Test func `a stopped server is distinguished from a healthy one`() async throws {
         let receiver = try await place.receiver("--json")
         let stopped = try await place.shell("kill -STOP \(receiver.id); $F doctor $S --json --timeout 0.2").ended()

@@ -265,6 +265,20 @@ import Testing
         }
     }
 
+    @Test func `an image in a shared buffer counts as memory of its own if it cannot be copied to another`() throws {
+        let image = try PixelBuffer(width: 500, height: 400, format: .bgra, zeroFilled: true)
+        var uploader = SharingUploader(.init(strips: .off, sharing: .allowed(buffers: 2)))
+        #expect(try uploader.send(.pixels(image)).job.lease != nil)
+        // The receiver still has the buffer, so that a repeat needs another one, for which the system has no memory.
+        uploader.change { $0.refreshes += 1 }
+        let begun = uploader.machine.beginTurn(at: 2_000_000_000)
+        var job = try #require(begun)
+        #expect(job.lease != nil)
+        let taken = job.content.take()
+        uploader.machine.encoded(.notShared(try #require(taken)), at: 2_000_000_000)
+        #expect(!uploader.machine.pool.isOpen && uploader.machine.heldBytes >= EncodingMemory.bytes(of: image))
+    }
+
     @Test(arguments: [true, false])
     func `a frame counts as what it was when it was sent, although the receiver is gone`(isShared: Bool) throws {
         var uploader = SharingUploader(.init(strips: .off, sharing: isShared ? .allowed() : .off))

@@ -43,6 +43,35 @@ import Testing
         #expect(commands(&machine).contains(.admit(2)) && machine.refused == 1)
     }
 
+    @Test func `the queue ends behind the connections that have yet to start`() {
+        var machine = machine(places: 4)
+        for _ in 0..<3 { machine.accepted(isAdmitted: true) }
+        machine.started(1)
+        machine.queued(1)
+        #expect(commands(&machine) == [.admit(1), .admit(2), .admit(3)])
+        machine.drain()
+        #expect(commands(&machine) == [.stopListening, .drainConnections])
+        machine.started(2)
+        // The third ends before it is known that it has started.
+        machine.ended(3, wasReady: false)
+        #expect(commands(&machine).isEmpty)
+        machine.started(3)
+        #expect(commands(&machine) == [.endPresenting(nil)])
+        for id in 1...2 { machine.ended(id, wasReady: true) }
+        #expect(commands(&machine) == [.finished])
+    }
+
+    @Test func `a connection that comes after the end of the queue does not stay in it`() {
+        var machine = machine(places: 4)
+        machine.accepted(isAdmitted: true)
+        machine.started(1)
+        machine.close()
+        machine.queued(1)
+        machine.taken(1)
+        machine.ended(1, wasReady: true)
+        #expect(machine.queuedCount == 0 && machine.connectionCount == 0 && machine.dropped == 0)
+    }
+
     @Test func `the oldest connection without a token gives way to one more, and to one that finds no place`() {
         var limits = FrameServer.Limits()
         (limits.maximumConnections, limits.maximumHandshakes) = (3, 2)

@@ -37,9 +37,9 @@ import Testing
         let budget = MemoryBudget(maximumBytes: 200)
         let granted = TestSupport.Counter()
         do {
-            guard case .granted(let first) = budget.ask(60, onGrant: { _, _ in granted.increment() }),
-                case .waiting(let second) = budget.ask(50, onGrant: { _, _ in granted.increment() }),
-                case .waiting = budget.ask(10, onGrant: { _, _ in granted.increment() })
+            guard case .granted(let first) = budget.ask(60, onGrant: { _ in granted.increment() }),
+                case .waiting(let second) = budget.ask(50, onGrant: { _ in granted.increment() }),
+                case .waiting = budget.ask(10, onGrant: { _ in granted.increment() })
             else {
                 Issue.record("60 of 100 are free, and nobody is served before those who asked earlier")
                 return

@@ -1,5 +1,6 @@
 import FrameSocketTesting
 import FrameTransport
+import Locking
 import TestSupport
 import Testing
 
@@ -45,6 +46,48 @@ import Testing
         try await server.closed()
     }
 
+    /// Where a delegate and a tap were called.
+    private final class Witness: FrameServer.Delegate, FrameServer.Tap {
+        let (own, reader): (IOThread, IOThread)
+        private let calls = Locked<[String]>([])
+
+        init(_ own: IOThread, _ reader: IOThread) { (self.own, self.reader) = (own, reader) }
+
+        var all: [String] { calls.withLock { $0 } }
+
+        private func note(_ call: String) {
+            let place = own.isCurrent ? "server" : reader.isCurrent ? "reader" : "elsewhere"
+            calls.withLock { $0.append("\(call) \(place)") }
+        }
+
+        func connectionDidOpen(_ id: Int) { note("tap opens:") }
+        func connection(_ id: Int, didRead bytes: Span<UInt8>) { note("tap reads:") }
+        func connectionDidClose(_ id: Int) { note("tap closes:") }
+        func connectionDidOpen(_ connection: FrameConnection) { note("opens:") }
+        func connection(_ connection: FrameConnection, didReceive frame: Frame) { note("receives:") }
+        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) { note("closes:") }
+    }
+
+    @Test func `a delegate is called on the thread that reads, a tap for the ends of a connection on the server's`()
+        async throws
+    {
+        let witness = Witness(IOThread(), IOThread())
+        var configuration = FrameServer.Configuration()
+        (configuration.thread, configuration.readers, configuration.tap) = (witness.own, [witness.reader], witness)
+        let server = try FrameServer(at: directory.socket, configuration: configuration, delegate: witness)
+        let sender = try PeerSocket.connected(to: directory.socket)
+        try await sender.write(message(body(1, count: 300)))
+        sender.finishWriting()
+        #expect(await eventually { witness.all.contains("tap closes: server") })
+        let calls: Set = [
+            "tap opens: server", "tap reads: reader", "tap closes: server", "opens: reader", "receives: reader",
+            "closes: reader",
+        ]
+        #expect(Set(witness.all) == calls)
+        server.close()
+        try await server.closed()
+    }
+
     @Test(arguments: [false, true])
     func `a sender that was accepted just before the end is heard, although its thread is busy`(isPending: Bool)
         async throws
@@ -72,7 +115,8 @@ import Testing
         for try await connection in server.connections {
             for try await frame in connection.frames { bodies.insert(frame.jpeg.array()) }
         }
-        #expect(bodies == Set((0..<4).map { body($0, count: 1000) }))
+        let isHeard = (0..<4).map { bodies.contains(body($0, count: 1000)) }
+        #expect(isHeard == [true, true, true, true] && bodies.count == 4)
         try await server.closed()
         withExtendedLifetime(senders) {}
     }

@@ -127,8 +127,26 @@ import Testing
         rig.arrive(message(body(1, count: 5000)).dropLast(4000))
         rig.machine.close(nil, at: 2)
         rig.run()
-        let isTaken = rig.machine.memoryGranted(at: 3)
+        let isTaken = rig.machine.memoryGranted(for: 1, at: 3)
         #expect(!isTaken && rig.withdrawals == 1)
+    }
+
+    @Test func `memory that was requested for a body is not used for the next one`() {
+        var rig = ReceiverRig {
+            $0.allowance = 2000
+            $0.largestGrant = 100_000
+        }
+        rig.arrive(message(body(1, count: 5000)))
+        rig.machine.send(.hello(ControlRequest.Hello(wants: [])), at: 2)
+        rig.run()
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .frames)), at: 2)
+        rig.arrive(message(body(2, count: 9000)))
+        #expect(rig.requested == [5000, 9000] && rig.withdrawals == 1)
+        // The first was granted before it was withdrawn, and the grant comes only now.
+        let isUsed = (rig.machine.memoryGranted(for: 1, at: 3), rig.machine.memoryGranted(for: 2, at: 3))
+        #expect(isUsed == (false, true))
+        rig.run()
+        #expect(rig.frames.map(\.jpeg.count) == [9000])
     }
 
     @Test func `what is read ahead uses no more than a share`() {

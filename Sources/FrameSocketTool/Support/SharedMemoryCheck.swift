@@ -18,7 +18,7 @@ enum SharedMemoryCheck {
                 .sharedMemory,
                 .warning,
                 "no memory can be shared (\(error)): images are sent as JPEGs",
-                remedy: "raise the limits on memory and descriptors, and allow memfd_create if a sandbox forbids it"
+                remedy: "raise the limits on memory, descriptors and file sizes; allow memfd_create if it is forbidden"
             )
         }
     }

@@ -93,10 +93,11 @@ extension ReceiverMachine {
                 )
                 return nil
             }
-            setGate(.awaitingMemory)
+            lastRequest += 1
+            setGate(.awaitingMemory(request: lastRequest))
             // This side causes the wait.
             suspendDeadline()
-            return .askForMemory(byteCount: byteCount)
+            return .askForMemory(byteCount: byteCount, request: lastRequest)
         } else if assembler.isAtFrame, burstByteCount > 0, burstByteCount + byteCount > share {
             // Frames read ahead have a share of their own, which this would exceed.
             setGate(.open(room: nil))

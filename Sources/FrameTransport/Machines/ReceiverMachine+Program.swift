@@ -125,19 +125,19 @@ extension ReceiverMachine {
         }
     }
 
-    /// Handles a grant of memory for the waiting body.
+    /// Handles a grant of memory.
     ///
     /// A grant that is no longer needed is returned at once.
-    mutating func memoryGranted(_ grant: MemoryBudget.Grant, at now: UInt64) {
-        if memoryGranted(at: now) { assembler.take(grant) }
+    mutating func memoryGranted(_ grant: MemoryBudget.Grant, for request: Int, at now: UInt64) {
+        if memoryGranted(for: request, at: now) { assembler.take(grant) }
     }
 
-    /// Handles a grant of memory for the waiting body.
+    /// Handles a grant of memory.
     ///
-    /// - Returns: Whether the body is still waiting for it.
-    package mutating func memoryGranted(at now: UInt64) -> Bool {
+    /// - Returns: Whether the body for which it was requested still waits for it. Another body may have taken its place.
+    package mutating func memoryGranted(for request: Int, at now: UInt64) -> Bool {
         self.now = now
-        guard case .awaitingMemory? = state.gate else { return false }
+        guard case .awaitingMemory(request)? = state.gate else { return false }
         setGate(.open(room: 1))
         admitPendingBody()
         return true

@@ -35,9 +35,9 @@ package struct ReceiverMachine: ~Copyable {
         case deliverStatus(SenderStatus)
         /// Count an audio message that was requested, but exceeds the memory for audio.
         case countDroppedAudio
-        /// Request a part of the memory budget; report with ``memoryGranted(_:at:)``, now or later.
-        case askForMemory(byteCount: Int)
-        /// Cancel the request for memory.
+        /// Request a part of the memory budget; report with ``memoryGranted(_:for:at:)`` and this number, now or later.
+        case askForMemory(byteCount: Int, request: Int)
+        /// Cancel the last request for memory, which may have been granted already.
         case withdrawRequestForMemory
         /// Write what ``outbox`` holds, and report with ``didWriteRequests(_:)``.
         case writeRequests
@@ -93,8 +93,8 @@ package struct ReceiverMachine: ~Copyable {
         case open(room: Int?)
         /// The consumer has no room.
         case awaitingRoom
-        /// A large body waits for memory.
-        case awaitingMemory
+        /// A large body waits for memory, which was requested under this number.
+        case awaitingMemory(request: Int)
     }
 
     enum State {
@@ -130,6 +130,9 @@ package struct ReceiverMachine: ~Copyable {
     var turn = Turn()
     var hasYielded = false
     var now: UInt64 = 0
+
+    /// The number of the last request for memory.
+    var lastRequest = 0
 
     /// Whether the socket may have more: reports come once per change, so this stays set until a read finds nothing.
     var mayRead = false

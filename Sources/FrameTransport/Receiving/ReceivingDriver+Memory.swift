@@ -35,23 +35,20 @@ extension ReceivingDriver {
     // MARK: Budget
 
     /// Requests memory for a large body.
-    func ask(for byteCount: Int) {
-        let answer = memory.ask(byteCount) { [weak self, thread] grant, request in
+    func ask(for byteCount: Int, request: Int) {
+        let answer = memory.ask(byteCount) { [weak self, thread] grant in
             thread.execute { [weak self] in
-                // A body that is no longer waited for may have been followed by another.
-                guard let self, self.request == request else { return }
-                self.request = nil
-                change { $0.memoryGranted(grant, at: MonotonicClock.now()) }
+                self?.change { $0.memoryGranted(grant, for: request, at: MonotonicClock.now()) }
             }
         }
         switch answer {
-        case .granted(let grant): machine.memoryGranted(grant, at: MonotonicClock.now())
-        case .waiting(let id): request = id
+        case .granted(let grant): machine.memoryGranted(grant, for: request, at: MonotonicClock.now())
+        case .waiting(let id): lastRequest = id
         }
     }
 
     func withdrawRequest() {
-        if let request = request.take() { memory.withdraw(request) }
+        if let request = lastRequest.take() { memory.withdraw(request) }
     }
 
     /// Returns the grants of unconsumed messages, and keeps the messages as long as their memory is not needed.

@@ -25,8 +25,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     var machine: ReceiverMachine
     private var descriptor: OwnedDescriptor?
     private var registration: IORegistration?
-    /// The waiting request for memory.
-    var request: UInt64?
+    /// The last request for memory that had to wait, as the budget numbers it.
+    var lastRequest: UInt64?
     /// Whether frames were added to the mailbox whose consumers stay suspended until the end of the run.
     private var hasHeldBack = false
     /// The memory that the sender shares.
@@ -177,7 +177,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         case .deliverStatus(let status): statuses.put(status)
         case .countDroppedAudio: droppedAudio.increment()
         case .reserveRoom(let onceEmpty): reserveRoom(onceEmpty: onceEmpty)
-        case .askForMemory(let byteCount): ask(for: byteCount)
+        case .askForMemory(let byteCount, let request): ask(for: byteCount, request: request)
         case .withdrawRequestForMemory: withdrawRequest()
         case .setDeadline(let deadline): registration?.deadline = deadline
         case .watchRoom(let watches): registration?.watchesRoom = watches

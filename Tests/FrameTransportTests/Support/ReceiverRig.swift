@@ -102,7 +102,7 @@ struct ReceiverRig: ~Copyable {
         case .unmapBuffers: unmapped += 1
         case .deliverAudio(let message): audio.append(message)
         case .deliverStatus(let status): statuses.append(status)
-        case .askForMemory(let byteCount): requested.append(byteCount)
+        case .askForMemory(let byteCount, _): requested.append(byteCount)
         case .withdrawRequestForMemory: withdrawals += 1
         case .writeRequests:
             guard isWritable else { return machine.didWriteRequests(0) }

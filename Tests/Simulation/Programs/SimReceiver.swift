@@ -25,6 +25,8 @@ final class SimReceiver {
     var bodyGrant: Int?
     /// The request for memory that waits.
     var request: UInt64?
+    /// Its number to the connection, and its size.
+    var requestNumber = 0
     var requestedBytes = 0
     /// The number under which the budget keeps what was left unread.
     var departed: UInt64?
@@ -86,7 +88,7 @@ final class SimReceiver {
     var isDraining = false
     var fanOut = -1
     /// Grants that the thread has not heard of yet.
-    var grantsUnderWay: [(request: UInt64, bytes: Int)] = []
+    var grantsUnderWay: [(request: Int, bytes: Int)] = []
     /// Whether this side ends the connection, which it may not have heard of yet.
     var isEnding: Bool { isClosed || isDraining }
 

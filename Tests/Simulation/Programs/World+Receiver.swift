@@ -79,7 +79,7 @@ extension World {
             if servers[receiver.server].plan.usesDelegate { return receiver.machine.reserved(.max) }
             let (room, waiting) = receiver.mailbox.reserve(onceEmpty: onceEmpty)
             receiver.machine.reserved(room, behind: waiting)
-        case .askForMemory(let byteCount): ask(receiver, for: byteCount)
+        case .askForMemory(let byteCount, let request): ask(receiver, for: byteCount, request: request)
         case .withdrawRequestForMemory: withdrawRequest(of: receiver)
         case .setDeadline(let deadline): setDeadline(deadline, of: receiver.registration, on: thread)
         case .watchRoom(let watches): watchRoom(receiver.socket, watches)
@@ -169,13 +169,13 @@ extension World {
 
     // MARK: Memory
 
-    private func ask(_ receiver: SimReceiver, for bytes: Int) {
+    private func ask(_ receiver: SimReceiver, for bytes: Int, request: Int) {
         let (answer, effects) = budgets[receiver.budget].machine.ask(bytes)
-        receiver.requestedBytes = bytes
+        (receiver.requestNumber, receiver.requestedBytes) = (request, bytes)
         switch answer {
         case .granted:
             take(bytes, for: receiver)
-            if receiver.machine.memoryGranted(at: now) {
+            if receiver.machine.memoryGranted(for: request, at: now) {
                 receiver.bodyGrant = bytes
             } else {
                 giveBack(bytes, budget: receiver.budget)
@@ -198,13 +198,11 @@ extension World {
     /// The budget has granted a request that waited; the receiver hears of it on its thread.
     private func granted(_ receiver: SimReceiver) {
         let (request, bytes) = receiver.grantsUnderWay.removeFirst()
-        // A body that is no longer waited for may have been followed by another.
-        guard receiver.request == request else { return giveBack(bytes, budget: receiver.budget) }
-        receiver.request = nil
-        guard receiver.machine.memoryGranted(at: now) else {
+        guard receiver.machine.memoryGranted(for: request, at: now) else {
             giveBack(bytes, budget: receiver.budget)
             return run(receiver)
         }
+        receiver.request = nil
         let asked = receiver.requestedBytes
         check(.budgetHolds, bytes == asked, "a body that asked for \(asked) bytes is given \(bytes)")
         receiver.bodyGrant = bytes
@@ -242,7 +240,7 @@ extension World {
             guard let index = budgets[budget].requests.removeValue(forKey: id) else { continue }
             let receiver = receivers[index]
             take(receiver.requestedBytes, for: receiver)
-            receiver.grantsUnderWay.append((id, receiver.requestedBytes))
+            receiver.grantsUnderWay.append((receiver.requestNumber, receiver.requestedBytes))
             execute(.granted, for: .receiver(index), on: receiver.thread)
         }
     }

@@ -215,6 +215,8 @@ extension World {
                 let isNew = terms.preferences == .init() && !terms.isPaused && terms.wants == .frames
                 check(.preferencesEndWithReceiver, isNew, "a new receiver has terms that it did not state: \(terms)")
             }
+            let hasHello = sender.hello != nil
+            check(.preferencesEndWithReceiver, terms.isConnected || !hasHello, "a hello outlives its receiver")
             if terms.connection != sender.terms.connection { sender.openedAt = now }
             sender.terms = terms
             termsChanged(of: sender)

@@ -129,9 +129,10 @@ import Testing
     }
 
     @Test func `a hello ends with the connection of its receiver`() async throws {
-        let (server, sender, _) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
+        let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         for await wanted in sender.demand where wanted == [.frames, .audio] { break }
         #expect(sender.hello?.wants == [.frames, .audio])
+        withExtendedLifetime(receiver) {}
         server.close()
         for await wanted in sender.demand where wanted == [] { break }
         #expect(sender.hello == nil)

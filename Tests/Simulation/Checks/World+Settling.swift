@@ -49,10 +49,7 @@ extension World {
     func checkHostility() {
         checkRules()
         for monitor in monitors where isCurrent(monitor) && isAsleep(senders[monitor.sender].plan.thread) {
-            guard monitor.hasReadHello, monitor.understandsRequests, monitor.stoppedOnWire == nil,
-                monitor.stopRead == nil, case .connected = senders[monitor.sender].machine.publishedState,
-                readsEverything(monitor)
-            else { continue }
+            guard mustAnswer(monitor) else { continue }
             let isTold = monitor.lastRefusals == monitor.refusals
             check(.preferencesAreAnswered, isTold, "a preference is refused without a word")
         }
@@ -63,11 +60,17 @@ extension World {
             && sockets[monitor.socket].peer >= 0 && sockets[sockets[monitor.socket].peer].isOpen
     }
 
+    /// Whether the sender answers requests: once it has been stopped or closed, it obeys none.
+    private func mustAnswer(_ monitor: SenderMonitor) -> Bool {
+        let sender = senders[monitor.sender]
+        guard case .connected = sender.machine.publishedState, monitor.stoppedOnWire == nil else { return false }
+        return monitor.hasReadHello && monitor.understandsRequests && monitor.stopRead == nil && !sender.hasClosed
+            && readsEverything(monitor)
+    }
+
     /// A receiver that asked has been told how the sender stands.
     private func checkAnswers(_ monitor: SenderMonitor) {
-        guard monitor.hasReadHello, monitor.understandsRequests, monitor.stoppedOnWire == nil, monitor.stopRead == nil,
-            case .connected = senders[monitor.sender].machine.publishedState, readsEverything(monitor)
-        else { return }
+        guard mustAnswer(monitor) else { return }
         let isPaused = monitor.lastState == .paused
         check(.oneAnswerEach, monitor.statuses > 0, "a hello is not answered")
         check(

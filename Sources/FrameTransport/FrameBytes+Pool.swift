@@ -44,7 +44,7 @@ extension FrameBytes {
 
         /// Takes a chunk of at least `capacity` bytes; an empty one if the system has no memory.
         func take(_ capacity: Int) -> Chunk {
-            guard let size = Self.chunkSize(for: capacity) else { return unsafe Chunk(memory: Self.nothing) }
+            guard let size = Self.chunkSize(for: capacity) else { return unsafe Chunk(memory: .empty) }
             let idle = state.withLock { state -> Chunk? in
                 guard let index = state.idle.lastIndex(where: { unsafe $0.memory.count == size }) else {
                     state.allocations += 1
@@ -54,7 +54,7 @@ extension FrameBytes {
                 return state.idle.remove(at: index)
             }
             if let idle { return idle }
-            return unsafe Chunk(memory: Syscalls.allocate(byteCount: size) ?? Self.nothing)
+            return unsafe Chunk(memory: Syscalls.allocate(byteCount: size) ?? .empty)
         }
 
         func giveBack(_ chunk: Chunk) {
@@ -68,8 +68,6 @@ extension FrameBytes {
             }
             if !isKept { unsafe Syscalls.release(chunk.memory) }
         }
-
-        private static var nothing: MemoryRun { unsafe MemoryRun(start: nil, count: 0) }
 
         /// Returns the chunk size for a number of bytes; nil if it is too large for any system.
         private static func chunkSize(for capacity: Int) -> Int? {

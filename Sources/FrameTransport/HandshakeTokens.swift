@@ -41,13 +41,8 @@ public struct HandshakeTokens: Sendable, Hashable {
 extension HandshakeTokens {
     /// Writes this side's token, for which a new connection always has room.
     func show(to socket: Int32) throws(TransportError) {
-        var own = own
-        let nothing = unsafe MemoryRun(start: nil, count: 0)
-        let sent = unsafe own.withUnsafeMutableBytes { own in
-            Result { () throws(Errno) in try unsafe Syscalls.send(to: socket, own, nothing, nothing) }
-        }
         do throws(Errno) {
-            guard case .bytes(own.count, _) = try sent.get() else { throw Errno.again }
+            guard case .bytes(own.count, _) = try Syscalls.send(to: socket, own.span) else { throw Errno.again }
         } catch {
             throw .lost(error)
         }

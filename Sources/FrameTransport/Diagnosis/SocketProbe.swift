@@ -71,9 +71,8 @@ struct SocketProbe {
     /// Discards input until the other side ends; false if it has not by the deadline.
     private func isEnded(_ socket: Int32, until deadline: UInt64) -> Bool {
         unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { scratch in
-            let nothing = unsafe MemoryRun(start: nil, count: 0)
             while MonotonicClock.now() < deadline {
-                switch try? unsafe Syscalls.receive(from: socket, into: scratch, nothing) {
+                switch try? unsafe Syscalls.receive(from: socket, into: scratch) {
                 // A reset connection has ended too.
                 case .bytes(0, _), nil: return true
                 case .bytes: continue

@@ -192,10 +192,10 @@ package import FrameWire
     mutating func targets(limit: Int) throws(TransportError) -> (MemoryRun, MemoryRun) {
         try makeRoom(for: 1)
         let rest = decoder.bodyRemaining
-        let target = unsafe body?.freeRun(limit: min(rest, limit)) ?? MemoryRun(start: nil, count: 0)
+        let target = unsafe body?.freeRun(limit: min(rest, limit)) ?? .empty
         // While the body does not fit yet, further bytes belong to it and not to the staging area.
         let isAllThere = target.count == rest || body == nil
-        return unsafe (target, isAllThere ? staging : MemoryRun(start: nil, count: 0))
+        return unsafe (target, isAllThere ? staging : .empty)
     }
 
     /// Records the number of bytes read into the memory from ``targets(limit:)``.

@@ -150,55 +150,60 @@ extension SenderMachine {
 
     /// Obeys a request, and returns the reason for the end if the receiver requests it.
     private mutating func handle(_ request: ControlRequest, in session: inout Session) -> FinishReason? {
-        if case .hello(let hello) = request {
-            session.hello = hello
-            commands.append(.tell(.hello(hello)))
-        } else if session.hello == nil {
-            commands.append(.tell(.skippedRequest))
-            return nil
-        }
-        let isPaused =
-            switch request {
-            case .pause: true
-            case .resume: false
-            case .hello, .stop, .prefer, .refresh, .ping, .release, .decline: terms.isPaused
+        if session.hello == nil {
+            guard case .hello = request else {
+                commands.append(.tell(.skippedRequest))
+                return nil
             }
-        var status = status(of: session, isPaused: isPaused)
-        // The lane first: an observer of the request may act on it at once.
+        }
+        // The program comes last: an observer of the request may act on it at once.
         switch request {
-        case .hello(let hello): commands.append(.lane(.setWants(hello.wants, answer: status)))
-        case .pause, .resume: commands.append(.lane(.setPaused(isPaused, answer: status)))
+        case .hello(let hello): greet(hello, in: &session)
+        case .pause: setPaused(true, in: session)
+        case .resume: setPaused(false, in: session)
+        case .prefer(let preferences): changeTerms { $0.preferences = preferences }
+        case .refresh: changeTerms { $0.refreshes += 1 }
         case .ping(let number):
+            var status = status(of: session, isPaused: terms.isPaused)
             status.pong = number
             commands.append(.lane(.answer(status)))
-        case .stop, .prefer, .refresh, .release, .decline: break
+        case .decline:
+            declineSharedMemory(in: &session)
+            changeTerms { $0.acceptsSharedMemory = false }
+        case .release(let buffer):
+            changeTerms { $0.releases[buffer] &+= 1 }
+            // Not for the program: there is one for every frame.
+            return nil
+        case .stop(let reason):
+            commands.append(.tell(.request(request)))
+            return reason
         }
-        switch request {
-        case .hello(let hello) where hello.sharedMemory == nil: session.declinesSharedMemory = true
-        case .decline: session.declinesSharedMemory = true
-        case .hello, .pause, .resume, .stop, .prefer, .refresh, .ping, .release: break
-        }
-        let sharesMemory = settings.sharesMemory && !session.declinesSharedMemory
-        if terms.acceptsSharedMemory, !sharesMemory { commands.append(.lane(.declineShared)) }
-        changeTerms { terms in
-            switch request {
-            case .hello(let hello):
-                terms.wants = hello.wants
-                terms.isGreeted = true
-                terms.acceptsSharedMemory = sharesMemory
-            case .pause, .resume: terms.isPaused = isPaused
-            case .prefer(let preferences): terms.preferences = preferences
-            case .refresh: terms.refreshes += 1
-            case .release(let buffer): terms.releases[buffer] &+= 1
-            case .decline: terms.acceptsSharedMemory = false
-            case .stop, .ping: break
-            }
-        }
-        // Not for the program: there is one for every frame.
-        if case .release = request { return nil }
         commands.append(.tell(.request(request)))
-        if case .stop(let reason) = request { return reason }
         return nil
+    }
+
+    private mutating func greet(_ hello: ControlRequest.Hello, in session: inout Session) {
+        session.hello = hello
+        commands.append(.tell(.hello(hello)))
+        commands.append(.lane(.setWants(hello.wants, answer: status(of: session, isPaused: terms.isPaused))))
+        if hello.sharedMemory == nil { declineSharedMemory(in: &session) }
+        let sharesMemory = settings.sharesMemory && !session.declinesSharedMemory
+        changeTerms { terms in
+            terms.wants = hello.wants
+            terms.isGreeted = true
+            terms.acceptsSharedMemory = sharesMemory
+        }
+    }
+
+    private mutating func setPaused(_ isPaused: Bool, in session: borrowing Session) {
+        commands.append(.lane(.setPaused(isPaused, answer: status(of: session, isPaused: isPaused))))
+        changeTerms { $0.isPaused = isPaused }
+    }
+
+    /// Sends nothing more in shared memory on this connection.
+    private mutating func declineSharedMemory(in session: inout Session) {
+        session.declinesSharedMemory = true
+        if terms.acceptsSharedMemory { commands.append(.lane(.declineShared)) }
     }
 
     /// Returns the sender's status.

@@ -249,7 +249,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         guard let socket = descriptor?.rawValue else { return }
         unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 16) { scratch in
             do throws(Errno) {
-                switch try unsafe Syscalls.receive(from: socket, into: scratch, MemoryRun(start: nil, count: 0)) {
+                switch try unsafe Syscalls.receive(from: socket, into: scratch) {
                 case .bytes(0, _):
                     machine.endOfStream()
                 case .bytes(let count, _):
@@ -276,15 +276,14 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     private func writeRequests() {
         guard let socket = descriptor?.rawValue else { return }
-        var bytes = machine.outbox.bytes
-        let nothing = unsafe MemoryRun(start: nil, count: 0)
-        let outcome = unsafe bytes.withUnsafeMutableBytes { bytes in
-            Result { () throws(Errno) in try unsafe Syscalls.send(to: socket, bytes, nothing, nothing) }
-        }
-        switch outcome {
-        case .success(.bytes(let count, _)): machine.didWriteRequests(count)
-        case .success(.wouldBlock): machine.didWriteRequests(0)
-        case .failure(let error): machine.requestsFailed(error)
+        let bytes = machine.outbox.bytes
+        do throws(Errno) {
+            switch try Syscalls.send(to: socket, bytes.span) {
+            case .bytes(let count, _): machine.didWriteRequests(count)
+            case .wouldBlock: machine.didWriteRequests(0)
+            }
+        } catch {
+            machine.requestsFailed(error)
         }
     }
 

@@ -111,16 +111,14 @@ extension ConnectingDriver {
     }
 
     private func writeToken(from offset: Int) {
-        guard let socket, var token = configuration.tokens?.own else { return }
-        let nothing = unsafe MemoryRun(start: nil, count: 0)
-        let outcome = unsafe token.withUnsafeMutableBytes { token in
-            let rest = unsafe MemoryRun(rebasing: token[min(offset, token.count)...])
-            return Result { () throws(Errno) in try unsafe Syscalls.send(to: socket, rest, nothing, nothing) }
-        }
-        switch outcome {
-        case .success(.bytes(let count, _)): answer { $0.didWriteToken(count, at: $1) }
-        case .success(.wouldBlock): answer { $0.didWriteToken(0, at: $1) }
-        case .failure(let error): answer { $0.tokenWriteFailed(error, at: $1) }
+        guard let socket, let token = configuration.tokens?.own else { return }
+        do throws(Errno) {
+            switch try Syscalls.send(to: socket, token.span.extracting(min(offset, token.count)...)) {
+            case .bytes(let count, _): answer { $0.didWriteToken(count, at: $1) }
+            case .wouldBlock: answer { $0.didWriteToken(0, at: $1) }
+            }
+        } catch {
+            answer { $0.tokenWriteFailed(error, at: $1) }
         }
     }
 
@@ -129,9 +127,8 @@ extension ConnectingDriver {
     private func read(_ limit: Int) {
         guard let socket else { return }
         unsafe withUnsafeTemporaryAllocation(byteCount: limit, alignment: 16) { memory in
-            let nothing = unsafe MemoryRun(start: nil, count: 0)
             do throws(Errno) {
-                switch try unsafe Syscalls.receive(from: socket, into: memory, nothing) {
+                switch try unsafe Syscalls.receive(from: socket, into: memory) {
                 case .bytes(0, _): answer { $0.reachedEndOfStream(at: $1) }
                 case .bytes(let count, _):
                     let bytes = unsafe UnsafeRawBufferPointer(rebasing: memory[..<count])

@@ -121,7 +121,7 @@ internal import FrameWire
         let paddingStart = max(0, bodyStart - bodyCount)
         return unsafe (
             MemoryRun(rebasing: header[min(written, headerCount)..<headerCount]),
-            body?.run(from: bodyStart) ?? MemoryRun(start: nil, count: 0),
+            body?.run(from: bodyStart) ?? .empty,
             MemoryRun(rebasing: Self.zeroes[min(paddingStart, padding)..<padding])
         )
     }

@@ -22,6 +22,11 @@ enum Transfer {
 /// The caller keeps it valid for the call.
 package typealias MemoryRun = UnsafeMutableRawBufferPointer
 
+extension MemoryRun {
+    /// A run of no bytes.
+    static var empty: MemoryRun { unsafe MemoryRun(start: nil, count: 0) }
+}
+
 /// System calls that are retried on `EINTR` and throw their failures.
 enum Syscalls {
     /// Repeats `call` while it is interrupted by a signal.
@@ -70,8 +75,12 @@ extension Syscalls {
     /// Reads into two runs of memory, one after the other.
     ///
     /// 0 bytes mean that the peer sends no more.
-    static func receive(from socket: Int32, into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer {
-        try unsafe transfer(first, second, MemoryRun(start: nil, count: 0)) { unsafe recvmsg(socket, $0, 0) }
+    static func receive(
+        from socket: Int32,
+        into first: MemoryRun,
+        _ second: MemoryRun = unsafe .empty
+    ) throws(Errno) -> Transfer {
+        try unsafe transfer(first, second, .empty) { unsafe recvmsg(socket, $0, 0) }
     }
 
     /// Reads as ``receive(from:into:_:)`` does, and accepts the descriptors that arrive with the bytes.
@@ -82,7 +91,7 @@ extension Syscalls {
         passing: inout PassedDescriptors
     ) throws(Errno) -> Transfer {
         var (descriptor, count, isCut) = (Int32(-1), Int32(0), false)
-        let result = try unsafe transfer(first, second, MemoryRun(start: nil, count: 0)) {
+        let result = try unsafe transfer(first, second, .empty) {
             unsafe frame_socket_receive_passed(socket, $0, &descriptor, &count, &isCut)
         }
         passing.add(count: Int(count), first: descriptor, areLost: isCut)
@@ -94,6 +103,13 @@ extension Syscalls {
     /// Makes the system add nothing but descriptors to what a socket receives.
     static func expectDescriptorsAlone(from socket: Int32) {
         frame_socket_expect_descriptors_alone(socket)
+    }
+
+    /// Writes bytes as far as the socket accepts them.
+    static func send(to socket: Int32, _ bytes: Span<UInt8>) throws(Errno) -> Transfer {
+        try unsafe bytes.withUnsafeBytes { bytes throws(Errno) in
+            try unsafe send(to: socket, MemoryRun(mutating: bytes), .empty, .empty)
+        }
     }
 
     /// Writes three runs of memory, one after the other, as far as the socket accepts them.
@@ -108,10 +124,7 @@ extension Syscalls {
 
     /// Writes a run of memory as far as the socket accepts it, and passes a descriptor with the first byte.
     static func send(to socket: Int32, _ run: MemoryRun, passing descriptor: Int32) throws(Errno) -> Transfer {
-        let nothing = unsafe MemoryRun(start: nil, count: 0)
-        return try unsafe transfer(run, nothing, nothing) {
-            unsafe frame_socket_send_passing(socket, $0, descriptor)
-        }
+        try unsafe transfer(run, .empty, .empty) { unsafe frame_socket_send_passing(socket, $0, descriptor) }
     }
 
     private static func transfer(

@@ -156,7 +156,7 @@ extension SenderMachine {
                 return nil
             }
         }
-        // The program comes last: an observer of the request may act on it at once.
+        // The program hears of the request last, because it may act on it at once.
         switch request {
         case .hello(let hello): greet(hello, in: &session)
         case .pause: setPaused(true, in: session)
@@ -182,6 +182,7 @@ extension SenderMachine {
         return nil
     }
 
+    /// Answers a hello, and takes over what it asks for.
     private mutating func greet(_ hello: ControlRequest.Hello, in session: inout Session) {
         session.hello = hello
         commands.append(.tell(.hello(hello)))

@@ -124,6 +124,27 @@ import Testing
             }
         }
 
+        @Test func `a frame costs a consumer on the connection's thread one wait`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let server = try directory.server()
+                let sender = try PeerSocket.connected(to: directory.socket)
+                let received = try #require(try await firstConnection(of: server))
+                let (consumed, signal) = AsyncStream.makeStream(of: Void.self)
+                Task(executorPreference: received.thread) {
+                    for try await _ in received.frames { signal.yield() }
+                }
+                var signals = consumed.makeAsyncIterator()
+                let before = WaitCount.value
+                for round in 0..<100 {
+                    try await sender.write(message(body(round, count: 1000)))
+                    await signals.next()
+                }
+                // Two each if the thread looked at its sockets again before it ran the consumer.
+                #expect((90...110).contains(WaitCount.value - before))
+            }
+        }
+
         @Test func `a peer that reads does not wake a thread that waits for nothing`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()

@@ -272,6 +272,8 @@ private final class IOLoop: @unchecked Sendable {
                 // reaction to it.
                 goesOn = runTasks()
                 unsafe report(reports, count)
+                // What the reports have resumed, and what that submits, such as releases, without a poll before each.
+                for _ in 0..<2 where goesOn { goesOn = runTasks() }
             }
             fireDeadlines()
         }

@@ -146,7 +146,7 @@ import Testing
         guard case .decided(.taken) = rig.machine.offer(frame, at: rig.now) else {
             throw TransportError(.busy, "dropped")
         }
-        let begun = rig.machine.beginTurn(at: rig.now)
+        let begun = rig.machine.beginUpload(at: rig.now)
         var job = try #require(begun)
         rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester()), at: rig.now)
         #expect(rig.machine.takeEffects().message == nil)
@@ -174,7 +174,7 @@ import Testing
         var rig = UploaderRig()
         func offer(_ rig: inout UploaderRig) -> EncodingJob? {
             _ = rig.machine.offer(UploadFrame(.pixels(image), offeredAt: rig.now), at: rig.now)
-            return rig.machine.beginTurn(at: rig.now)
+            return rig.machine.beginUpload(at: rig.now)
         }
         rig.run(.connect)
         let first = try #require(offer(&rig))
@@ -189,7 +189,7 @@ import Testing
         rig.run(.pause)
         #expect(offer(&rig) == nil)
         rig.run([.encoding(false), .resume])
-        #expect(rig.machine.beginTurn(at: rig.now)?.plan?.output.canvas == BufferSize(width: 32, height: 24))
+        #expect(rig.machine.beginUpload(at: rig.now)?.plan?.output.canvas == BufferSize(width: 32, height: 24))
     }
 
     @Test func `sizes far beyond what can be encoded do not overflow`() throws {

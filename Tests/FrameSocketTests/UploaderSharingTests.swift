@@ -37,7 +37,7 @@ import Testing
         #expect(try uploader.send(.pixels(image)).job.lease != nil)
         // The receiver still has the buffer, so that a repeat needs another one, for which the system has no memory.
         uploader.change { $0.refreshes += 1 }
-        let begun = uploader.machine.beginTurn(at: 2_000_000_000)
+        let begun = uploader.machine.beginUpload(at: 2_000_000_000)
         var job = try #require(begun)
         #expect(job.lease != nil)
         let taken = job.content.take()
@@ -67,7 +67,7 @@ import Testing
         try uploader.flush()
         #expect(uploader.machine.statistics.sent == 1 && uploader.machine.latestTicket != nil)
         uploader.change { $0.refreshes += 1 }
-        #expect(try uploader.takeTurn() != nil)
+        #expect(try uploader.encodeNext() != nil)
         #expect(uploader.machine.statistics.repeats == 1)
     }
 
@@ -134,7 +134,7 @@ private struct SharingUploader {
     mutating func submit(_ content: FrameContent) throws {
         now += 1_000_000_000
         _ = machine.offer(UploadFrame(content, offeredAt: now), at: now)
-        let begun = machine.beginTurn(at: now)
+        let begun = machine.beginUpload(at: now)
         var job = try #require(begun)
         machine.encoded(job.encode(with: encoder, digester, store), at: now)
         #expect(machine.takeEffects().message != nil)
@@ -166,7 +166,7 @@ private struct SharingUploader {
         now += 1_000_000_000
         machine.requestFrame(at: now)
         settle()
-        let begun = machine.beginTurn(at: now)
+        let begun = machine.beginUpload(at: now)
         #expect(begun == nil)
         settle()
     }
@@ -183,7 +183,7 @@ private struct SharingUploader {
     mutating func flush() throws {
         machine.finish(1, at: now)
         settle()
-        _ = try takeTurn()
+        _ = try encodeNext()
     }
 
     /// Submits a frame, and sends what is due; returns the job, and what is held while it is done.
@@ -198,12 +198,12 @@ private struct SharingUploader {
             guard machine.admit(frame, at: now) == .taken else { throw TransportError(.busy, "dropped") }
         }
         settle()
-        return try #require(try takeTurn())
+        return try #require(try encodeNext())
     }
 
     /// Encodes and sends what is due; returns the job, and what is held while it is done, if there is one.
-    mutating func takeTurn() throws -> (job: EncodingJob, heldBytes: Int)? {
-        guard var job = machine.beginTurn(at: now) else { return nil }
+    mutating func encodeNext() throws -> (job: EncodingJob, heldBytes: Int)? {
+        guard var job = machine.beginUpload(at: now) else { return nil }
         let result = (job, machine.heldBytes)
         let ended = ended
         let encoded = job.encode(with: encoder, digester, store) { lease in

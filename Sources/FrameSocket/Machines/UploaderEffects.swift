@@ -5,8 +5,8 @@ package import TurboJPEG
 extension UploaderMachine {
     /// The effects of an event, to be performed outside any lock.
     package struct Effects: Sendable {
-        /// Whether to call ``UploaderMachine/beginTurn(at:)`` on the encoding queue.
-        package internal(set) var startsTurn = false
+        /// Whether to call ``UploaderMachine/beginUpload(at:)`` on the encoding queue.
+        package internal(set) var startsUpload = false
 
         /// A message to submit; report the outcome with ``UploaderMachine/sent(_:at:)``.
         package internal(set) var message: FrameSubmission?
@@ -31,7 +31,7 @@ extension UploaderMachine {
 
         /// Whether there is nothing to do except to release discarded contents.
         package var isEmpty: Bool {
-            !startsTurn && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
+            !startsUpload && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
                 && dropsBuffersBefore == nil && reclaimed.isEmpty
         }
     }

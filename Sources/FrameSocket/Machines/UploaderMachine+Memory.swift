@@ -17,7 +17,7 @@ extension UploaderMachine {
     var turnBytes: Int {
         switch activity {
         case .idle, .starting: 0
-        case .encoding(let turn), .sending(let turn): turn.byteCount
+        case .encoding(let upload), .sending(let upload): upload.byteCount
         }
     }
 

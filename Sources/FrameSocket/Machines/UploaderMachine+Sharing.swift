@@ -2,10 +2,10 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// Frames in shared memory: the same frames, turns and rules, but images are copied to a buffer instead of encoded, or
+/// Frames in shared memory: the same frames, uploads and rules, but images are copied to a buffer instead of encoded, or
 /// were drawn in one.
 extension UploaderMachine {
-    /// What happens to a frame in its turn.
+    /// How a frame is uploaded.
     enum Route: Sendable, Hashable {
         case encode
         /// It is copied to this shared buffer, of this size.
@@ -52,26 +52,26 @@ extension UploaderMachine {
 
     /// Handles a lack of memory, or of descriptors, to share: the frame is encoded, and so are the following ones until
     /// the next connection.
-    mutating func stopSharing(for turn: Turn) {
-        var turn = turn
+    mutating func stopSharing(for upload: Upload) {
+        var upload = upload
         unsharedConnection = terms.connection
         endSharing()
-        turn.frame.leaveBuffer()
-        returnToQueue(turn)
+        upload.frame.leaveBuffer()
+        returnToQueue(upload)
     }
 
-    /// Makes a frame the next one again whose turn led to nothing, unless a newer one waits.
-    private mutating func returnToQueue(_ turn: Turn) {
-        if turn.isRepeat {
+    /// Makes a frame the next one again whose upload led to nothing, unless a newer one waits.
+    private mutating func returnToQueue(_ upload: Upload) {
+        if upload.isRepeat {
             isOwed = true
-            keepSent(turn.frame)
+            keepSent(upload.frame)
         } else if let barrier {
-            keep(turn.frame, barrier)
+            keep(upload.frame, barrier)
         } else if waiting == nil {
-            waiting = turn.frame
+            waiting = upload.frame
         } else {
             statistics.drop(.superseded)
-            discard(turn.frame)
+            discard(upload.frame)
         }
     }
 
@@ -131,7 +131,7 @@ extension UploaderMachine {
         bufferWaiters = []
     }
 
-    // MARK: Turns
+    // MARK: Uploads
 
     /// Sends the frame that was just accepted if it was drawn in a shared buffer.
     ///
@@ -176,7 +176,7 @@ extension UploaderMachine {
     package func isFrameWaitingForBuffer(at now: UInt64) -> Bool {
         switch activity {
         case .encoding, .sending: false
-        // A turn that has been requested is still to decide.
+        // An upload that has been requested is still to decide.
         case .idle, .starting: pool.isOpen && nextNeedsBuffer && barrier == nil && candidate(at: now) != nil
         }
     }
@@ -223,7 +223,7 @@ extension UploaderMachine {
         frame.recognize(image)
     }
 
-    /// Returns what happens to a frame, whose plan has been made, in its turn.
+    /// Returns how a frame is uploaded, whose plan has been made.
     func route(of frame: borrowing UploadFrame) -> Route {
         guard pool.isOpen else { return .encode }
         if let lease = frame.bufferedImage?.claim.lease, pool.canSend(lease) { return .asItIs }
@@ -237,16 +237,16 @@ extension UploaderMachine {
     mutating func takeCopied(
         _ image: consuming BufferedImage,
         _ orientation: FrameOrientation,
-        of turn: consuming Turn,
+        of upload: consuming Upload,
         _ digest: UInt64?,
         at now: UInt64
     ) {
-        turn.frame.orientation = orientation
-        if let digest { turn.frame.digest = digest }
+        upload.frame.orientation = orientation
+        if let digest { upload.frame.digest = digest }
         guard pool.isCurrent(image.claim.lease) else {
             // The connection has ended meanwhile, or the receiver has declined.
-            turn.frame.become(.scaled(image.pixels))
-            return returnToQueue(turn)
+            upload.frame.become(.scaled(image.pixels))
+            return returnToQueue(upload)
         }
         defer { sharedOrientation = orientation }
         if let unsentRows, let rows = image.changedRows, orientation == sharedOrientation {
@@ -255,16 +255,16 @@ extension UploaderMachine {
             image.changedRows = nil
         }
         unsentRows = image.changedRows
-        turn.frame.become(.shared(image))
-        turn.byteCount = turn.frame.byteCount
-        submitEncoded(turn, at: now)
+        upload.frame.become(.shared(image))
+        upload.byteCount = upload.frame.byteCount
+        submitEncoded(upload, at: now)
     }
 
     /// Records the outcome of a frame for its shared buffer, and for what the receiver can compare the next one with.
-    mutating func settleBuffer(of turn: inout Turn, isSent: Bool) {
-        guard var image = turn.frame.bufferedImage else { return }
+    mutating func settleBuffer(of upload: inout Upload, isSent: Bool) {
+        guard var image = upload.frame.bufferedImage else { return }
         pool.settled(image.claim.lease, isSent: isSent)
-        guard pool.isCurrent(image.claim.lease) else { return turn.frame.leaveBuffer() }
+        guard pool.isCurrent(image.claim.lease) else { return upload.frame.leaveBuffer() }
         guard isSent else { return }
         switch image.origin {
         case .copied: unsentRows = 0..<0
@@ -273,7 +273,7 @@ extension UploaderMachine {
         case .sent: break
         }
         (image.origin, image.changedRows) = (.sent, 0..<0)
-        turn.frame.recognize(image)
+        upload.frame.recognize(image)
     }
 }
 

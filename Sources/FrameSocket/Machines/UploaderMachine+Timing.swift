@@ -122,8 +122,8 @@ extension UploaderMachine {
     @inline(__always)
     private var oldestPendingTicket: UInt64? {
         switch activity {
-        case .encoding(let turn) where !turn.isRepeat: return turn.frame.ticket
-        case .sending(let turn) where !turn.isRepeat: return turn.frame.ticket
+        case .encoding(let upload) where !upload.isRepeat: return upload.frame.ticket
+        case .sending(let upload) where !upload.isRepeat: return upload.frame.ticket
         case .idle, .starting, .encoding, .sending: break
         }
         if let ticket = waiting?.ticket { return ticket }
@@ -137,7 +137,7 @@ extension UploaderMachine {
     package var pendingCount: Int {
         var count = waiting == nil ? 0 : 1
         switch activity {
-        case .encoding(let turn), .sending(let turn): count += turn.isRepeat ? 0 : 1
+        case .encoding(let upload), .sending(let upload): count += upload.isRepeat ? 0 : 1
         case .idle, .starting: break
         }
         return count
@@ -148,7 +148,7 @@ extension UploaderMachine {
         if let deferral { return deferral.frame.ticket }
         if let waiting { return waiting.ticket }
         switch activity {
-        case .encoding(let turn), .sending(let turn): return turn.frame.ticket
+        case .encoding(let upload), .sending(let upload): return upload.frame.ticket
         case .idle, .starting: return sentFrame?.ticket
         }
     }

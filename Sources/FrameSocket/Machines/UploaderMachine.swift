@@ -21,14 +21,14 @@ package struct UploaderMachine: Sendable {
     /// What the uploader is doing with a frame.
     enum Activity: Sendable {
         case idle
-        /// A turn has been requested; ``beginTurn(at:)`` decides which frame gets it.
+        /// An upload has been requested; ``beginUpload(at:)`` decides which frame it takes.
         case starting
-        case encoding(Turn)
-        case sending(Turn)
+        case encoding(Upload)
+        case sending(Upload)
     }
 
-    /// A frame in progress.
-    struct Turn: Sendable {
+    /// A frame that is being encoded or sent.
+    struct Upload: Sendable {
         var frame: UploadFrame
         /// Whether the frame was sent before.
         var isRepeat = false
@@ -257,12 +257,12 @@ package struct UploaderMachine: Sendable {
         return terms.wants.contains(.frames) ? nil : .notWanted
     }
 
-    /// Requests a turn if one is possible, resumes finished waiters, and sets the timer.
+    /// Requests an upload if one is possible, resumes finished waiters, and sets the timer.
     mutating func advance(at now: UInt64) {
         if pool.isOpen || bufferWaitEnd != nil { manageBuffers(at: now) }
         if case .idle = activity, nextSource(at: now) != nil {
             activity = .starting
-            effects.startsTurn = true
+            effects.startsUpload = true
         }
         settleFinishers()
         settleBufferWaiters(at: now)

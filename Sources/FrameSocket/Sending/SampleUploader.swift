@@ -194,13 +194,13 @@ public final class SampleUploader: Sendable {
         if let message = effects.message { submit(message) }
         if let lease = effects.dropsBuffersBefore { shared.removeAll(before: lease) }
         for (index, lease) in effects.reclaimed { shared.remove(index, upTo: lease) }
-        if effects.startsTurn { queue.async { self.takeTurn() } }
+        if effects.startsUpload { queue.async { self.encodeNext() } }
         if effects.setsTimer { setTimer() }
     }
 
     /// Encodes a frame, on the queue.
-    private func takeTurn() {
-        guard var job = handle({ $0.beginTurn(at: MonotonicClock.now()) }) else { return }
+    private func encodeNext() {
+        guard var job = handle({ $0.beginUpload(at: MonotonicClock.now()) }) else { return }
         let result = job.encode(with: encoder, digester, shared, onRelease: leaseEnded)
         handle { $0.encoded(result, at: MonotonicClock.now()) }
     }

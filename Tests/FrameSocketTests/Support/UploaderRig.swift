@@ -154,7 +154,7 @@ struct UploaderRig {
             let effects = machine.takeEffects()
             finished += effects.finished
             if effects.setsTimer { timerCount += 1 }
-            if effects.startsTurn { isTurnAsked = true }
+            if effects.startsUpload { isTurnAsked = true }
             if case .jpeg(let message)? = effects.message {
                 messages.append(message)
                 submitted.append(message.jpeg.withBytes { $0[1] })
@@ -163,7 +163,7 @@ struct UploaderRig {
             }
             if isEncoding, isTurnAsked {
                 isTurnAsked = false
-                job = machine.beginTurn(at: now)
+                job = machine.beginUpload(at: now)
                 isMore = true
             } else if isEncoding, let job {
                 self.job = nil

@@ -60,7 +60,7 @@ extension World {
         guard machine.timer.map({ $0 > now }) ?? true else { return }
         machine.deadlinePassed(at: now)
         let effects = machine.takeEffects()
-        let isAtRest = !effects.startsTurn && effects.message == nil && effects.finished.isEmpty
+        let isAtRest = !effects.startsUpload && effects.message == nil && effects.finished.isEmpty
         check(.nothingIsStuck, isAtRest, "uploader \(sender.index) could go on, and does not")
     }
 

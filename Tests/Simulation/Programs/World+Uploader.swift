@@ -58,7 +58,7 @@ extension World {
             coverage.count(.reclaimedBuffer)
             sender.store.remove(index, upTo: lease)
         }
-        if effects.startsTurn {
+        if effects.startsUpload {
             check(.oneFrameAtATime, !sender.hasTurn, "uploader \(sender.index) asks for two turns at once")
             sender.hasTurn = true
             // The queue may have other work.
@@ -178,7 +178,7 @@ extension World {
             sender.hasTurn = false
             // Its clock was read before the lock was acquired, as for an offer.
             let before = now - random.time(in: 0...20_000)
-            guard let job = handle(sender, { $0.beginTurn(at: before) }) ?? nil else { return }
+            guard let job = handle(sender, { $0.beginUpload(at: before) }) ?? nil else { return }
             check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
             sender.job = job
             check(.integrity, job.hasPlanForContent, "uploader \(sender.index) has the plan of another image")

@@ -61,7 +61,7 @@ struct SimThread {
         liveRegistrations = 0
     }
 
-    mutating func beginTurn() {
+    mutating func beginUpload() {
         turns += 1
         swap(&inbox, &running)
         inbox.removeAll(keepingCapacity: true)
@@ -152,7 +152,7 @@ extension World {
         // An earlier event took this one's place.
         guard threads[thread].wakesAt == now else { return }
         threads[thread].wakesAt = nil
-        if threads[thread].isAsleep { beginTurn(thread) }
+        if threads[thread].isAsleep { beginUpload(thread) }
         while true {
             switch threads[thread].phase {
             case .asleep:
@@ -189,8 +189,8 @@ extension World {
         events.schedule(.thread, thread, at: threads[thread].wakesAt ?? now)
     }
 
-    private func beginTurn(_ thread: Int) {
-        threads[thread].beginTurn()
+    private func beginUpload(_ thread: Int) {
+        threads[thread].beginUpload()
     }
 
     private func collectReports(_ thread: Int) {
@@ -211,7 +211,7 @@ extension World {
     }
 
     private func endTurn(_ thread: Int) {
-        if !threads[thread].inbox.isEmpty || !threads[thread].changed.isEmpty { return beginTurn(thread) }
+        if !threads[thread].inbox.isEmpty || !threads[thread].changed.isEmpty { return beginUpload(thread) }
         threads[thread].phase = .asleep
         let wait = threads[thread].deadlines.milliseconds(until: { now })
         if wait >= 0 { sleep(thread, until: now + UInt64(wait) * 1_000_000) }

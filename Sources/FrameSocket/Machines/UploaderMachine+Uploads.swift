@@ -1,4 +1,4 @@
-/// Turns: one frame at a time is encoded, then sent.
+/// Uploads: one frame at a time is encoded, then sent.
 extension UploaderMachine {
     /// The source of the next frame.
     enum Source {
@@ -34,12 +34,12 @@ extension UploaderMachine {
         return isOwed || repeatTime.map { $0 <= now } ?? false ? .sent : nil
     }
 
-    /// Begins the turn requested by ``Effects/startsTurn``.
+    /// Begins the upload requested by ``Effects/startsUpload``.
     ///
     /// Call it on the encoding queue, so that a newer frame can replace an older one until then.
     ///
     /// - Returns: The job to encode, to be reported with ``encoded(_:at:)``; nil if there is none.
-    package mutating func beginTurn(at now: UInt64) -> EncodingJob? {
+    package mutating func beginUpload(at now: UInt64) -> EncodingJob? {
         guard case .starting = activity else { return nil }
         activity = .idle
         var job: EncodingJob?
@@ -101,9 +101,9 @@ extension UploaderMachine {
         guard !frame.isEncoded, route != .asItIs else {
             reference.ticket = frame.ticket
             if !isForced { pacer.takeLate(at: sourceTime(at: now)) }
-            var turn = Turn(frame: frame, beganAt: now, byteCount: frame.byteCount)
-            turn.isRepeat = isRepeat
-            submit(turn, at: now)
+            var upload = Upload(frame: frame, beganAt: now, byteCount: frame.byteCount)
+            upload.isRepeat = isRepeat
+            submit(upload, at: now)
             return nil
         }
         guard hasRoom(toEncode: frame.totalByteCount) else {
@@ -125,18 +125,18 @@ extension UploaderMachine {
             comparison: comparison,
             plan: frame.plan
         )
-        var turn = Turn(frame: frame, beganAt: now, byteCount: byteCount)
-        turn.isLate = !isForced
-        turn.isRepeat = isRepeat
+        var upload = Upload(frame: frame, beganAt: now, byteCount: byteCount)
+        upload.isLate = !isForced
+        upload.isRepeat = isRepeat
         if case .share(let index, let size) = route {
             let lease = pool.lease(index, byteCount: size)
-            (job.lease, job.needsNewMemory, turn.lease) = (lease, !pool.isAnnounced(lease), lease)
+            (job.lease, job.needsNewMemory, upload.lease) = (lease, !pool.isAnnounced(lease), lease)
         }
-        activity = .encoding(turn)
+        activity = .encoding(upload)
         return job
     }
 
-    /// Drops a frame that cannot be sent in its turn.
+    /// Drops a frame that turns out to be impossible to send.
     private mutating func reject(_ frame: consuming UploadFrame, _ cause: DropCause, isRepeat: Bool) {
         if reference.ticket == frame.ticket { reference.digest = nil }
         if !isRepeat { statistics.drop(cause) }
@@ -152,102 +152,102 @@ extension UploaderMachine {
 
     /// Handles the result of the encoder.
     package mutating func encoded(_ result: EncodingResult, at now: UInt64) {
-        guard case .encoding(var turn) = activity else { return }
+        guard case .encoding(var upload) = activity else { return }
         activity = .idle
         switch result {
         case .encoded(let image, let digest):
-            statistics.encoding.add(nanoseconds: now.subtractingClamping(turn.beganAt))
-            turn.byteCount = image.jpeg.count + (turn.frame.plan?.need.workspace ?? 0)
-            turn.frame.become(.encoded(image.jpeg, image.bufferSize))
-            turn.frame.orientation = image.orientation
-            if let digest { turn.frame.digest = digest }
+            statistics.encoding.add(nanoseconds: now.subtractingClamping(upload.beganAt))
+            upload.byteCount = image.jpeg.count + (upload.frame.plan?.need.workspace ?? 0)
+            upload.frame.become(.encoded(image.jpeg, image.bufferSize))
+            upload.frame.orientation = image.orientation
+            if let digest { upload.frame.digest = digest }
             // The size of a submitted JPEG may have been stated wrongly.
             if configuration.limits.accept(image.bufferSize),
                 image.jpeg.count <= configuration.limits.maximumContentLength
             {
-                submitEncoded(turn, at: now)
+                submitEncoded(upload, at: now)
             } else {
-                reject(turn.frame, .outsideLimits, isRepeat: turn.isRepeat)
+                reject(upload.frame, .outsideLimits, isRepeat: upload.isRepeat)
             }
         case .shared(let image, let orientation, let digest):
-            statistics.encoding.add(nanoseconds: now.subtractingClamping(turn.beganAt))
-            takeCopied(image, orientation, of: turn, digest, at: now)
+            statistics.encoding.add(nanoseconds: now.subtractingClamping(upload.beganAt))
+            takeCopied(image, orientation, of: upload, digest, at: now)
         case .notShared(let content):
-            turn.frame.putBack(content)
-            stopSharing(for: turn)
+            upload.frame.putBack(content)
+            stopSharing(for: upload)
         case .unchanged(let content, let digest):
-            if let lease = turn.lease { pool.ended(lease) }
-            turn.frame.putBack(content)
-            turn.frame.digest = digest
-            settleUnchanged(turn.frame)
+            if let lease = upload.lease { pool.ended(lease) }
+            upload.frame.putBack(content)
+            upload.frame.digest = digest
+            settleUnchanged(upload.frame)
         case .failed(let error):
-            if let lease = turn.lease { pool.ended(lease) }
-            if !turn.isRepeat { statistics.drop(.encodingFailed) }
+            if let lease = upload.lease { pool.ended(lease) }
+            if !upload.isRepeat { statistics.drop(.encodingFailed) }
             statistics.lastEncodingError = error
-            if reference.ticket == turn.frame.ticket { reference.digest = nil }
+            if reference.ticket == upload.frame.ticket { reference.digest = nil }
         }
         advance(at: now)
     }
 
     /// Sends a frame that has just been encoded or copied, or keeps it if it may not be sent any longer.
-    mutating func submitEncoded(_ turn: consuming Turn, at now: UInt64) {
-        turn.beganAt = now
-        if turn.isLate { pacer.takeLate(at: sourceTime(at: now)) }
+    mutating func submitEncoded(_ upload: consuming Upload, at now: UInt64) {
+        upload.beganAt = now
+        if upload.isLate { pacer.takeLate(at: sourceTime(at: now)) }
         if let older = sentFrame.take() { discard(older) }
         if let barrier {
-            if turn.isRepeat { keepSent(turn.frame) } else { keep(turn.frame, barrier) }
+            if upload.isRepeat { keepSent(upload.frame) } else { keep(upload.frame, barrier) }
         } else {
-            submit(turn, at: now)
+            submit(upload, at: now)
         }
     }
 
-    private mutating func submit(_ turn: consuming Turn, at now: UInt64) {
-        let lease = turn.frame.bufferedImage?.claim.lease
+    private mutating func submit(_ upload: consuming Upload, at now: UInt64) {
+        let lease = upload.frame.bufferedImage?.claim.lease
         let isNew = lease.map { !pool.isAnnounced($0) } ?? false
-        guard let message = turn.frame.message(withTiming: configuration.sendsTiming, isNew: isNew) else {
+        guard let message = upload.frame.message(withTiming: configuration.sendsTiming, isNew: isNew) else {
             return
         }
         if let lease { pool.submitted(lease) }
         isLatestShared = lease != nil
-        turn.revision = terms.revision
-        if reference.ticket == turn.frame.ticket { reference.digest = turn.frame.digest }
+        upload.revision = terms.revision
+        if reference.ticket == upload.frame.ticket { reference.digest = upload.frame.digest }
         isOwed = false
         lastSubmissionAt = now
         effects.message = message
-        activity = .sending(turn)
+        activity = .sending(upload)
     }
 
     /// Handles the outcome of the submitted message: `failure` is nil if all of it was accepted.
     package mutating func sent(_ failure: DropCause?, at now: UInt64) {
-        guard case .sending(var turn) = activity else { return }
+        guard case .sending(var upload) = activity else { return }
         activity = .idle
         // If the receiver is gone meanwhile, the image leaves its buffer, but not what was sent.
-        let (wasShared, byteCount) = (turn.frame.bufferedImage != nil, turn.frame.byteCount)
-        settleBuffer(of: &turn, isSent: failure == nil)
+        let (wasShared, byteCount) = (upload.frame.bufferedImage != nil, upload.frame.byteCount)
+        settleBuffer(of: &upload, isSent: failure == nil)
         if let failure {
-            fail(turn, failure, at: now)
+            fail(upload, failure, at: now)
         } else {
             retry = nil
             lastSubmissionAt = max(lastSubmissionAt, now)
-            if turn.isRepeat {
+            if upload.isRepeat {
                 statistics.repeats += 1
             } else {
                 statistics.sent += 1
                 if wasShared { statistics.shared += 1 }
                 statistics.bytes &+= UInt64(byteCount)
-                statistics.transfer.add(nanoseconds: now.subtractingClamping(turn.beganAt))
+                statistics.transfer.add(nanoseconds: now.subtractingClamping(upload.beganAt))
             }
-            keepSent(turn.frame)
+            keepSent(upload.frame)
         }
         advance(at: now)
     }
 
     /// Keeps a frame that could not be sent, for the next receiver or for another attempt.
-    private mutating func fail(_ turn: Turn, _ cause: DropCause, at now: UInt64) {
+    private mutating func fail(_ upload: Upload, _ cause: DropCause, at now: UInt64) {
         isOwed = true
-        retry = (turn.revision, now.addingClamping(Self.retryInterval))
-        if reference.ticket == turn.frame.ticket { reference.digest = nil }
-        if turn.isRepeat { keepSent(turn.frame) } else { keep(turn.frame, cause) }
+        retry = (upload.revision, now.addingClamping(Self.retryInterval))
+        if reference.ticket == upload.frame.ticket { reference.digest = nil }
+        if upload.isRepeat { keepSent(upload.frame) } else { keep(upload.frame, cause) }
     }
 
     mutating func keepSent(_ frame: UploadFrame) {

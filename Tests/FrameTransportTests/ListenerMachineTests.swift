@@ -99,7 +99,7 @@ import Testing
             machine.queued(id)
             machine.ended(id, wasReady: true)
         }
-        let dropped = commands(&machine).compactMap { if case .dropVisitor(let id) = $0 { id } else { nil } }
+        let dropped = commands(&machine).compactMap { if case .dropDeparted(let id) = $0 { id } else { nil } }
         #expect(dropped == Array(1...96) && machine.dropped == 96)
         #expect(machine.queuedCount == 4 && machine.connectionCount == 0)
         // One that was taken is the program's own.
@@ -117,7 +117,7 @@ import Testing
         machine.becameReady()
         var deadlines: [UInt64] = []
         for _ in 0..<5 {
-            for command in commands(&machine, accept: { $0.acceptFailed(Errno(24), isMisuse: false, at: 0) }) {
+            for command in commands(&machine, accept: { $0.acceptFailed(Errno(24), at: 0) }) {
                 if case .setDeadline(let deadline?) = command { deadlines.append(deadline / 1_000_000) }
             }
             machine.becameReady()
@@ -125,6 +125,16 @@ import Testing
             machine.deadlinePassed()
         }
         #expect(deadlines == [100, 200, 400, 800, 1000])
+    }
+
+    @Test func `a socket that cannot accept ends the server instead of pausing it`() {
+        var machine = machine(places: 4)
+        machine.becameReady()
+        // The descriptor is no listening socket.
+        let invalid = Errno(22)
+        let error = TransportError(.system, underlyingErrno: invalid.rawValue, "cannot accept more connections")
+        let expected: [ListenerMachine.Command] = [.accept, .stopListening, .endPresenting(error), .finished]
+        #expect(commands(&machine, accept: { $0.acceptFailed(invalid, at: 0) }) == expected)
     }
 
     @Test func `a sender that was still sending its token when the server ended was not rejected`() {

@@ -44,7 +44,7 @@ import Testing
         // The frame was the last: audio that waited, and a status, nobody asked for.
         #expect(Array(bench.output.suffix(1000)) == body(1, count: 1000))
         #expect(bench.lane.droppedAudio == 1)
-        #expect(bench.events == [.didOpen, .didClose(Self.byPeer)])
+        #expect(bench.beginningsAndEnds.map(\.closeReason) == [nil, Self.byPeer])
         #expect(bench.ends == (reopens ? [] : [Self.byPeer]))
         bench.pass(seconds: 1)
         #expect(bench.connects == (reopens ? 2 : 1))
@@ -57,7 +57,7 @@ import Testing
         #expect(bench.hasSocket)
         bench.pass(nanoseconds: 1)
         #expect(bench.frames[1] == [.connectionLost])
-        #expect(bench.events == [.didOpen, .didClose(Self.byPeer)])
+        #expect(bench.beginningsAndEnds.map(\.closeReason) == [nil, Self.byPeer])
     }
 
     @Test(arguments: [Errno.brokenPipe, .reset])
@@ -73,7 +73,7 @@ import Testing
                 bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
             }
             #expect(!bench.hasSocket && bench.frames[1] == [.connectionLost])
-            #expect(bench.events == [.didOpen, .didClose(Self.byPeer)])
+            #expect(bench.beginningsAndEnds.map(\.closeReason) == [nil, Self.byPeer])
         }
     }
 
@@ -85,7 +85,7 @@ import Testing
         #expect(bench.openings[1] == [.closed] && bench.hasSocket)
         bench.makeRoom(.max / 2)
         #expect(bench.frames[1] == [nil])
-        #expect(bench.events == [.didOpen, .didClose(Self.byPeer), .didClose(.closedLocally(.callEnded))])
+        #expect(bench.beginningsAndEnds.map(\.closeReason) == [nil, Self.byPeer, .closedLocally(.callEnded)])
         #expect(bench.ends == [.closedLocally(.callEnded)])
         bench.pass(seconds: 100)
         #expect(bench.connects == 1)
@@ -186,7 +186,7 @@ import Testing
         }
         bench.pass(seconds: 100)
         #expect(bench.ends.map(\.name) == [name])
-        #expect(bench.events.count == 2)
+        #expect(bench.beginningsAndEnds.count == 2)
         #expect(bench.openings.isEmpty && !bench.hasSocket && bench.deadline == nil && !bench.watchesRoom)
         #expect(bench.machine.commandCount == 0)
     }

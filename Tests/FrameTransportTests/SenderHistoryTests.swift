@@ -109,8 +109,9 @@ import Testing
             #expect(bench.lane.queueCount == 0 && !bench.lane.isWriting && !bench.lane.hasFrame, place)
             #expect(bench.terms.map(\.revision) == (0..<bench.terms.count).map { UInt64($0 + 1) }, place)
             // Connections open and close in turns, and what has ended for good stays so.
-            let opened = bench.events.count { $0 == .didOpen }
-            #expect(bench.events.count - opened == opened || bench.events.count - opened == opened + 1, place)
+            let opened = bench.beginningsAndEnds.count { $0 == .connected }
+            let ended = bench.beginningsAndEnds.count - opened
+            #expect(ended == opened || ended == opened + 1, place)
             switch bench.states.last {
             case .ended: break
             default: Issue.record("the last state is \(String(describing: bench.states.last))")

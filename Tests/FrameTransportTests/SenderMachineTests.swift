@@ -35,7 +35,7 @@ import Testing
         bench.attempts = [.connected]
         bench.report { $0.open(at: $1) }
         bench.receive(.bytes(token.expected), .end)
-        #expect(bench.events == [.didOpen, .didClose(.closedByPeer(.stoppedByUser))])
+        #expect(bench.beginningsAndEnds == [.connected, .disconnected(.closedByPeer(.stoppedByUser))])
         #expect(!bench.hasSocket)
         #expect(bench.machine.publishedState == .started)
     }

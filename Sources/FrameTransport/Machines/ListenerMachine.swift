@@ -4,7 +4,7 @@ package struct ListenerMachine: Sendable {
     /// A command to the shell.
     package enum Command: Sendable, Hashable {
         /// Accept one connection, and report with ``accepted(isAdmitted:)``, ``wouldBlock()`` or
-        /// ``acceptFailed(_:isMisuse:at:)``.
+        /// ``acceptFailed(_:at:)``.
         case accept
         /// Start the connection that was accepted last, under this number, and report with ``started(_:)``.
         case admit(Int)
@@ -23,7 +23,7 @@ package struct ListenerMachine: Sendable {
         case closeConnections
         case drainConnections
         /// Drop a departed sender that was not taken from the queue of connections.
-        case dropVisitor(Int)
+        case dropDeparted(Int)
         /// Everything has ended.
         case finished
     }
@@ -144,8 +144,8 @@ package struct ListenerMachine: Sendable {
     }
 
     /// Handles a failure to accept.
-    package mutating func acceptFailed(_ error: Errno, isMisuse: Bool, at now: UInt64) {
-        if isMisuse {
+    package mutating func acceptFailed(_ error: Errno, at now: UInt64) {
+        if error.isMisuse {
             return end(TransportError(.system, underlyingErrno: error.rawValue, "cannot accept more connections"))
         }
         // Usually a shortage of descriptors or memory: the connection stays in the backlog, and retrying at once would
@@ -158,7 +158,7 @@ package struct ListenerMachine: Sendable {
     package mutating func queued(_ id: Int) {
         queued.insert(id)
         // It may have ended before this was known.
-        if !connected.contains(id) { departed(id) }
+        if !connected.contains(id) { keepDeparted(id) }
     }
 
     /// Records that the program has taken a connection from the queue, or that the queue had ended before it came.
@@ -181,7 +181,7 @@ package struct ListenerMachine: Sendable {
         handshaking.removeAll { $0 == id }
         // A connection that was still in its handshake when the server ended was not refused.
         if !wasReady, !hasEnded { refused += 1 }
-        if queued.contains(id) { departed(id) }
+        if queued.contains(id) { keepDeparted(id) }
         settle()
     }
 
@@ -231,13 +231,13 @@ package struct ListenerMachine: Sendable {
     private var hasEnded: Bool { if case .ended = state { true } else { false } }
 
     /// Remembers a departed sender, at most as many as there are places; beyond that the oldest is dropped.
-    private mutating func departed(_ id: Int) {
+    private mutating func keepDeparted(_ id: Int) {
         departed.append(id)
         guard departed.count > max(1, places) else { return }
         let oldest = departed.removeFirst()
         queued.remove(oldest)
         if emptied.remove(oldest) == nil { dropped += 1 }
-        commands.append(.dropVisitor(oldest))
+        commands.append(.dropDeparted(oldest))
     }
 
     private mutating func end(_ error: TransportError?) {

@@ -57,7 +57,6 @@ extension SenderMachine {
     /// News for others.
     package enum News: Sendable, Hashable {
         case state(SocketConnection.State)
-        case event(SocketConnection.Event)
         case terms(ReceiverTerms)
         /// The receiver's hello; nil for a new receiver, which has sent none.
         case hello(ControlRequest.Hello?)

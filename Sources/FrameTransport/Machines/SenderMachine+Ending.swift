@@ -63,11 +63,11 @@ extension SenderMachine {
             finish(ending.reason)
         case .closeLocally(let reason):
             leaveSocket(ending.reason)
-            commands.append(.tell(.event(.didClose(ending.reason))))
+            publish(.disconnected(ending.reason))
             finish(.closedLocally(reason))
         case .reopen:
             leaveSocket(ending.reason)
-            commands.append(.tell(.event(.didClose(ending.reason))))
+            publish(.disconnected(ending.reason))
             retryLater(after: nil, at: now)
         }
     }
@@ -77,7 +77,6 @@ extension SenderMachine {
         leaveSocket(reason)
         enter(.closed(reason))
         settleWaiters(error)
-        commands.append(.tell(.event(.didClose(reason))))
         commands.append(.tell(.ended(reason)))
     }
 

@@ -128,7 +128,6 @@ extension SenderMachine {
             (terms.revision, terms.connection, terms.isConnected) = (revision, connection, true)
         }
         settleWaiters(nil)
-        commands.append(.tell(.event(.didOpen)))
     }
 
     mutating func giveUpAttempt(after failure: AttemptFailure?, at now: UInt64) {

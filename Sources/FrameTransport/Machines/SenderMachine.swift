@@ -177,10 +177,13 @@ package struct SenderMachine: Sendable {
 
     mutating func enter(_ state: State) {
         self.state = state
-        let published = state.published
-        guard published != self.published else { return }
-        self.published = published
-        commands.append(.tell(.state(published)))
+        publish(state.published)
+    }
+
+    mutating func publish(_ state: SocketConnection.State) {
+        guard state != published else { return }
+        published = state
+        commands.append(.tell(.state(state)))
     }
 
     mutating func changeTerms(_ change: (inout ReceiverTerms) -> Void) {

@@ -172,7 +172,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         case .closeConnections: forEachConnection { $0.close() }
         case .drainConnections: forEachConnection { $0.drain() }
         // Released outside the mailbox's lock: its deinitializer closes it.
-        case .dropVisitor(let id): _ = mailbox.removeFirst { $0.id == id }
+        case .dropDeparted(let id): _ = mailbox.removeFirst { $0.id == id }
         case .finished: closed.set(())
         }
     }
@@ -187,7 +187,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         } catch .aborted {
             machine.acceptAborted()
         } catch {
-            machine.acceptFailed(error, isMisuse: error.isMisuse, at: MonotonicClock.now())
+            machine.acceptFailed(error, at: MonotonicClock.now())
         }
     }
 

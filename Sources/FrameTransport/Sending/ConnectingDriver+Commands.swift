@@ -26,11 +26,6 @@ extension ConnectingDriver {
     private func tell(_ news: SenderMachine.News) {
         switch news {
         case .state(let state): states.change(to: state)
-        case .event(.didOpen): break
-        case .event(.didClose(let reason)):
-            // The end for good is told as a state.
-            if case .ended = states.value { break }
-            states.change(to: .disconnected(reason))
         case .terms(let terms):
             self.terms.publish(terms)
             demand.change(to: terms.demand)

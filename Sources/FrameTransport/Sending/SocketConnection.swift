@@ -95,14 +95,6 @@ public final class SocketConnection: Sendable {
         }
     }
 
-    /// An event in the life of a connection, as the machine reports it.
-    package enum Event: Sendable, Hashable {
-        /// A server has been reached.
-        case didOpen
-        /// The connection has ended; ``CloseReason/error`` is nil if it ended in order.
-        case didClose(CloseReason)
-    }
-
     /// The endpoint at which the server listens.
     public let endpoint: SocketEndpoint
 

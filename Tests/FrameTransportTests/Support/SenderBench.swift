@@ -45,7 +45,8 @@ final class SenderBench {
     private(set) var deadlinesSet = 0
     private(set) var wantsTurn = false
     private(set) var states: [SocketConnection.State] = []
-    private(set) var events: [SocketConnection.Event] = []
+    /// The states in which a connection has begun or ended.
+    var beginningsAndEnds: [SocketConnection.State] { states.filter { $0 == .connected || $0.closeReason != nil } }
     private(set) var requests: [ControlRequest] = []
     private(set) var skippedRequests = 0
     private(set) var terms: [ReceiverTerms] = []
@@ -231,7 +232,6 @@ final class SenderBench {
     private func note(_ news: SenderMachine.News) {
         switch news {
         case .state(let state): states.append(state)
-        case .event(let event): events.append(event)
         case .terms(let terms): self.terms.append(terms)
         case .hello: break
         case .request(let request): requests.append(request)

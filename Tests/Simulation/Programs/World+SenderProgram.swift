@@ -225,7 +225,7 @@ extension World {
             check(.toldOnce, sender.closeReason == nil, "the end is told twice")
             sender.closeReason = reason
             senderEnded(sender, reason)
-        case .event, .request, .skippedRequest: break
+        case .request, .skippedRequest: break
         }
     }
 

@@ -182,7 +182,7 @@ extension World {
             guard let index = server.connections[id] else { return }
             receivers[index].mustGiveWay = true
             tell(.giveWay, to: receivers[index], of: server)
-        case .dropVisitor(let id): dropVisitor(server, id)
+        case .dropDeparted(let id): dropDeparted(server, id)
         case .finished:
             check(.toldOnce, !server.isFinished, "a server ends twice")
             server.isFinished = true
@@ -200,7 +200,7 @@ extension World {
             switch failure.failure {
             case .again: server.machine.wouldBlock()
             case .aborted: server.machine.acceptAborted()
-            default: server.machine.acceptFailed(failure.failure.errno, isMisuse: false, at: now)
+            default: server.machine.acceptFailed(failure.failure.errno, at: now)
             }
         }
     }
@@ -235,7 +235,7 @@ extension World {
         check(.placesAreBounded, staying.count <= places, "\(staying.count) connections, \(places) places")
     }
 
-    private func dropVisitor(_ server: SimServer, _ id: Int) {
+    private func dropDeparted(_ server: SimServer, _ id: Int) {
         coverage.count(.visitorDropped)
         guard let index = server.mailbox.removeFirst(where: { self.receivers[$0].id == id }) else { return }
         letGo(receivers[index])

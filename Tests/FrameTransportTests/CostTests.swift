@@ -145,6 +145,27 @@ import Testing
             }
         }
 
+        @Test func `a connection whose turn is over goes on after the sockets have been polled`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let server = try directory.server()
+                let sender = try PeerSocket.connected(to: directory.socket)
+                let received = try #require(try await firstConnection(of: server))
+                let turns = 20
+                let messages = (0..<turns * ReceiverMachine.Turn.messages).flatMap { message(body($0, count: 1)) }
+                let before = WaitCount.value
+                try await received.thread.whileHeld { try await sender.write(messages) }
+                let consuming = Task(executorPreference: received.thread) {
+                    var count = 0
+                    for try await _ in received.frames { count += 1 }
+                    return count
+                }
+                sender.finishWriting()
+                #expect(try await consuming.value == turns * ReceiverMachine.Turn.messages)
+                #expect(WaitCount.value - before >= turns)
+            }
+        }
+
         @Test func `a peer that reads does not wake a thread that waits for nothing`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()

@@ -13,12 +13,14 @@ import Testing
     /// The commands that there are, each acceptance answered by `accept`.
     private func commands(
         _ machine: inout ListenerMachine,
-        accept: (inout ListenerMachine) -> Void = { $0.wouldBlock() }
+        accept: (inout ListenerMachine) -> Void = { $0.wouldBlock() },
+        keepsPlace: Bool = false
     ) -> [ListenerMachine.Command] {
         var commands: [ListenerMachine.Command] = []
         while let command = machine.nextCommand() {
             commands.append(command)
             if command == .accept { accept(&machine) }
+            if case .makeWay(let id) = command { machine.madeWay(id, isLeaving: !keepsPlace) }
         }
         return commands
     }
@@ -76,20 +78,41 @@ import Testing
         var limits = FrameServer.Limits()
         (limits.maximumConnections, limits.maximumHandshakes) = (3, 2)
         var machine = ListenerMachine(limits: limits, usesTokens: true)
-        for _ in 0..<3 { machine.accepted(isAdmitted: true) }
-        #expect(commands(&machine) == [.admit(1), .admit(2), .makeWay(1), .admit(3)])
+        var first: [ListenerMachine.Command] = []
+        for _ in 0..<3 {
+            machine.accepted(isAdmitted: true)
+            first += commands(&machine)
+        }
+        #expect(first == [.admit(1), .admit(2), .makeWay(1), .admit(3)])
         machine.ended(1, wasReady: false)
         machine.tokenShown(2)
         machine.tokenShown(3)
         // One place is left; the second to come takes it over.
         machine.accepted(isAdmitted: true)
+        #expect(commands(&machine) == [.admit(4)])
         machine.accepted(isAdmitted: true)
-        #expect(commands(&machine) == [.admit(4), .makeWay(4), .admit(5)])
-        // The fourth shows its token before it is told.
-        machine.tokenShown(4)
+        #expect(commands(&machine) == [.makeWay(4), .admit(5)])
+        // The token of the fifth has just come, so that there is no place for the sixth.
+        machine.accepted(isAdmitted: true)
+        #expect(commands(&machine, keepsPlace: true) == [.makeWay(5), .turnAway])
         machine.tokenShown(5)
+        machine.ended(4, wasReady: false)
+        #expect(machine.refused == 3 && machine.connectionCount == 3)
+    }
+
+    @Test func `no more connections leave at a time than may be without a token`() {
+        var limits = FrameServer.Limits()
+        limits.maximumHandshakes = 2
+        var machine = ListenerMachine(limits: limits, usesTokens: true)
+        var all: [ListenerMachine.Command] = []
+        for _ in 0..<5 {
+            machine.accepted(isAdmitted: true)
+            all += commands(&machine)
+        }
+        #expect(all == [.admit(1), .admit(2), .makeWay(1), .admit(3), .makeWay(2), .admit(4), .turnAway])
+        machine.ended(1, wasReady: false)
         machine.accepted(isAdmitted: true)
-        #expect(commands(&machine) == [.turnAway] && machine.refused == 2)
+        #expect(commands(&machine) == [.makeWay(3), .admit(5)])
     }
 
     @Test func `short visits that nobody accepted free their places, and the oldest are forgotten`() {

@@ -88,6 +88,61 @@ import Testing
         try await server.closed()
     }
 
+    /// Keeps its thread in the first frame that it receives.
+    private final class Holder: FrameServer.Delegate, FrameServer.Tap {
+        let gate = Gate()
+        private let presentedIDs = Locked<[Int]>([])
+        private let open = Locked<[Int]>([])
+
+        /// The connections that the program has.
+        var presented: [Int] { presentedIDs.withLock { $0 } }
+        /// The connections that have a place, or had one and have not ended.
+        var connected: [Int] { open.withLock { $0 } }
+
+        func connectionDidOpen(_ id: Int) { open.withLock { $0.append(id) } }
+        func connection(_ id: Int, didRead bytes: Span<UInt8>) {}
+        func connectionDidClose(_ id: Int) { open.withLock { $0.removeAll { $0 == id } } }
+        func connectionDidOpen(_ connection: FrameConnection) { presentedIDs.withLock { $0.append(connection.id) } }
+        func connection(_ connection: FrameConnection, didReceive frame: Frame) { gate.hold() }
+        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
+    }
+
+    @Test func `a place that was given to another sender is not taken by a token that comes at the same time`()
+        async throws
+    {
+        let (holder, own, reader) = (Holder(), IOThread(), IOThread())
+        let token = Array("token".utf8)
+        let server = try directory.server(delegate: holder) {
+            ($0.thread, $0.readers, $0.tap) = (own, [reader], holder)
+            $0.tokens = HandshakeTokens(shared: token)
+            $0.limits.maximumConnections = 2
+        }
+        let first = try PeerSocket.connected(to: directory.socket)
+        try await first.write(token)
+        #expect(try await first.read(token.count) == token)
+        let second = try PeerSocket.connected(to: directory.socket)
+        #expect(await eventually { holder.connected == [1, 2] })
+        await reader.settle()
+        // The thread hears of both at once, and cannot go on to the second.
+        try await reader.whileHeld {
+            try await first.write(message(body(1, count: 300)))
+            try await second.write(token)
+        }
+        await holder.gate.held()
+        // Its token has come, but its thread does not know, and its place goes to the next sender.
+        let third = try PeerSocket.connected(to: directory.socket)
+        try await third.write(token)
+        #expect(await eventually { holder.connected == [1, 2, 3] })
+        await own.settle()
+        holder.gate.release()
+        #expect(try await third.read(token.count) == token)
+        #expect((try? await second.read(1)) ?? [] == [])
+        #expect(await eventually { holder.connected == [1, 3] })
+        #expect(holder.presented == [1, 3] && server.refusedConnections == 1)
+        server.close()
+        try await server.closed()
+    }
+
     @Test(arguments: [false, true])
     func `a sender that was accepted just before the end is heard, although its thread is busy`(isPending: Bool)
         async throws

@@ -205,6 +205,17 @@ import Testing
         #expect(rig.reason?.error?.code == end)
     }
 
+    @Test func `a connection whose place was revoked shows no token`() {
+        var rig = ReceiverRig { $0.expectedToken = [1, 2] }
+        rig.keepsPlace = false
+        rig.arrive([1, 2] + message(body(1, count: 10)))
+        #expect(rig.reason?.error?.code == .handshakeTimedOut && !rig.isPresented && rig.frames.isEmpty)
+        // The order to leave comes later.
+        rig.machine.giveWay(at: 5)
+        rig.run()
+        #expect(rig.reason?.error?.code == .handshakeTimedOut)
+    }
+
     @Test func `a wrong token is answered by an end that the sender can read`() {
         var rig = ReceiverRig { $0.expectedToken = [1, 2, 3] }
         rig.arrive([1, 2, 4, 5, 6])

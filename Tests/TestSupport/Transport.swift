@@ -52,9 +52,9 @@ package func message(_ body: [UInt8], width: Int = 562, height: Int = 1218, orie
 extension IOThread {
     /// Waits until the thread has done what it was asked to before, and what its descriptors were ready for.
     package func settle() async {
-        // It looks at its descriptors after each round of tasks; under Tests/Faults not every look shows what is there.
-        let rounds = ProcessInfo.processInfo.environment["FAULTS"] == nil ? 2 : 100
-        for _ in 0..<rounds { await Task(executorPreference: self) {}.value }
+        // It looks at its descriptors after three tasks at the latest; under Tests/Faults not every look shows what is there.
+        let tasks = ProcessInfo.processInfo.environment["FAULTS"] == nil ? 6 : 300
+        for _ in 0..<tasks { await Task(executorPreference: self) {}.value }
     }
 
     /// Keeps the thread from doing anything while `body` runs.

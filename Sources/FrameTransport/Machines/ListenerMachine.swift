@@ -10,7 +10,8 @@ package struct ListenerMachine: Sendable {
         case admit(Int)
         /// Close the connection that was accepted last: there is no place for it.
         case turnAway
-        /// Close a connection that has yet to send its token, to make room.
+        /// Revoke the place of a connection that has yet to send its token, and close it, unless the token has just come;
+        /// report with ``madeWay(_:isLeaving:)``.
         case makeWay(Int)
         case setDeadline(UInt64?)
         /// Let other connections have their turns, then call ``resume()``.
@@ -54,7 +55,7 @@ package struct ListenerMachine: Sendable {
     private var hasEndedPresenting = false
     /// The connections that have yet to send their token, in order.
     private var handshaking: [Int] = []
-    /// The ones among them that are being closed to make room, until they have ended.
+    /// The connections that have made way, until they have ended.
     private var leaving: Set<Int> = []
     private var isFinished = false
 
@@ -107,17 +108,16 @@ package struct ListenerMachine: Sendable {
     package mutating func accepted(isAdmitted: Bool) {
         acceptsLeft -= 1
         pauses.reset()
-        if isAdmitted { makeWay() }
-        guard isAdmitted, connected.count - leaving.count < places else {
-            refused += 1
-            commands.append(.turnAway)
-            return
-        }
-        lastID += 1
-        connected.insert(lastID)
-        starting.insert(lastID)
-        if handshakes != nil { handshaking.append(lastID) }
-        commands.append(.admit(lastID))
+        if isAdmitted { findPlace() } else { turnAway() }
+    }
+
+    /// Records whether a connection leaves to make way for the one that was accepted last; if its token has just come, it
+    /// stays.
+    package mutating func madeWay(_ id: Int, isLeaving: Bool) {
+        handshaking.removeAll { $0 == id }
+        // On the server's own thread, it has ended by now.
+        if isLeaving, connected.contains(id) { leaving.insert(id) }
+        findPlace()
     }
 
     /// Records that a connection has started; without tokens it is queued by now.
@@ -129,8 +129,6 @@ package struct ListenerMachine: Sendable {
     /// Records that a connection's sender has sent its token.
     package mutating func tokenShown(_ id: Int) {
         handshaking.removeAll { $0 == id }
-        // It was faster than the order to close.
-        leaving.remove(id)
     }
 
     /// No connection waits to be accepted.
@@ -217,15 +215,30 @@ package struct ListenerMachine: Sendable {
 
     // MARK: Changes of state
 
-    /// Closes the oldest connection without a token, if another would be too many of them, or there is no place.
+    /// Admits the connection that was accepted last, or has the oldest connection without a token make way for it, if
+    /// another would be too many of them, or there is no place.
     ///
-    /// Senders without the token therefore keep out no sender that has it and sends it at once.
-    private mutating func makeWay() {
-        guard let handshakes, let oldest = handshaking.first else { return }
-        guard handshaking.count >= handshakes || connected.count - leaving.count >= places else { return }
-        handshaking.removeFirst()
-        leaving.insert(oldest)
-        commands.append(.makeWay(oldest))
+    /// Senders without the token therefore keep out no sender that has it and sends it at once. If the threads of those
+    /// that leave are busy, no more leave than may be without a token.
+    private mutating func findPlace() {
+        let isFull = connected.count - leaving.count >= places
+        let isCrowded = handshakes.map { handshaking.count >= $0 } ?? false
+        if isFull || isCrowded, let oldest = handshaking.first, leaving.count < handshakes ?? 0 {
+            commands.append(.makeWay(oldest))
+        } else if isFull || isCrowded {
+            turnAway()
+        } else {
+            lastID += 1
+            connected.insert(lastID)
+            starting.insert(lastID)
+            if handshakes != nil { handshaking.append(lastID) }
+            commands.append(.admit(lastID))
+        }
+    }
+
+    private mutating func turnAway() {
+        refused += 1
+        commands.append(.turnAway)
     }
 
     private var hasEnded: Bool { if case .ended = state { true } else { false } }

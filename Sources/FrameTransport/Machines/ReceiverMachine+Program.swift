@@ -65,14 +65,17 @@ extension ReceiverMachine {
     package mutating func giveWay(at now: UInt64) {
         self.now = now
         switch state {
-        case .handshaking:
-            let message = "the sender had not sent its token when its place was needed"
-            finish(.failed(TransportError(.handshakeTimedOut, message)))
+        case .handshaking: losePlace()
         case .lingering(let reason) where reason.error?.code == .tokenRejected:
             finish(reason)
         case .showingToken, .receiving, .draining, .lingering, .closed:
             break
         }
+    }
+
+    mutating func losePlace() {
+        let message = "the sender had not sent its token when its place was needed"
+        finish(.failed(TransportError(.handshakeTimedOut, message)))
     }
 
     /// Ends the connection in order, once everything that has arrived, or arrives until the sender stops, is delivered.

@@ -31,7 +31,14 @@ extension ReceiverMachine {
             return linger(.failed(TransportError(.tokenRejected, "the sender's token is not the expected one")))
         }
         state = .showingToken
-        commands.append(.writeToken)
+        commands.append(.keepPlace)
+    }
+
+    /// Handles the attempt to keep the place, which fails if the server has given it to another connection.
+    package mutating func didKeepPlace(_ isKept: Bool, at now: UInt64) {
+        self.now = now
+        guard case .showingToken = state else { return }
+        if isKept { commands.append(.writeToken) } else { losePlace() }
     }
 
     /// Handles the write of this side's token, or its failure.

@@ -9,6 +9,9 @@ package struct ReceiverMachine: ~Copyable {
     package enum Command {
         /// Read at most this many bytes of the token; report with ``didReadToken(_:at:)`` or as for a read.
         case readToken(count: Int)
+        /// Keep the connection's place at the server, which may have been revoked, and report with
+        /// ``didKeepPlace(_:at:)``.
+        case keepPlace
         /// Write this side's token, and report with ``didWriteToken(_:at:)``.
         case writeToken
         /// Present the connection to the program: frames may arrive from now on.
@@ -99,7 +102,7 @@ package struct ReceiverMachine: ~Copyable {
 
     enum State {
         case handshaking(TokenReader)
-        /// The sender's token was valid, and this side's is being written.
+        /// The sender's token was valid: the place is being kept, and this side's token written.
         case showingToken
         case receiving(Gate)
         /// This side ends the connection once what has arrived is delivered.

@@ -164,9 +164,9 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         case .accept: accept()
         case .admit(let id): takeUp(id)
         case .turnAway: accepted = nil
-        case .makeWay(let id): connections[id].map { call($0) { $0.giveWay() } }
+        case .makeWay(let id): makeWay(id)
         case .setDeadline(let deadline): registration?.deadline = deadline
-        case .yield: thread.execute { self.change { $0.resume() } }
+        case .yield: thread.executeAfterPoll { self.change { $0.resume() } }
         case .stopListening: stopListening()
         case .endPresenting(let error): mailbox.end(error)
         case .closeConnections: forEachConnection { $0.close() }
@@ -263,6 +263,12 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
                 self.change { _ in }
             }
         }
+    }
+
+    private func makeWay(_ id: Int) {
+        let isLeaving = connections[id]?.place.revoke() ?? false
+        if isLeaving, let connection = connections[id] { call(connection) { $0.giveWay() } }
+        machine.madeWay(id, isLeaving: isLeaving)
     }
 
     private func forEachConnection(_ call: @escaping @Sendable (ReceivingDriver) -> Void) {

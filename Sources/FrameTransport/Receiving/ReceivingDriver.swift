@@ -23,6 +23,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private let tap: (any FrameServer.Tap)?
     let unread: UnreadMessages
     var machine: ReceiverMachine
+    /// The place at the server, which the server may revoke from its own thread.
+    let place = RevocablePlace()
     private var descriptor: OwnedDescriptor?
     private var registration: IORegistration?
     /// The last request for memory that had to wait, as the budget numbers it.
@@ -183,6 +185,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         case .watchRoom(let watches): registration?.watchesRoom = watches
         case .writeRequests: writeRequests()
         case .readToken(let count): readToken(count)
+        case .keepPlace: machine.didKeepPlace(place.keep(), at: MonotonicClock.now())
         case .writeToken: writeToken()
         case .present:
             wasReady = true
@@ -192,7 +195,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         case .shutDownReceiving: if let socket = descriptor?.rawValue { Syscalls.shutdownReceiving(socket) }
         case .discard: discard()
         case .yield:
-            thread.execute { self.change { $0.resume(at: MonotonicClock.now()) } }
+            thread.executeAfterPoll { self.change { $0.resume(at: MonotonicClock.now()) } }
         case .endDelivery: endMailboxes(nil)
         case .close(let reason): finish(reason)
         }

@@ -19,7 +19,7 @@ extension ConnectingDriver {
         case .settle(let id, let error):
             openings.removeValue(forKey: id)?.result.set(error.map { .failure($0) } ?? .success(()))
         case .tell(let news): tell(news)
-        case .continueLater: thread.execute { self.report { $0.continueTurn(at: $1) } }
+        case .continueLater: thread.executeAfterPoll { self.report { $0.continueTurn(at: $1) } }
         }
     }
 

@@ -97,6 +97,12 @@ public final class IOThread: TaskExecutor, Sendable {
         loop.submit(.work(work))
     }
 
+    /// Runs `work` on this thread once the sockets have been polled again, so that others have their turns.
+    func executeAfterPoll(_ work: @escaping @Sendable () -> Void) {
+        guard !hasFailed else { return Self.standIn.async(execute: work) }
+        loop.submit(.work(work), afterPoll: true)
+    }
+
     /// Watches a descriptor for reading; for writing, see ``IORegistration/watchesRoom``.
     ///
     /// Call this method, and use its result, only on this thread.
@@ -217,6 +223,8 @@ private final class IOLoop: @unchecked Sendable {
 
     private struct Inbox {
         var tasks: [Task] = []
+        /// Those that become tasks with the next poll.
+        var later: [Task] = []
         var isAsleep = false
         var isStopped = false
     }
@@ -243,9 +251,9 @@ private final class IOLoop: @unchecked Sendable {
 
     // MARK: From any thread
 
-    func submit(_ task: Task) {
+    func submit(_ task: Task, afterPoll: Bool = false) {
         let mustWake = inbox.withLock { inbox in
-            inbox.tasks.append(task)
+            if afterPoll { inbox.later.append(task) } else { inbox.tasks.append(task) }
             defer { inbox.isAsleep = false }
             return inbox.isAsleep
         }
@@ -281,9 +289,9 @@ private final class IOLoop: @unchecked Sendable {
 
     /// Runs submitted work; false when the loop is to end.
     private func runTasks() -> Bool {
-        let isStopped = inbox.withLock { inbox in
+        let mayEnd = inbox.withLock { inbox in
             swap(&inbox.tasks, &running)
-            return inbox.isStopped
+            return inbox.isStopped && inbox.later.isEmpty
         }
         for task in running {
             switch task {
@@ -293,7 +301,7 @@ private final class IOLoop: @unchecked Sendable {
         }
         // A stopped loop still runs what its last tasks submitted: a dropped job would leave a task hanging.
         defer { running.removeAll(keepingCapacity: true) }
-        return !(isStopped && running.isEmpty)
+        return !(mayEnd && running.isEmpty)
     }
 
     /// Waits for a report or a task, and returns the number of reports.
@@ -302,13 +310,17 @@ private final class IOLoop: @unchecked Sendable {
     /// connections.
     private func waitForReports(_ reports: UnsafeMutableBufferPointer<frame_readiness>) -> Int {
         let mayBlock = inbox.withLock { inbox in
-            inbox.isAsleep = inbox.tasks.isEmpty && !inbox.isStopped
+            inbox.isAsleep = inbox.tasks.isEmpty && inbox.later.isEmpty && !inbox.isStopped
             return inbox.isAsleep
         }
         guard let base = reports.baseAddress else { return 0 }
         let timeout = mayBlock ? deadlines.milliseconds(until: MonotonicClock.now) : 0
         let count = unsafe frame_poller_wait(poller.rawValue, base, Int32(reports.count), timeout)
-        inbox.withLock { $0.isAsleep = false }
+        inbox.withLock { inbox in
+            inbox.isAsleep = false
+            inbox.tasks += inbox.later
+            inbox.later.removeAll(keepingCapacity: true)
+        }
         return max(0, Int(count))
     }
 

@@ -21,6 +21,8 @@ struct ReceiverRig: ~Copyable {
     var passed = (count: 0, areLost: false)
     /// What becomes of a buffer that is to be mapped: an error, or nil if there is no room; mapped if not set.
     var refusal: TransportError??
+    /// Whether the place at the server is still there when the token has come.
+    var keepsPlace = true
     /// Whether the socket takes requests.
     var isWritable = true
 
@@ -90,6 +92,7 @@ struct ReceiverRig: ~Copyable {
         switch command {
         case .read: read()
         case .readToken(let count): readToken(count)
+        case .keepPlace: machine.didKeepPlace(keepsPlace, at: now)
         case .writeToken: machine.didWriteToken(nil, at: now)
         case .discard: discard()
         case .reserveRoom(let onceEmpty):

@@ -84,6 +84,8 @@ struct Plan {
         case hang(place: Int, UInt64)
         /// So many connect at once, and most leave at once.
         case storm(place: Int, Int)
+        /// Somebody connects who has the token, and sends it in most cases.
+        case visit(place: Int)
     }
 
     /// Frames that a producer offers.

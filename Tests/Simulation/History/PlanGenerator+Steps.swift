@@ -34,6 +34,23 @@ extension PlanGenerator {
         }
     }
 
+    /// Lets peers with the token connect in quick succession where places are given away on one thread and taken on another.
+    mutating func addCrowds() {
+        var random = Random(seed: seed, part: 5)
+        for case .server(let server) in plan.actors
+        where !server.readers.isEmpty && plan.places[server.place].usesTokens {
+            for _ in 0..<random.number(in: 1...3) {
+                var time = plan.steps[random.below(plan.steps.count)].time
+                for _ in 0..<random.number(in: 2...24) {
+                    let index = plan.steps.firstIndex { $0.time > time } ?? plan.steps.count
+                    let visit = Plan.Action.visit(place: server.place)
+                    plan.steps.insert(Plan.Step(time: time, actor: -1, action: visit), at: index)
+                    time += random.time(in: 0...12_000)
+                }
+            }
+        }
+    }
+
     private mutating func advance() {
         switch random.below(100) {
         case ..<70: time += random.time(in: 10_000...4_000_000)

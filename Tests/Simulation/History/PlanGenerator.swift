@@ -52,6 +52,7 @@ struct PlanGenerator {
             + (theme == .crowd ? 10 : 0)
         for _ in 0..<stepCount { addStep() }
         addLateArrivals()
+        addCrowds()
         plan.end = time + 1_000_000
         return plan
     }
@@ -68,7 +69,8 @@ struct PlanGenerator {
     private mutating func addReaders() {
         var random = Random(seed: seed, part: 3)
         for actor in plan.actors.indices {
-            guard case .server(var server) = plan.actors[actor], random.chance(20) else { continue }
+            let chance = theme == .tokens ? 60 : 20
+            guard case .server(var server) = plan.actors[actor], random.chance(chance) else { continue }
             let count = random.number(in: 1...2)
             server.readers = Array(plan.threads..<plan.threads + count)
             if random.chance(30) { server.readers.append(server.thread) }

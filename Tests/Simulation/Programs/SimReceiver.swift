@@ -31,8 +31,8 @@ final class SimReceiver {
     /// The number under which the budget keeps what was left unread.
     var departed: UInt64?
     var isPresented = false
-    /// Whether it has to make room, since it has yet to show its token, and its thread has not heard of it.
-    var mustGiveWay = false
+    /// Its place at the server, which is revocable until its sender has shown its token.
+    var place = Place.revocable
     var closeReason: CloseReason?
     var deliveryHasEnded = false
     /// Whether frames came since the consumer was last woken.
@@ -91,6 +91,10 @@ final class SimReceiver {
     var grantsUnderWay: [(request: Int, bytes: Int)] = []
     /// Whether this side ends the connection, which it may not have heard of yet.
     var isEnding: Bool { isClosed || isDraining }
+
+    enum Place {
+        case revocable, kept, revoked
+    }
 
     /// A task that takes one kind of element.
     struct Consumer {

@@ -8,7 +8,8 @@ extension World {
         case .begin: begin(receiver)
         case .giveWay:
             change(receiver) { $0.giveWay(at: now) }
-            receiver.mustGiveWay = false
+            let hasGone = receiver.closeReason != nil || receiver.wasClosed || receiver.drainedAt != nil
+            check(.placesAreBounded, hasGone, "a connection is still there that was to make way")
         case .send(let request):
             let wasSilent = receiver.maySenderBeSilent
             switch request {
@@ -86,6 +87,9 @@ extension World {
         case .writeRequests: writeRequests(receiver)
         case .readToken(let count):
             readScratch(receiver, count) { machine, bytes in machine.didReadToken(bytes, at: self.now) }
+        case .keepPlace:
+            if receiver.place == .revocable { receiver.place = .kept } else { coverage.count(.placeWasRevoked) }
+            receiver.machine.didKeepPlace(receiver.place == .kept, at: now)
         case .writeToken: writeToken(receiver)
         case .present: present(receiver)
         case .shutDownSending:
@@ -98,7 +102,7 @@ extension World {
         case .discard: readScratch(receiver, 16 << 10) { machine, _ in machine.didDiscard() }
         case .yield:
             coverage.count(.turnYielded)
-            execute(.resume, for: .receiver(receiver.index), on: thread)
+            executeAfterPoll(.resume, for: .receiver(receiver.index), on: thread)
         case .endDelivery:
             coverage.count(.lingered)
             schedule(.lingerIsOver, .receiver(receiver.index), after: 1_300_000_000)

@@ -67,7 +67,7 @@ extension World {
         case .lane(let order): perform(order, of: sender)
         case .settle(let waiter, let error): settle(waiter, error, of: sender)
         case .tell(let news): tell(news, of: sender)
-        case .continueLater: execute(.continueTurn, for: .sender(sender.index), on: sender.plan.thread)
+        case .continueLater: executeAfterPoll(.continueTurn, for: .sender(sender.index), on: sender.plan.thread)
         }
     }
 

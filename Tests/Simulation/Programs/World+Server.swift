@@ -164,7 +164,7 @@ extension World {
         case .setDeadline(let deadline):
             if server.timer < 0 { server.timer = register(.server(server.index), socket: -1, on: thread) }
             setDeadline(deadline, of: server.timer, on: thread)
-        case .yield: execute(.accept, for: .server(server.index), on: thread)
+        case .yield: executeAfterPoll(.accept, for: .server(server.index), on: thread)
         case .stopListening:
             if server.registration >= 0 { cancel(server.registration, on: thread) }
             if server.timer >= 0 { cancel(server.timer, on: thread) }
@@ -178,10 +178,14 @@ extension World {
         case .drainConnections:
             for index in server.connections.values.sorted() { tell(.drain, to: receivers[index], of: server) }
         case .makeWay(let id):
+            guard let receiver = server.connections[id].map({ receivers[$0] }), receiver.place == .revocable else {
+                coverage.count(.placeWasKept)
+                return server.machine.madeWay(id, isLeaving: false)
+            }
             coverage.count(.handshakeGaveWay)
-            guard let index = server.connections[id] else { return }
-            receivers[index].mustGiveWay = true
-            tell(.giveWay, to: receivers[index], of: server)
+            receiver.place = .revoked
+            tell(.giveWay, to: receiver, of: server)
+            server.machine.madeWay(id, isLeaving: true)
         case .dropDeparted(let id): dropDeparted(server, id)
         case .finished:
             check(.toldOnce, !server.isFinished, "a server ends twice")
@@ -225,12 +229,14 @@ extension World {
         server.connections[id] = receiver.index
         sockets[socket].capacity = receiver.requestCapacity
         tell(.begin, to: receiver, of: server)
-        // On another thread a connection may have to give way, or have ended, without the server's knowing yet.
-        let connected = server.connections.values.map { receivers[$0] }
-        let staying = connected.filter { !$0.mustGiveWay && $0.closeReason == nil }
+        // On another thread a connection may have ended without the server's knowing yet.
+        let connected = server.connections.values.map { receivers[$0] }.filter { $0.closeReason == nil }
+        let staying = connected.filter { $0.place != .revoked }
+        let handshakes = server.tokens == nil ? Int.max : max(1, server.limits.maximumHandshakes)
         let handshaking = staying.count { !$0.isPresented }
-        let isWithin = server.tokens == nil || handshaking <= max(1, server.limits.maximumHandshakes)
-        check(.placesAreBounded, isWithin, "\(handshaking) connections have yet to show their token")
+        check(.placesAreBounded, handshaking <= handshakes, "\(handshaking) connections have yet to show their token")
+        let leaving = connected.count - staying.count
+        check(.placesAreBounded, leaving <= handshakes, "\(leaving) connections have made way, and are still there")
         let places = server.limits.maximumConnections
         check(.placesAreBounded, staying.count <= places, "\(staying.count) connections, \(places) places")
     }
@@ -247,6 +253,7 @@ extension World {
     func present(_ receiver: SimReceiver) {
         let server = servers[receiver.server]
         check(.presentedOnce, !receiver.isPresented, "a connection is presented twice")
+        check(.placesAreBounded, receiver.place != .revoked, "a connection is presented in another's place")
         let isInOrder = server.presented.last ?? 0 < receiver.id
         check(.presentedOnce, isInOrder || server.tokens != nil || !server.plan.readers.isEmpty, "out of order")
         receiver.isPresented = true

@@ -10,7 +10,8 @@ enum Owner: Hashable {
 
 /// An I/O thread: what was submitted to it, which sockets have changed, which deadlines run.
 ///
-/// A turn runs the work that was submitted before it, then the reports, then the deadlines, as `IOThread` does.
+/// As `IOThread` does, a turn polls the sockets, runs the work that was submitted before it, then the reports, then what
+/// these have submitted, in two batches at most, and then the deadlines.
 struct SimThread {
     /// Work that was submitted to the thread.
     struct Work {
@@ -37,7 +38,11 @@ struct SimThread {
 
     var phase = Phase.asleep
     var inbox: [Work] = []
+    /// Work that waits for the next poll.
+    var later: [Work] = []
     var running: [Work] = []
+    /// How many batches of work this turn has begun after the reports.
+    var batches = 0
     var changed: [Int] = []
     var reports: [(registration: Int, readiness: SocketReadiness)] = []
     var registrations: [Registration] = []
@@ -51,7 +56,9 @@ struct SimThread {
     mutating func reset() {
         phase = .asleep
         inbox.removeAll(keepingCapacity: true)
+        later.removeAll(keepingCapacity: true)
         running.removeAll(keepingCapacity: true)
+        batches = 0
         changed.removeAll(keepingCapacity: true)
         reports.removeAll(keepingCapacity: true)
         registrations.removeAll(keepingCapacity: true)
@@ -61,8 +68,15 @@ struct SimThread {
         liveRegistrations = 0
     }
 
-    mutating func beginUpload() {
+    mutating func beginTurn() {
         turns += 1
+        batches = 0
+        inbox += later
+        later.removeAll(keepingCapacity: true)
+        beginBatch()
+    }
+
+    mutating func beginBatch() {
         swap(&inbox, &running)
         inbox.removeAll(keepingCapacity: true)
         phase = .tasks(0)
@@ -134,6 +148,12 @@ extension World {
         wake(thread)
     }
 
+    /// Submits work for the time after the next poll.
+    func executeAfterPoll(_ task: SimThread.Task, for owner: Owner, on thread: Int) {
+        threads[thread].later.append(SimThread.Work(owner: owner, task: task))
+        wake(thread)
+    }
+
     /// Makes a sleeping thread begin a turn.
     func wake(_ thread: Int) {
         guard threads[thread].isAsleep else { return }
@@ -152,7 +172,7 @@ extension World {
         // An earlier event took this one's place.
         guard threads[thread].wakesAt == now else { return }
         threads[thread].wakesAt = nil
-        if threads[thread].isAsleep { beginUpload(thread) }
+        if threads[thread].isAsleep { beginTurn(thread) }
         while true {
             switch threads[thread].phase {
             case .asleep:
@@ -162,8 +182,10 @@ extension World {
                 let work = threads[thread].running[index]
                 call(work.owner) { self.run(work.task, of: work.owner) }
                 return goOn(thread)
+            case .tasks where threads[thread].batches == 0:
+                threads[thread].phase = .reports(0)
             case .tasks:
-                collectReports(thread)
+                beginBatch(thread)
             case .reports(let index) where index < threads[thread].reports.count:
                 threads[thread].phase = .reports(index + 1)
                 let report = threads[thread].reports[index]
@@ -172,7 +194,7 @@ extension World {
                 call(registration.owner) { self.becameReady(report.readiness, registration.owner) }
                 return goOn(thread)
             case .reports:
-                threads[thread].phase = .deadlines
+                beginBatch(thread)
             case .deadlines:
                 if let registration = threads[thread].takeDeadline(upTo: now) {
                     let owner = threads[thread].registrations[registration].owner
@@ -189,12 +211,19 @@ extension World {
         events.schedule(.thread, thread, at: threads[thread].wakesAt ?? now)
     }
 
-    private func beginUpload(_ thread: Int) {
-        threads[thread].beginUpload()
+    private func beginTurn(_ thread: Int) {
+        poll(thread)
+        threads[thread].beginTurn()
     }
 
-    private func collectReports(_ thread: Int) {
-        threads[thread].running.removeAll(keepingCapacity: true)
+    /// Begins a further batch of work after the reports, or goes on to the deadlines.
+    private func beginBatch(_ thread: Int) {
+        guard threads[thread].batches < 2 else { return threads[thread].phase = .deadlines }
+        threads[thread].batches += 1
+        threads[thread].beginBatch()
+    }
+
+    private func poll(_ thread: Int) {
         threads[thread].reports.removeAll(keepingCapacity: true)
         let count = min(Self.reportsPerTurn, threads[thread].changed.count)
         for index in 0..<count {
@@ -207,11 +236,11 @@ extension World {
             if !readiness.isEmpty { threads[thread].reports.append((registration, readiness)) }
         }
         threads[thread].changed.removeFirst(count)
-        threads[thread].phase = .reports(0)
     }
 
     private func endTurn(_ thread: Int) {
-        if !threads[thread].inbox.isEmpty || !threads[thread].changed.isEmpty { return beginUpload(thread) }
+        let hasWork = !threads[thread].inbox.isEmpty || !threads[thread].later.isEmpty
+        if hasWork || !threads[thread].changed.isEmpty { return beginTurn(thread) }
         threads[thread].phase = .asleep
         let wait = threads[thread].deadlines.milliseconds(until: { now })
         if wait >= 0 { sleep(thread, until: now + UInt64(wait) * 1_000_000) }

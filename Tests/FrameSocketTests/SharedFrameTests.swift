@@ -176,7 +176,7 @@ import TurboJPEG
                 changedRows: changed
             )
             let message = SharedFrameMessage(header: header, memory: memory[buffer], isNew: true)
-            try pair.uploader.connection.submit(.shared(message)) { _ in }
+            try pair.uploader.connection.submit(.shared(message), for: nil) { _ in }
         }
         let decoder = FrameDecoder()
         try submit(0, changed: nil)
@@ -206,7 +206,7 @@ import TurboJPEG
                 planes: [(0, 16), (255, 8), (400, 8)].map { .init(offset: $0, bytesPerRow: $1) }
             )
             let message = SharedFrameMessage(header: header, memory: try SharedMemory(byteCount: 512), isNew: true)
-            try pair.uploader.connection.submit(.shared(message)) { _ in }
+            try pair.uploader.connection.submit(.shared(message), for: nil) { _ in }
             let frame = try await pair.next()
             #expect(frame.bufferSize == size)
             #expect(throws: TurboJPEGError.self) { try decoder.decode(frame) }

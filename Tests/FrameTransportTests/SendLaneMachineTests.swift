@@ -245,16 +245,43 @@ import Testing
         #expect(messages == ["f2"])
     }
 
-    @Test(.enabled(if: SharedMemory.isSupported))
-    func `after a decline no frame in shared memory begins`() throws {
-        var lane = Lane()
+    private func sharedFrame(owner: UInt64 = 1) throws -> SharedFrameMessage {
         let header = SharedFrameHeader(
             buffer: 0,
             format: .gray,
             bufferSize: BufferSize(width: 8, height: 8),
             planes: [.init(offset: 0, bytesPerRow: 64)]
         )
-        let frame = SharedFrameMessage(header: header, memory: try SharedMemory(byteCount: 512), isNew: true)
+        return SharedFrameMessage(header: header, memory: try SharedMemory(byteCount: 512), isNew: true, owner: owner)
+    }
+
+    @Test(.enabled(if: SharedMemory.isSupported))
+    func `frames of an earlier connection, and in another uploader's buffers, are refused`() throws {
+        var lane = Lane()
+        func refusal(of message: SharedFrameMessage, for connection: Int) -> TransportError.Code? {
+            do {
+                try lane.machine.submit(.shared(message), for: connection, ticket: 1)
+                lane.write(.max)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        let (own, foreign) = (try sharedFrame(owner: 1), try sharedFrame(owner: 2))
+        #expect(refusal(of: own, for: 1) == nil)
+        #expect(refusal(of: foreign, for: 1) == .sharedMemory)
+        #expect(refusal(of: own, for: 1) == nil)
+        _ = lane.machine.close(TransportError(.connectionLost, "lost"))
+        lane.machine.open(fittingByteCount: .max)
+        #expect(refusal(of: own, for: 1) == .closed)
+        #expect(refusal(of: foreign, for: 2) == nil)
+        #expect(refusal(of: own, for: 2) == .sharedMemory)
+    }
+
+    @Test(.enabled(if: SharedMemory.isSupported))
+    func `after a decline no frame in shared memory begins`() throws {
+        var lane = Lane()
+        let frame = try sharedFrame()
         try lane.machine.submit(.shared(frame), ticket: 1)
         lane.note(lane.machine.declineShared())
         #expect(lane.settlements.map(\.ticket) == [1] && lane.settlements.first?.error?.code == .notWanted)

@@ -8,8 +8,12 @@ extension UploaderMachine {
         /// Whether to call ``UploaderMachine/beginUpload(at:)`` on the encoding queue.
         package internal(set) var startsUpload = false
 
-        /// A message to submit; report the outcome with ``UploaderMachine/sent(_:at:)``.
+        /// A message to submit; report the outcome with ``UploaderMachine/sent(_:at:)`` or
+        /// ``UploaderMachine/sharingRefused(at:)``.
         package internal(set) var message: FrameSubmission?
+
+        /// The number of the connection that the message is for.
+        package internal(set) var connection = 0
 
         /// Whether ``UploaderMachine/timer`` has changed, at which to call ``UploaderMachine/deadlinePassed(at:)``.
         package internal(set) var setsTimer = false

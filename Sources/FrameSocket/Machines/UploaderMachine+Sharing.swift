@@ -50,14 +50,27 @@ extension UploaderMachine {
         sentFrame?.leaveBuffer()
     }
 
-    /// Handles a lack of memory, or of descriptors, to share: the frame is encoded, and so are the following ones until
-    /// the next connection.
+    /// Handles a lack of memory, or of descriptors, to share, or another uploader that does: the frame is encoded, and so
+    /// are the following ones until the next connection.
     mutating func stopSharing(for upload: Upload) {
         var upload = upload
         unsharedConnection = terms.connection
         endSharing()
         upload.frame.leaveBuffer()
         returnToQueue(upload)
+    }
+
+    /// Handles the refusal of the submitted message, because another uploader shares memory on the connection.
+    package mutating func sharingRefused(at now: UInt64) {
+        guard case .sending(var upload) = activity else { return }
+        activity = .idle
+        settleBuffer(of: &upload, isSent: false)
+        if upload.connection == terms.connection {
+            stopSharing(for: upload)
+        } else {
+            fail(upload, .notConnected, at: now)
+        }
+        advance(at: now)
     }
 
     /// Makes a frame the next one again whose upload led to nothing, unless a newer one waits.

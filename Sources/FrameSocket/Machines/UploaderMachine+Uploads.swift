@@ -209,11 +209,11 @@ extension UploaderMachine {
         }
         if let lease { pool.submitted(lease) }
         isLatestShared = lease != nil
-        upload.revision = terms.revision
+        (upload.revision, upload.connection) = (terms.revision, terms.connection)
         if reference.ticket == upload.frame.ticket { reference.digest = upload.frame.digest }
         isOwed = false
         lastSubmissionAt = now
-        effects.message = message
+        (effects.message, effects.connection) = (message, terms.connection)
         activity = .sending(upload)
     }
 
@@ -243,7 +243,7 @@ extension UploaderMachine {
     }
 
     /// Keeps a frame that could not be sent, for the next receiver or for another attempt.
-    private mutating func fail(_ upload: Upload, _ cause: DropCause, at now: UInt64) {
+    mutating func fail(_ upload: Upload, _ cause: DropCause, at now: UInt64) {
         isOwed = true
         retry = (upload.revision, now.addingClamping(Self.retryInterval))
         if reference.ticket == upload.frame.ticket { reference.digest = nil }

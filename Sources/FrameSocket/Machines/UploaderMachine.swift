@@ -38,8 +38,9 @@ package struct UploaderMachine: Sendable {
         var beganAt: UInt64
         /// The maximum number of bytes that the frame takes now, including content and encoder.
         var byteCount: Int
-        /// The terms under which it was submitted.
+        /// The terms under which it was submitted, and their connection.
         var revision: UInt64 = 0
+        var connection = 0
         /// The shared buffer that it is being copied to.
         var lease: SharedPool.Lease?
 

@@ -83,6 +83,6 @@ extension BufferedImage {
             timestamp: sendsTiming ? frame.timestamp : nil,
             sequence: sendsTiming ? frame.sequence : nil
         )
-        return SharedFrameMessage(header: header, memory: claim.memory, isNew: isNew)
+        return SharedFrameMessage(header: header, memory: claim.memory, isNew: isNew, owner: claim.lease.owner)
     }
 }

@@ -191,7 +191,7 @@ public final class SampleUploader: Sendable {
             waiters.withLock { $0.take(id) }?.resume(returning: .success(()))
         }
         if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }
-        if let message = effects.message { submit(message) }
+        if let message = effects.message { submit(message, for: effects.connection) }
         if let lease = effects.dropsBuffersBefore { shared.removeAll(before: lease) }
         for (index, lease) in effects.reclaimed { shared.remove(index, upTo: lease) }
         if effects.startsUpload { queue.async { self.encodeNext() } }
@@ -205,14 +205,17 @@ public final class SampleUploader: Sendable {
         handle { $0.encoded(result, at: MonotonicClock.now()) }
     }
 
-    private func submit(_ message: FrameSubmission) {
+    private func submit(_ message: FrameSubmission, for number: Int) {
         do throws(TransportError) {
-            try connection.submit(message) { result in
+            try connection.submit(message, for: number) { result in
                 let failure: DropCause? =
                     if case .failure(let error) = result { DropCause(sending: error) } else { nil }
                 self.handle { $0.sent(failure, at: MonotonicClock.now()) }
             }
         } catch {
+            guard error.code != .sharedMemory else {
+                return handle { $0.sharingRefused(at: MonotonicClock.now()) }
+            }
             let failure = DropCause(sending: error)
             handle { $0.sent(failure, at: MonotonicClock.now()) }
         }

@@ -63,6 +63,12 @@ package struct SendLaneMachine: ~Copyable {
     /// Whether the receiver has declined frames in shared memory.
     package private(set) var hasDeclinedShared = false
 
+    /// The uploader whose shared buffers the receiver has.
+    private var sharer: UInt64?
+
+    /// The number of the connection, which is also ``ReceiverTerms/connection``.
+    package private(set) var connection = 0
+
     /// The number of audio messages that were not sent.
     package private(set) var droppedAudio = 0
 
@@ -110,6 +116,8 @@ package struct SendLaneMachine: ~Copyable {
     /// - Parameter fittingByteCount: The length up to which a message fits without enlarging the socket's buffer.
     package mutating func open(fittingByteCount: Int) {
         phase = .accepting
+        connection += 1
+        sharer = nil
         self.fittingByteCount = fittingByteCount
         wants = .frames
         isPaused = false
@@ -160,11 +168,24 @@ package struct SendLaneMachine: ~Copyable {
 
     /// Accepts a frame, which `ticket` names in its settlement.
     ///
-    /// - Throws: `closed`, `paused`, `notWanted` or `busy`.
-    package mutating func submit(_ message: FrameSubmission, ticket: Int) throws(TransportError) {
+    /// - Parameters:
+    ///   - message: The frame.
+    ///   - connection: The number of the connection that it was made for, which may have ended meanwhile; nil for any.
+    ///   - ticket: The frame's ticket.
+    /// - Throws: `closed`, `paused`, `notWanted` or `busy`; `sharedMemory` if the receiver has buffers of another uploader.
+    package mutating func submit(
+        _ message: FrameSubmission,
+        for connection: Int? = nil,
+        ticket: Int
+    ) throws(TransportError) {
+        if let connection, connection != self.connection { throw Self.ended }
         try accept(.frames)
-        if case .shared = message, hasDeclinedShared { throw Self.declined }
+        if case .shared(let message) = message {
+            if hasDeclinedShared { throw Self.declined }
+            if let sharer, sharer != message.owner { throw Self.sharedByAnother }
+        }
         guard case .empty = frame else { throw TransportError(.busy, "an earlier message is still being sent") }
+        if case .shared(let message) = message { sharer = message.owner }
         unblockIfIdle()
         frame = .waiting(message, ticket: ticket)
     }
@@ -222,6 +243,11 @@ package struct SendLaneMachine: ~Copyable {
     }
 
     private static let declined = TransportError(.notWanted, "the receiver has declined frames in shared memory")
+    private static let ended = TransportError(.closed, "the connection that the frame was made for has ended")
+    private static let sharedByAnother = TransportError(
+        .sharedMemory,
+        "another uploader shares memory on this connection"
+    )
 
     /// Sends the receiver the sender's status.
     ///

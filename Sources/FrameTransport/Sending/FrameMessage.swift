@@ -52,7 +52,10 @@ package struct SharedFrameMessage: Sendable {
     /// Whether the receiver does not have the memory yet, and is passed its descriptor.
     package var isNew: Bool
 
-    package init(header: SharedFrameHeader, memory: SharedMemory, isNew: Bool) {
-        (self.header, self.memory, self.isNew) = (header, memory, isNew)
+    /// The uploader that the buffer belongs to.
+    package var owner: UInt64
+
+    package init(header: SharedFrameHeader, memory: SharedMemory, isNew: Bool, owner: UInt64 = 0) {
+        (self.header, self.memory, self.isNew, self.owner) = (header, memory, isNew, owner)
     }
 }

@@ -63,10 +63,14 @@ final class SendLane: Sendable {
     func makeTicket() -> Int { tickets.next() }
 
     /// Accepts a frame, and writes what the socket accepts.
-    func send(_ message: FrameSubmission, completion: @escaping Completion) throws(TransportError) -> Progress {
+    func send(
+        _ message: FrameSubmission,
+        for connection: Int?,
+        completion: @escaping Completion
+    ) throws(TransportError) -> Progress {
         let ticket = makeTicket()
         return try advance { state throws(TransportError) in
-            try state.machine.submit(message, ticket: ticket)
+            try state.machine.submit(message, for: connection, ticket: ticket)
             state.completion = completion
             return nil
         }

@@ -225,15 +225,19 @@ public final class SocketConnection: Sendable {
         _ message: FrameMessage,
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
     ) throws(TransportError) {
-        try submit(.jpeg(message), completion: completion)
+        try submit(.jpeg(message), for: nil, completion: completion)
     }
 
-    /// Sends one frame of either form without waiting; see ``submit(_:completion:)``.
+    /// Sends one frame of either form without waiting, unless the connection that it was made for has ended; see
+    /// ``submit(_:completion:)``.
+    ///
+    /// - Throws: Also `sharedMemory`, if another uploader shares memory on this connection.
     package func submit(
         _ message: FrameSubmission,
+        for connection: Int?,
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
     ) throws(TransportError) {
-        followUp(try driver.lane.send(message, completion: completion))
+        followUp(try driver.lane.send(message, for: connection, completion: completion))
     }
 
     /// Ends the connection in order and for good: sends what was accepted before, within ``Configuration/linger``, and

@@ -153,7 +153,7 @@ extension World {
                 sender.closeReason != nil,
                 "sender \(sender.index) has not ended: \(sender.machine.publishedState)"
             )
-            check(.noResidue, sender.submitted.isEmpty, "sender \(sender.index): a caller still waits for its frame")
+            check(.noResidue, !sender.isSubmitting, "sender \(sender.index): a caller still waits for its frame")
             check(.noResidue, sender.machine.waitingCount == 0, "sender \(sender.index): a caller waits for an opening")
             check(.noResidue, !sender.lane.hasFrame && sender.lane.queueCount == 0, "a lane still holds messages")
         }

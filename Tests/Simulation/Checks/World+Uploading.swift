@@ -146,7 +146,7 @@ extension World {
     /// Callers that wait for frames wait for the encoder or the connection, and never for the time to pass.
     func checkFinishersGoOn(_ sender: SimSender) {
         guard let uploader = sender.uploader, uploader.machine.waiterCount > 0 else { return }
-        let isUnderWay = sender.hasTurn || sender.job != nil || !sender.submitted.isEmpty
+        let isUnderWay = sender.hasTurn || sender.job != nil || sender.isSubmitting
         // After a failure the next attempt is made a little later.
         let hasJustFailed = now < sender.failedAt + 100_000_000
         check(

@@ -8,7 +8,8 @@ struct Coverage {
         case openTimeout, cancelled, finished, lingered, halfClose, malformed, hostileSender, hostileReceiver
         case awaitedBuffer, poolChanged, resizedWhileConnected
         case plainSender, plainReceiver, fanOutJoined, fanOutLeft, sharedBudget, tcp, manyEndpoints, audioOnly
-        case encodingFailed, turnYielded, drainCutOff, storm, visit, handshakeGaveWay, placeWasKept, placeWasRevoked
+        case encodingFailed, turnYielded, drainCutOff, storm, handshakeGaveWay
+        case visit, lateSubmission, placeWasKept, placeWasRevoked
         case sharedFrame, sharedRepeat, declined, latestFrameAfterDecline, sharedMemoryRevoked, descriptorLost
         case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, drawnFrame, copiedFrame, notShared
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference

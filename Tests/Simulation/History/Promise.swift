@@ -25,7 +25,7 @@ enum Promise: Int, CaseIterable {
     case onlyFramesBeforeHello
     /// P5, P6, P50: what is not wanted does not begin.
     case onlyWhatIsWanted
-    /// P42, P62, P63: no frame goes to a receiver twice unasked.
+    /// P42, P62, P63, P301: no frame goes to a receiver twice unasked.
     case repeatsHaveReasons
     /// P65: timestamp, number and orientation stay.
     case repeatsAreTheSame

@@ -101,6 +101,12 @@ final class SimSender {
     var keptDrawings: [PixelBuffer] = []
     /// Whether the message submitted last is of a frame in shared memory.
     var submitsShared = false
+    /// When the uploader last decided to send a frame.
+    var decidedAt: UInt64?
+    /// A frame that is yet to be submitted, and its connection.
+    var lateSubmission: (FrameSubmission, Int)?
+    /// Whether a frame is being sent, or about to be.
+    var isSubmitting: Bool { !submitted.isEmpty || lateSubmission != nil }
     /// The claims to buffers, and how many have ended without the uploader's having been told.
     var claims: [WeakClaim] = []
     var endedClaims = 0

@@ -48,6 +48,8 @@ enum ProgramTimer {
     case admit
     /// The program's thread has written a frame, or failed to, and says so only now.
     case settled(SendLaneMachine.Settlement)
+    /// It submits a frame that the uploader has decided to send.
+    case submission
     case cancelWait(Int)
     case finishIsDue(Int)
     /// A consumer has been woken, or is done with a frame.
@@ -68,7 +70,7 @@ enum ProgramTimer {
     /// Whether the program may do this sooner without breaking a rule of its own.
     var mayComeEarlier: Bool {
         switch self {
-        case .nextOffer, .turn, .encoded, .admit, .settled: true
+        case .nextOffer, .turn, .encoded, .admit, .settled, .submission: true
         case .consumer, .audioConsumer, .statusConsumer, .reader, .releaseKept: true
         default: false
         }

@@ -200,9 +200,14 @@ extension World {
     }
 
     /// Submits a frame from the program's own thread, which writes what it can.
-    func submit(_ message: FrameSubmission, ticket: Int, of sender: SimSender) throws(TransportError) {
-        sender.submittedAt = now
-        try sender.lane.submit(message, ticket: ticket)
+    func submit(
+        _ message: FrameSubmission,
+        for connection: Int? = nil,
+        ticket: Int,
+        of sender: SimSender
+    ) throws(TransportError) {
+        sender.submittedAt = sender.decidedAt ?? now
+        try sender.lane.submit(message, for: connection, ticket: ticket)
         pumpFromProgram(sender)
     }
 

@@ -52,7 +52,19 @@ extension World {
         }
         for id in effects.finished { finished(id, of: sender) }
         if let connection = effects.refusesPreferencesOf { refusePreferences(of: connection, sender) }
-        if let message = effects.message { submit(message, of: sender) }
+        if let message = effects.message {
+            sender.decidedAt = now
+            // The thread may be interrupted between the decision and the call.
+            if sender.racing.chance(5) {
+                coverage.count(.lateSubmission)
+                let longest: UInt64 = sender.racing.pick(2_000_000, 400_000_000)
+                let delay = sender.racing.time(in: 1_000...longest)
+                sender.lateSubmission = (message, effects.connection)
+                schedule(.submission, of: sender, after: delay)
+            } else {
+                submit(message, for: effects.connection, of: sender)
+            }
+        }
         if let lease = effects.dropsBuffersBefore { sender.store.removeAll(before: lease) }
         for (index, lease) in effects.reclaimed {
             coverage.count(.reclaimedBuffer)
@@ -126,7 +138,7 @@ extension World {
         }
     }
 
-    private func submit(_ message: FrameSubmission, of sender: SimSender) {
+    func submit(_ message: FrameSubmission, for connection: Int, of sender: SimSender) {
         sender.ticket += 1
         let ticket = sender.ticket
         sender.submitted[ticket] = 0
@@ -134,7 +146,7 @@ extension World {
         (sender.bufferWaitSince, sender.bufferWaitEnd) = (nil, .max)
         if case .shared = message { sender.submitsShared = true } else { sender.submitsShared = false }
         do {
-            try submit(message, ticket: ticket, of: sender)
+            try submit(message, for: connection, ticket: ticket, of: sender)
             if case .shared = message, sender.lane.queueCount > 0, random.chance(20) { declineForPeer(of: sender) }
         } catch {
             sender.submitted[ticket] = nil
@@ -190,6 +202,9 @@ extension World {
             let (frame, number) = sender.comparing.removeFirst()
             admit(frame, number, of: sender)
         case .settled(let settlement): settled(settlement, of: sender)
+        case .submission:
+            guard let (message, connection) = sender.lateSubmission.take() else { return }
+            submit(message, for: connection, of: sender)
         case .leaseEnded(let lease):
             sender.endedClaims -= 1
             handle(sender) { $0.leaseEnded(lease, at: now) }

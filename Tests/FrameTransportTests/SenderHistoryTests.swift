@@ -106,6 +106,7 @@ import Testing
             for frame in frames { #expect(bench.frames[frame]?.count == 1, place) }
             #expect(!bench.hasSocket && !bench.watchesRoom && bench.deadline == nil && !bench.wantsTurn, place)
             #expect(bench.machine.waitingCount == 0 && bench.machine.commandCount == 0, place)
+            #expect(bench.lane.connection == bench.machine.terms.connection, place)
             #expect(bench.lane.queueCount == 0 && !bench.lane.isWriting && !bench.lane.hasFrame, place)
             #expect(bench.terms.map(\.revision) == (0..<bench.terms.count).map { UInt64($0 + 1) }, place)
             // Connections open and close in turns, and what has ended for good stays so.

@@ -9,6 +9,7 @@ internal import FrameSocket
     static let maximumFrames = 1 << 16
 
     private let state: OpaquePointer
+    private let channels: Int
 
     /// The number of target frames that the library holds back, because it needs what follows them.
     let latency: Int
@@ -29,6 +30,7 @@ internal import FrameSocket
             )
         }
         unsafe state = made
+        self.channels = channels
         latency = Int(unsafe speex_resampler_get_output_latency(state))
         restart()
     }
@@ -38,7 +40,21 @@ internal import FrameSocket
     }
 
     /// Discards the state.
+    ///
+    /// `speex_resampler_reset_mem` forgets the position, and the samples of the first channel only (libspeexdsp 1.2.1): a
+    /// whole filter of silence removes those of the others.
     mutating func reset() {
+        unsafe speex_resampler_reset_mem(state)
+        var silence = 2 * Int(unsafe speex_resampler_get_input_latency(state)) + 1
+        let room = 512
+        unsafe withUnsafeTemporaryAllocation(of: Int16.self, capacity: room * channels) { sink in
+            guard let sink = sink.baseAddress else { return }
+            while silence > 0 {
+                let step = unsafe process(nil, frames: silence, into: sink, room: room)
+                guard step.read + step.written > 0 else { return }
+                silence -= step.read
+            }
+        }
         unsafe speex_resampler_reset_mem(state)
         restart()
     }

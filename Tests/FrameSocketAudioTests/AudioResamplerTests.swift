@@ -149,6 +149,22 @@ import Testing
         #expect(latencies == (0, 0))
     }
 
+    @Test(arguments: [(44_100, 48_000), (48_000, 44_100), (8_000, 192_000), (192_000, 8_000)])
+    func `after a reset nothing of the old stream is left, in any channel`(from: Int, to: Int) throws {
+        let (source, target) = (try AudioFormat.of(from, 2), try AudioFormat.of(to, 2))
+        for quality in AudioResampler.Quality.allCases {
+            var resampler = try AudioResampler(from: source, to: target, quality: quality)
+            let loud = (0..<from).map { Int16($0 % 2 == 0 ? 30_000 : -20_000) }
+            _ = try resampler.convert(AudioBlock(format: source, samples: loud))
+            resampler.reset()
+            let silence = try AudioBlock(format: source, samples: [Int16](repeating: 0, count: from))
+            var fresh = try AudioResampler(from: source, to: target, quality: quality)
+            let (after, new) = (try resampler.convert(silence), try fresh.convert(silence))
+            let isSilent = after.samples.allSatisfy { $0 == 0 }
+            #expect(isSilent && after.samples.count == new.samples.count)
+        }
+    }
+
     @Test func `channels do not leak into each other`() throws {
         let left = sine(997, rate: 44_100, frames: 10_000)
         let samples: [Int16] = left.flatMap { [$0, 0] as [Int16] }

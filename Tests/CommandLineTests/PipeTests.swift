@@ -151,15 +151,19 @@ import Testing
         #expect(ending.output.count == 451 * 300)
     }
 
-    @Test func `raw video of one size accepts images of any size`() async throws {
-        let ending = try await receiveTwoSizes("--letterbox 320x240")
+    /// An odd size, too, and for gray, whose images have no chroma.
+    @Test(arguments: [(320, 240), (321, 241)]) func `raw video of one size accepts images of any size`(
+        width: Int,
+        height: Int
+    ) async throws {
+        let ending = try await receiveTwoSizes("--letterbox \(width)x\(height)")
         #expect(ending.status == 0, "\(ending)")
-        let images = ending.output.pieces(of: 320 * 240)
-        try #require(images.count == 4 && ending.output.count == 4 * 320 * 240)
+        let images = ending.output.pieces(of: width * height)
+        try #require(images.count == 4 && ending.output.count == 4 * width * height)
         #expect(images[0] == images[2] && images[1] == images[3])
         // The phone's image stands upright in the middle: black left of it, and not in it.
         #expect(images[1][0] < 2 && images[1].max() ?? 0 > 100)
-        #expect(images[0].prefix(320).allSatisfy { $0 < 2 }, "an image of 3:2 has black above it")
+        #expect(images[0].prefix(width).allSatisfy { $0 < 2 }, "an image of 3:2 has black above it")
     }
 
     // MARK: In

@@ -125,7 +125,20 @@ import Testing
             (640, 480)
         ),
         Case(.letterbox(width: 640, height: 480), (100, 50), (0, 0, 100, 50), (100, 50), (640, 480)),
-        Case(.letterbox(width: 641, height: 481), (1920, 1080), (0, 0, 1920, 1080), (640, 360), (640, 480)),
+        // A canvas has the size that was asked for; the image on it has whole chroma samples.
+        Case(.letterbox(width: 641, height: 481), (1920, 1080), (0, 0, 1920, 1080), (640, 360), (641, 481)),
+        Case(.letterbox(width: 101, height: 75), (61, 47), (0, 0, 60, 46), (60, 46), (101, 75)),
+        Case(.letterbox(width: 101, height: 75), (61, 47), (0, 0, 61, 47), (61, 47), (101, 75), subsampling: .yuv444),
+        Case(
+            .letterbox(width: 101, height: 75),
+            (1920, 1080),
+            (0, 0, 1920, 1080),
+            (100, 56),
+            (101, 75),
+            orientation: .left
+        ),
+        Case(.fill(width: 101, height: 75), (1920, 1080), (232, 0, 1454, 1080), (101, 75)),
+        Case(.fill(width: 101, height: 75), (64, 48), (0, 0, 64, 46), (64, 46)),
         Case(.fill(width: 640, height: 480), (1920, 1080), (240, 0, 1440, 1080), (640, 480)),
         Case(.fill(width: 640, height: 480), (1080, 1920), (0, 240, 1080, 1440), (480, 640)),
         Case(.fill(width: 640, height: 480, turning: .landscape), (1080, 1920), (0, 554, 1080, 810), (640, 480)),
@@ -172,6 +185,15 @@ import Testing
             #expect(place.x >= 0 && place.y >= 0 && place.x % 2 == 0 && place.y % 2 == 0, what)
             #expect(place.x + place.width <= plan.canvas.width && place.y + place.height <= plan.canvas.height, what)
             #expect(part.x % 2 == 0 && part.y % 2 == 0, what)
+            if case .box(let box) = scale, box.filling != .fit {
+                // The box is that of the upright image.
+                let isTurned = orientation.swapsAxes
+                let upright = isTurned ? BufferSize(width: height, height: width) : plan.image
+                let size = box.size(for: upright)
+                let exact = isTurned ? BufferSize(width: size.height, height: size.width) : size
+                let isCovered = width >= exact.width && height >= exact.height
+                #expect(plan.canvas == exact || box.filling == .fill && !isCovered, what)
+            }
             // The pixels have the size of the plan.
             let size = plan.sizeOfResult(for: width, height)
             #expect(size == plan.canvas, what)

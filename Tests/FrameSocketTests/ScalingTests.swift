@@ -72,6 +72,38 @@ import Testing
         #expect(worstError(scaled, image) <= 3)
     }
 
+    /// One side below half, the other not; and both, by more than a hundred pixels into one.
+    @Test(
+        arguments: PixelFormat.allCases,
+        [
+            ((400, 100), (100, 100)), ((100, 400), (100, 100)), ((100, 100), (50, 20)),
+            ((30, 2), (9, 2)), ((4000, 2), (400, 2)), ((24, 42), (12, 12)), ((70, 50), (200, 20)), ((640, 18), (10, 8)),
+            ((2, 400), (1, 100)), ((2, 4), (2, 2)),
+        ] as [(from: (Int, Int), to: (Int, Int))]
+    )
+    func `a side that shrinks below half leaves out no pixel`(
+        format: PixelFormat,
+        sizes: (from: (Int, Int), to: (Int, Int))
+    ) throws {
+        let (from, to) = sizes
+        // Stripes across the side that shrinks more, without a regular distance.
+        let areColumns = to.0 * from.1 < to.1 * from.0
+        var image = try PixelBuffer(width: from.0, height: from.1, format: format, zeroFilled: true)
+        for plane in 0..<image.planeCount {
+            let shape = image.plane(plane)
+            for y in 0..<shape.height {
+                try image.withMutableRow(y, ofPlane: plane) { row in
+                    for index in 0..<row.count {
+                        let place = areColumns ? index / shape.bytesPerSample : y
+                        row[index] = (place * place + place / 7) % 5 < 2 ? 230 : 20
+                    }
+                }
+            }
+        }
+        // libyuv interpolates with 7 bits: the side that does not shrink makes samples two steps too dark at most.
+        #expect(try worstError(image.scaled(toWidth: to.0, height: to.1), image) <= 3)
+    }
+
     @Test(arguments: PixelFormat.allCases) func `a uniform color stays uniform at any size`(format: PixelFormat) throws
     {
         let image = try PixelBuffer(width: 37, height: 23, format: format) { plane, _, _ in UInt8(50 + 60 * plane) }

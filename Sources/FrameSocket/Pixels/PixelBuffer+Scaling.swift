@@ -5,6 +5,9 @@ extension PixelBuffer {
     /// Returns the image in another size (libyuv): every new pixel is the mean of what it covers, up to half the size,
     /// and interpolated above.
     ///
+    /// If only one side shrinks below half, it alone is averaged; by up to an eighth below half, like half of an odd
+    /// width, it is interpolated too. Planes that are one sample wide are enlarged without interpolation.
+    ///
     /// Planar formats are scaled plane by plane, without conversion to RGB. An image that already has the size is
     /// returned unchanged, without a copy.
     ///
@@ -66,15 +69,27 @@ func scale(_ from: UnsafeArea, into to: UnsafeArea) {
     )
 }
 
-/// Scales an area by exact means as far as its sides shrink a lot, and by libyuv the rest of the way.
+/// Scales an area by exact means as far as its sides shrink a lot, and by libyuv the rest of the way, in bands.
 private func scale(_ from: UnsafeArea, by mean: AreaMean, into to: UnsafeArea) {
-    if unsafe mean.width == to.width && mean.height == to.height { return unsafe mean.write(from, into: to) }
+    let (width, height) = unsafe (Int(to.width), Int(to.height))
+    if mean.width == width && mean.height == height {
+        return unsafe mean.write(0..<width, 0..<height, of: from, into: to)
+    }
+    // A side that is interpolated is whole in every band.
+    let isWide = mean.height == height
     let channels = unsafe from.bytesPerSample
-    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: mean.width * mean.height * channels) { memory in
+    let length = isWide ? mean.width : mean.height
+    let count = isWide ? height : width
+    let step = max(1, 65_536 / (length * channels))
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length * min(step, count) * channels) { memory in
         guard let base = memory.baseAddress else { return }
-        let between = unsafe UnsafeArea(base, width: mean.width, height: mean.height, bytesPerSample: channels)
-        unsafe mean.write(from, into: between)
-        unsafe scale(between, into: to)
+        for start in stride(from: 0, to: count, by: step) {
+            let band = start..<min(start + step, count)
+            let (columns, rows) = isWide ? (0..<length, band) : (band, 0..<length)
+            let means = unsafe UnsafeArea(base, width: columns.count, height: rows.count, bytesPerSample: channels)
+            unsafe mean.write(columns, rows, of: from, into: means)
+            unsafe scale(means, into: isWide ? to.rows(band) : to.part(band, 0..<height))
+        }
     }
 }
 

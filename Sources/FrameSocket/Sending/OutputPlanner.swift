@@ -1,6 +1,6 @@
 internal import FrameWire
 
-/// Computes plans for one image, in whole chroma samples.
+/// Computes plans for one image, in whole chroma samples unless a size is given exactly.
 struct OutputPlanner {
     let image: BufferSize
     /// The size of which widths and heights must be multiples.
@@ -35,28 +35,25 @@ struct OutputPlanner {
     /// Returns the image in proportion, centered in the box.
     func letterbox(_ box: BufferSize) -> OutputPlan {
         var plan = fit(box)
-        plan.canvas = BufferSize(
-            width: Self.whole(box.width, block.width),
-            height: Self.whole(box.height, block.height)
-        )
+        plan.canvas = box
         return plan
     }
 
     /// Returns the center of the image, in the aspect ratio of the box.
     func fill(_ box: BufferSize) -> OutputPlan {
         var plan = OutputPlan(image)
-        var size = box
+        var canvas = box
         if image.width < box.width || image.height < box.height {
             // The largest size with the box's aspect ratio that the image covers without scaling.
-            size =
+            let size =
                 isWider(thanShapeOf: box)
                 ? BufferSize(width: max(1, box.width * image.height / box.height), height: image.height)
                 : BufferSize(width: image.width, height: max(1, box.height * image.width / box.width))
+            canvas = BufferSize(
+                width: Self.whole(size.width, block.width),
+                height: Self.whole(size.height, block.height)
+            )
         }
-        let canvas = BufferSize(
-            width: Self.whole(size.width, block.width),
-            height: Self.whole(size.height, block.height)
-        )
         if image.width * canvas.height > image.height * canvas.width {
             plan.part.width = max(1, image.height * canvas.width / canvas.height)
         } else {

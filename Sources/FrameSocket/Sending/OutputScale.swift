@@ -14,7 +14,8 @@ public enum OutputScale: Sendable, Hashable {
     /// Fractions that are not between 0 and 1 leave the image at its size.
     case fraction(numerator: Int, denominator: Int)
 
-    /// At most this many pixels wide, with the height in proportion; NetEase sends 720.
+    /// At most this many pixels wide, with the height in proportion; NetEase sends 720. Both sides are whole chroma
+    /// samples, so even for 4:2:0, like those of ``agora`` and ``fit(width:height:turning:)``.
     case width(Int)
 
     /// The image fitted to a box of 640x360 or 360x640, as Agora sends; the side that is too long for the box's shape
@@ -34,7 +35,9 @@ public enum OutputScale: Sendable, Hashable {
         .box(Box(width: width, height: height, filling: .fit, turning: turning))
     }
 
-    /// Exactly this size, rotated with the image by default, with the whole image in the center and black bars around it.
+    /// Exactly this size, rotated with the image by default, with the image in the center and black bars around it.
+    ///
+    /// Of a smaller image with an odd side, the last column or row is left out if it shares its chroma with a bar.
     public static func letterbox(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
         .box(Box(width: width, height: height, filling: .letterbox, turning: turning))
     }
@@ -68,7 +71,7 @@ public enum OutputScale: Sendable, Hashable {
     ///   - width: The image's width in pixels.
     ///   - height: The image's height in pixels.
     ///   - orientation: The image's orientation.
-    ///   - subsampling: Sizes other than ``full`` and fractions are multiples of its chroma samples: even for 4:2:0.
+    ///   - subsampling: Sizes that the scale does not state exactly are multiples of its chroma samples: even for 4:2:0.
     /// - Returns: The plan, for `PixelBuffer.applying(_:pool:)`.
     package func plan(
         forWidth width: Int,

@@ -43,7 +43,12 @@ struct RawOutput {
     mutating func bytes(of frame: Frame) throws -> FrameBytes {
         var pixels = try decoder.decode(frame, as: settings.format)
         if let box {
-            pixels = try pixels.applying(box.plan(forWidth: pixels.width, height: pixels.height), pool: scaled)
+            let plan = box.plan(
+                forWidth: pixels.width,
+                height: pixels.height,
+                subsampling: settings.format.isPlanar ? .yuv420 : .yuv444
+            )
+            pixels = try pixels.applying(plan, pool: scaled)
         }
         pixels = try pixels.converted(from: .jpeg, to: settings.color, pool: converted)
         let header = try header(for: BufferSize(width: pixels.width, height: pixels.height))

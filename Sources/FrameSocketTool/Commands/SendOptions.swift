@@ -12,7 +12,7 @@ struct SendOptions {
           --fill WxH       scale down to this size, cropping what exceeds it; an image
                            that is smaller is only cropped to its proportions
           --agora          scale down to at most 640x360 or 360x640, as Agora does;
-                           with 4:2:0, sizes from --width to --agora become even
+                           with 4:2:0, sizes of --width, --fit and --agora are even
           --rotate         rotate images upright before they are sent
           --rate N         at most N frames a second of the images' own time
           --every N        send every N-th image, as Jitsi does (3)

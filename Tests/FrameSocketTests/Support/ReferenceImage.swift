@@ -159,8 +159,9 @@ struct ScalingBounds {
     /// The least and the greatest sample within two samples of the area.
     private(set) var least: UInt8 = 255
     private(set) var greatest: UInt8 = 0
-    /// The mean of the area.
-    private(set) var mean = 0.0
+    /// The least and the greatest mean of the area: one mean if both sides shrink to half or less; otherwise one for each
+    /// row or column, or sample, within two samples of the area, since libyuv interpolates between those.
+    private(set) var means = 0.0...0.0
 
     /// The sample at a place of `target`, to which `part` of the source was scaled.
     init(
@@ -172,21 +173,26 @@ struct ScalingBounds {
         let (columns, wide) = Self.span(place.x, of: part.width, in: target.width)
         let (rows, tall) = Self.span(place.y, of: part.height, in: target.height)
         let shares = columns.map { Self.share($0, wide) }
-        var area = 0.0
-        for y in rows {
-            let tallShare = Self.share(y, tall)
+        let (areColumnsMeans, areRowsMeans) = (part.width >= 2 * target.width, part.height >= 2 * target.height)
+        let groupCount = (areColumnsMeans ? 1 : columns.count) * (areRowsMeans ? 1 : rows.count)
+        var groups = [(sum: Double, area: Double)](repeating: (0, 0), count: groupCount)
+        for (rowIndex, y) in rows.enumerated() {
+            let tallShare = areRowsMeans ? Self.share(y, tall) : 1
             var index = ((part.y + y) * source.width + part.x + columns.lowerBound) * source.channels + place.channel
-            for wideShare in shares {
+            let firstGroup = areRowsMeans ? 0 : rowIndex * groupCount / rows.count
+            for (columnIndex, wideShare) in shares.enumerated() {
                 let sample = source.bytes[index]
                 if sample < least { least = sample }
                 if sample > greatest { greatest = sample }
-                let share = wideShare * tallShare
-                mean += share * Double(sample)
-                area += share
+                let share = (areColumnsMeans ? wideShare : 1) * tallShare
+                let group = firstGroup + (areColumnsMeans ? 0 : columnIndex)
+                groups[group].sum += share * Double(sample)
+                groups[group].area += share
                 index += source.channels
             }
         }
-        mean /= area
+        let all = groups.map { $0.sum / $0.area }
+        means = (all.min() ?? 0)...(all.max() ?? 0)
     }
 
     /// What a part of a side covers, and the samples within two of it.

@@ -6,7 +6,7 @@ import Testing
 @Suite struct OutputMemoryTests {
     static let subsamplings = ChromaSubsampling.allCases
 
-    /// The image whose JPEG is the largest: black and white at random.
+    /// Black and white at random, larger than photographs and drawings.
     @Test(arguments: subsamplings, [1, 2, 5, 10, 15, 25, 45, 60, 72, 80, 85, 88, 90, 93, 95, 96, 97, 98, 99, 100])
     func `no JPEG is larger than its bound`(_ subsampling: ChromaSubsampling, quality: Int) throws {
         var random = SplitMix(seed: UInt64(quality))
@@ -26,6 +26,24 @@ import Testing
             )
             #expect(jpeg.count <= bound, "\(width)x\(height)")
         }
+    }
+
+    /// Tiles of black and white pixels that a search found for these qualities: their JPEGs are larger than random ones.
+    @Test(
+        arguments: [
+            (1, 0x370e_34ed_1ed4_dd67), (25, 0x003c_ba8e_07ad_869d), (50, 0x2617_24c3_ff9c_4c5c),
+            (80, 0xa80e_6e7e_4c2d_8337), (90, 0x1e18_d630_0ec6_673d), (95, 0x6cfe_5fef_6f1c_8415),
+            (100, 0x48a4_31df_e243_96e4),
+        ] as [(Int, UInt64)]
+    )
+    func `no JPEG of a pattern is larger than its bound`(quality: Int, tile: UInt64) throws {
+        let size = BufferSize(width: 512, height: 512)
+        let image = try PixelBuffer(width: size.width, height: size.height, format: .gray) { _, x, y in
+            tile >> UInt64(63 - y % 8 * 8 - x % 8) & 1 == 1 ? 255 : 0
+        }
+        let jpeg: [UInt8] = try JPEGEncoder(quality: quality, subsampling: .gray).encode(image)
+        let bound = EncodingMemory.bytes(ofJPEG: size, quality: quality, subsampling: .gray)
+        #expect(jpeg.count <= bound && 10 * jpeg.count > 9 * bound)
     }
 
     @Test(arguments: PixelFormat.allCases, [(1, 1), (31, 17), (64, 64), (1125, 3)])

@@ -35,6 +35,23 @@ package func solidImage(_ width: Int, _ height: Int, red: UInt8, green: UInt8, b
 }
 
 extension PixelBuffer {
+    /// An image in which every byte of every plane is given by its place.
+    package init(
+        width: Int,
+        height: Int,
+        format: PixelFormat,
+        byte: (_ plane: Int, _ x: Int, _ y: Int) -> UInt8
+    ) throws {
+        try self.init(width: width, height: height, format: format)
+        for plane in 0..<planeCount {
+            for y in 0..<self.plane(plane).height {
+                try withMutableRow(y, ofPlane: plane) { row in
+                    for x in 0..<row.count { row[x] = byte(plane, x, y) }
+                }
+            }
+        }
+    }
+
     /// All bytes of a plane, padding included.
     package func bytes(ofPlane plane: Int = 0) -> [UInt8] {
         withPlane(plane) { span in unsafe span.withUnsafeBufferPointer { unsafe Array($0) } }

@@ -55,6 +55,23 @@ import TurboJPEG
         #expect(try JPEGEncoder().encode(image) == jpeg)
     }
 
+    /// Tiles of 8x8 black and white pixels can take more than the two bytes per sample that `tjBufSize` allows for.
+    @Test(arguments: [PixelFormat.gray, .i420, .nv12, .bgra])
+    func `a JPEG of twice the size of its image is encoded`(format: PixelFormat) throws {
+        let tile: UInt64 = 0xA4AB_BCCE_B724_28A8
+        for (width, height) in [(256, 256), (801, 203)] {
+            let image = try PixelBuffer(width: width, height: height, format: format) { _, x, y in
+                tile >> UInt64((7 - y % 8) * 8 + 7 - x / (format == .bgra ? 4 : 1) % 8) & 1 == 1 ? 255 : 0
+            }
+            let encoder = JPEGEncoder(quality: 100, subsampling: format == .gray ? .gray : .yuv420)
+            let jpeg = try encoder.encode(image)
+            let bound = try encoder.maximumByteCount(width: width, height: height)
+            #expect(jpeg.count <= bound)
+            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
+            #expect(try decoded.peakSignalToNoiseRatio(against: image) > 30)
+        }
+    }
+
     @Test(arguments: PixelFormat.allCases, [ChromaSubsampling.yuv420, .gray])
     func `padding is not encoded`(format: PixelFormat, subsampling: ChromaSubsampling) throws {
         let encoder = JPEGEncoder(subsampling: subsampling)

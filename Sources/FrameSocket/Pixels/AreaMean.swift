@@ -4,8 +4,10 @@
 /// since it multiplies sums by a 16-bit reciprocal, the mean of a thousand samples is up to 2 % too dark, and that of
 /// 65,536 is black; up to a hundred samples its error is below half a step.
 struct AreaMean {
-    /// The size of the means. A side that does not shrink to half keeps its length, for an interpolating scaler.
+    /// The width of the means; if it does not shrink to half, that of the area, for an interpolating scaler.
     let width: Int
+
+    /// The height of the means, likewise.
     let height: Int
 
     /// Creates the step for an area and its target; nil if libyuv skips next to nothing and is precise enough.
@@ -65,7 +67,7 @@ struct AreaMean {
         }
     }
 
-    /// The samples of a side that one of `parts` equal parts covers. A whole sample weighs `parts`.
+    /// What one of `parts` equal parts of a side covers, where a whole sample weighs `parts`.
     private struct Share {
         let start: Int
         let end: Int

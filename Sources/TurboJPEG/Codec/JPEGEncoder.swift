@@ -33,19 +33,24 @@ public struct JPEGEncoder: Sendable {
         self.dct = dct
     }
 
-    /// Returns the capacity that an output needs for any image of this size, in any format (`tjBufSize`).
+    /// Returns the capacity that an output needs for any image of this size, in any format: a quarter more than
+    /// `tjBufSize`, which some patterns of black and white pixels exceed at the highest quality.
     ///
-    /// It exceeds the size of nearly all JPEGs, at about three bytes per pixel with `4:2:0`; memory that is not written
-    /// costs nothing.
+    /// It exceeds the size of nearly all JPEGs by far, at nearly four bytes per pixel with `4:2:0`; memory that is not
+    /// written costs nothing.
     ///
     /// - Throws: `invalidSize` if a side is outside 1 to 65,500.
     public func maximumByteCount(width: Int, height: Int) throws(TurboJPEGError) -> Int {
         try PixelLayout.check(width: width, height: height)
         let planar = codedSubsampling(of: .i420)
-        return max(
+        let bound = max(
             Int(tjBufSize(Int32(width), Int32(height), subsampling.rawValue)),
             Int(tjBufSize(Int32(width), Int32(height), planar.rawValue))
         )
+        // It counts two bytes per sample. The standard Huffman tables give a block of 64 at most 1,154 bits, or 2.26
+        // bytes per sample: more bits for a coefficient need more energy than the other 63 can spare. The rest is for
+        // zeros after bytes of 255.
+        return bound + bound / 4
     }
 
     /// Appends the JPEG of an image to an output (`tjCompress2`, `tjCompressFromYUVPlanes`).
@@ -113,7 +118,10 @@ public struct JPEGEncoder: Sendable {
                     )
                 }
             }
-        guard status == 0 else {
+        // The library would move a JPEG that exceeds the capacity.
+        let isMoved = unsafe target != output
+        if isMoved { unsafe tjFree(target) }
+        guard status == 0, !isMoved else {
             throw handle.error(.encodeFailed, "the image of \(image.width)x\(image.height) cannot be compressed")
         }
         try unsafe checkProcess(of: UnsafeBufferPointer(start: output, count: Int(byteCount)))
@@ -152,6 +160,8 @@ public struct JPEGEncoder: Sendable {
         return format.isPlanar ? .yuv420 : subsampling
     }
 
-    /// The library's flags: never reallocate the output, and the method of the cosine transform.
-    var flags: Int32 { TJFLAG_NOREALLOC | dct.flag }
+    /// The library's flags: the method of the cosine transform.
+    ///
+    /// `TJFLAG_NOREALLOC` would have the library assume `tjBufSize` bytes, whatever the capacity.
+    var flags: Int32 { dct.flag }
 }

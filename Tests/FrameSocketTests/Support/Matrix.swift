@@ -48,16 +48,4 @@ extension PixelBuffer {
             )
         }
     }
-
-    /// An image in which every byte of every plane is given by its place.
-    init(width: Int, height: Int, format: PixelFormat, byte: (_ plane: Int, _ x: Int, _ y: Int) -> UInt8) throws {
-        try self.init(width: width, height: height, format: format)
-        for plane in 0..<planeCount {
-            for y in 0..<self.plane(plane).height {
-                try withMutableRow(y, ofPlane: plane) { row in
-                    for x in 0..<row.count { row[x] = byte(plane, x, y) }
-                }
-            }
-        }
-    }
 }

@@ -73,7 +73,7 @@ import Testing
 
     @Test func `a preference applies as soon as there is memory for it`() throws {
         let image = try PixelBuffer(width: 1000, height: 1000, format: .bgra, zeroFilled: true)
-        var uploader = SharingUploader(.init(strips: .off, sharing: .allowed(buffers: 1), maximumMemory: 9_300_000))
+        var uploader = SharingUploader(.init(strips: .off, sharing: .allowed(buffers: 1), maximumMemory: 9_700_000))
         #expect(try uploader.send(.pixels(image)).job.plan?.settings.quality == 80)
         uploader.release(0)
         uploader.change { $0.preferences = .init(quality: 100) }

@@ -82,6 +82,25 @@ import Testing
             drops: [.paced: 1, .unchanged: 1]
         ),
         UploaderCase(
+            "an unchanged frame that can never be sent does not replace the only frame there is",
+            .init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil), maximumMemory: 150),
+            [
+                .connect, .offer(1), .wait(10), .offer(2), .wait(85), .offer(3, shows: 1, bytes: 151), .wait(500),
+                .disconnect, .connect,
+            ],
+            sends: [1, 2, 2],
+            repeats: 1,
+            drops: [.overMemoryBudget: 1]
+        ),
+        UploaderCase(
+            "an unchanged frame that can never be sent is nothing new while its equal is kept",
+            .init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil), maximumMemory: 200),
+            [.connect, .offer(1), .wait(10), .offer(2), .wait(85), .offer(3, shows: 1, bytes: 201), .wait(500), .refresh],
+            sends: [1, 1],
+            repeats: 1,
+            drops: [.paced: 1, .unchanged: 1]
+        ),
+        UploaderCase(
             "an unchanged frame that was kept is sent to show that the source is alive",
             .init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: .seconds(1)), maximumMemory: 150),
             [.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(2500)],

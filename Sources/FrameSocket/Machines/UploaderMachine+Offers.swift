@@ -33,10 +33,11 @@ extension UploaderMachine {
             if pool.isOpen { sendDrawn(at: now) }
             return outcome
         case .unchanged:
+            guard isReferenceHeld || hasRoom(for: frame) else { return drop(.overMemoryBudget) }
             // The receiver's frame is the latest again, not one that was passed over since.
             if let deferral = deferral.take() { discard(deferral.frame) }
-            discardUnchanged(frame)
-            return drop(.unchanged)
+            dropUnchanged(frame, .unchanged)
+            return .dropped(.unchanged)
         case let cause?: return postpone(frame, cause)
         }
     }

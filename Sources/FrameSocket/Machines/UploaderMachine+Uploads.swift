@@ -65,8 +65,7 @@ extension UploaderMachine {
         var frame = deferral.frame
         statistics.takeBack(deferral.cause)
         if !isForced, isKnownUnchanged(frame), pacer.pacing.skipsUnchanged || frame.ticket <= flushedTicket {
-            statistics.drop(pacer.pacing.skipsUnchanged ? .unchanged : .paced)
-            discardUnchanged(frame)
+            dropUnchanged(frame, pacer.pacing.skipsUnchanged ? .unchanged : .paced)
             return nil
         }
         number(&frame)
@@ -277,16 +276,35 @@ extension UploaderMachine {
         // It is due later if unchanged frames have their own rate, or if a receiver has connected meanwhile.
         let isKept = isOwed || (!pacer.pacing.skipsUnchanged && frame.ticket > flushedTicket)
         let isNewest = waiting == nil && deferral == nil && !isClosed
-        statistics.drop(pacer.pacing.skipsUnchanged && !isOwed ? .unchanged : .paced)
-        guard isKept, isNewest else { return discardUnchanged(frame) }
+        let cause: DropCause = pacer.pacing.skipsUnchanged && !isOwed ? .unchanged : .paced
+        guard isKept, isNewest else { return dropUnchanged(frame, cause) }
+        statistics.drop(cause)
         deferral = makeDeferral(of: frame, .paced)
     }
 
-    /// Discards an unchanged frame, unless its equal, which the receiver has, was released meanwhile: then the next
-    /// receiver gets this one.
-    mutating func discardUnchanged(_ frame: consuming UploadFrame) {
-        guard latestTicket == nil, !isClosed, hasRoom(for: frame) else { return discard(frame) }
-        sentFrame = frame
+    /// Drops an unchanged frame, and keeps it if its equal, which the receiver has, was released meanwhile: then the
+    /// next receiver gets this one.
+    mutating func dropUnchanged(_ frame: consuming UploadFrame, _ cause: DropCause) {
+        if latestTicket != nil || isClosed {
+            statistics.drop(cause)
+            discard(frame)
+        } else if hasRoom(for: frame) {
+            statistics.drop(cause)
+            sentFrame = frame
+        } else {
+            // The configuration has changed since the frame was admitted.
+            statistics.drop(.overMemoryBudget)
+            discard(frame)
+        }
+    }
+
+    /// Whether the frame that the receiver has, or gets next, is held.
+    var isReferenceHeld: Bool {
+        if waiting != nil || sentFrame != nil { return true }
+        return switch activity {
+        case .encoding, .sending: true
+        case .idle, .starting: false
+        }
     }
 
     /// Returns whether a frame is known to equal what the receiver has, or gets next.

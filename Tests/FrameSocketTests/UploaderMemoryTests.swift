@@ -95,7 +95,10 @@ import Testing
         UploaderCase(
             "an unchanged frame that can never be sent is nothing new while its equal is kept",
             .init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil), maximumMemory: 200),
-            [.connect, .offer(1), .wait(10), .offer(2), .wait(85), .offer(3, shows: 1, bytes: 201), .wait(500), .refresh],
+            [
+                .connect, .offer(1), .wait(10), .offer(2), .wait(85), .offer(3, shows: 1, bytes: 201), .wait(500),
+                .refresh,
+            ],
             sends: [1, 1],
             repeats: 1,
             drops: [.paced: 1, .unchanged: 1]

@@ -12,7 +12,7 @@ enum CodecBenchmarks {
             + wholes.map { encoding("encode a whole screen/\($0.name)", .still, $0.means, isWhole: true, options) }
             + wholes.map { decoding("decode a whole screen/\($0.name)", .still, $0.means, isWhole: true, options) }
             + [decoding(manyThreads.name, .still, manyThreads.means, isWhole: true, options)]
-            + pairs(options)
+            + pairs("whole screens", .still, isWhole: true, options) + pairs("motion", .motion, isWhole: false, options)
     }
 
     /// How images are coded.
@@ -91,39 +91,47 @@ enum CodecBenchmarks {
         }
     }
 
-    /// Whole screens on two threads: plain C on each of them separately, ours one after another in strips.
-    private static func pairs(_ options: Options) -> [Benchmark] {
+    /// Images in strips on two threads, against whole ones on each of two threads: what two threads cost is in both.
+    private static func pairs(
+        _ name: String,
+        _ content: ImageSequence.Content,
+        isWhole: Bool,
+        _ options: Options
+    ) -> [Benchmark] {
         let frames = options.amount(20, 60)
-        let encoding = Benchmark(name: "encode whole screens on two threads/strips", metrics: [.time, .cpu]) {
-            let images = try ImageSequence(.still, fixtures: options.fixtures)
+        let means = Means.strips(maximumThreads: 2)
+        let encoding = Benchmark(name: "encode \(name) on two threads/strips", metrics: [.time, .cpu]) {
+            let images = try ImageSequence(content, fixtures: options.fixtures)
             let codecs = (BaselineCodec(for: images), BaselineCodec(for: images))
-            let encoder = SequenceEncoder(.strips(maximumThreads: 2), isWhole: true)
+            let encoder = SequenceEncoder(means, isWhole: isWhole)
             return Benchmark.Comparison(
                 baseline: {
                     try measureSynchronously(frames) {
-                        try onTwoThreads(frames, codecs) { try $0.encode(images[0]) }
+                        try onTwoThreads(frames, codecs) { try $0.encode(images[$1]) }
                     }
                 },
                 ours: {
                     try measureSynchronously(frames) {
-                        for _ in 0..<frames { _ = try encoder.encode(images[0]) }
+                        for index in 0..<frames { _ = try encoder.encode(images[index]) }
                     }
                 }
             )
         }
-        let decoding = Benchmark(name: "decode whole screens on two threads/strips", metrics: [.time, .cpu]) {
-            let images = try ImageSequence(.still, fixtures: options.fixtures)
+        let decoding = Benchmark(name: "decode \(name) on two threads/strips", metrics: [.time, .cpu]) {
+            let images = try ImageSequence(content, fixtures: options.fixtures)
             let codecs = (BaselineCodec(for: images), BaselineCodec(for: images))
-            let decoder = SequenceDecoder(.strips(maximumThreads: 2), isWhole: true)
-            let whole = try JPEGEncoder().encode(images[0])
-            let ours = try jpegs(of: images, .strips(maximumThreads: 2), isWhole: true)
+            let decoder = SequenceDecoder(means, isWhole: isWhole)
+            let whole = try (0..<images.count).map { try JPEGEncoder().encode(images[$0]) }
+            let ours = try jpegs(of: images, means, isWhole: isWhole)
             return Benchmark.Comparison(
                 baseline: {
-                    try measureSynchronously(frames) { try onTwoThreads(frames, codecs) { try $0.decode(whole) } }
+                    try measureSynchronously(frames) {
+                        try onTwoThreads(frames, codecs) { try $0.decode(whole[$1 % whole.count]) }
+                    }
                 },
                 ours: {
                     try measureSynchronously(frames) {
-                        for _ in 0..<frames { try ours[0].withBytes { try decoder.decode($0) } }
+                        for index in 0..<frames { try ours[index % ours.count].withBytes { try decoder.decode($0) } }
                     }
                 }
             )
@@ -131,17 +139,17 @@ enum CodecBenchmarks {
         return [encoding, decoding]
     }
 
-    /// Does something `count` times, half of them on each of two threads.
+    /// Does something for each of `count` numbers, every other one on each of two threads.
     private static func onTwoThreads(
         _ count: Int,
         _ codecs: (BaselineCodec, BaselineCodec),
-        _ body: @Sendable (BaselineCodec) throws -> Void
+        _ body: @Sendable (BaselineCodec, Int) throws -> Void
     ) throws {
         let failures = Mutex(0)
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
             let codec = thread == 0 ? codecs.0 : codecs.1
-            for _ in 0..<(count / 2) {
-                do { try body(codec) } catch { failures.withLock { $0 += 1 } }
+            for index in stride(from: thread, to: count, by: 2) {
+                do { try body(codec, index) } catch { failures.withLock { $0 += 1 } }
             }
         }
         guard failures.withLock({ $0 }) == 0 else { throw BaselineFailure() }

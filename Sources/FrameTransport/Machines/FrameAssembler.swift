@@ -269,7 +269,7 @@ package import FrameWire
     }
 
     /// Copies the bytes of a body that arrived with its header.
-    private func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
         guard message?.keptByteCount != nil else { return }
         try makeRoom(for: bytes.count)
         unsafe body?.append(bytes)
@@ -278,7 +278,7 @@ package import FrameWire
     /// Makes room in the body for `count` more bytes, or at least for some.
     ///
     /// - Throws: `noMemory`.
-    private func makeRoom(for count: Int) throws(TransportError) {
+    private mutating func makeRoom(for count: Int) throws(TransportError) {
         guard let body, let length = message?.keptByteCount, body.capacity < body.count + count else { return }
         body.grow(to: min(length, max(body.capacity * 2, body.count + count)))
         guard body.capacity < body.count + count else { return }

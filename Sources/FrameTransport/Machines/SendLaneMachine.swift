@@ -82,6 +82,9 @@ package struct SendLaneMachine: ~Copyable {
     package var isAccepting: Bool { if case .accepting = phase { true } else { false } }
 
     /// The progress of the lane.
+    ///
+    /// Inlined, like what else is asked for every frame: a call would copy the whole machine.
+    @inline(__always)
     package var progress: Progress {
         switch phase {
         case .broken(let error): .broken(error)
@@ -314,11 +317,13 @@ package struct SendLaneMachine: ~Copyable {
 
 extension SendLaneMachine {
     /// - Throws: The reason that messages of a kind are not accepted now.
+    @inline(__always)
     private func accept(_ kind: ControlRequest.Wants) throws(TransportError) {
         guard isAccepting else { throw TransportError(.closed, "no server is connected") }
         if let error = objection(to: kind) { throw error }
     }
 
+    @inline(__always)
     private func objection(to kind: ControlRequest.Wants) -> TransportError? {
         if isPaused { return TransportError(.paused, "the receiver has paused the sender") }
         return wants.contains(kind) ? nil : TransportError(.notWanted, "the receiver did not ask for this")

@@ -56,7 +56,7 @@ public struct FrameMessageDecoder: Sendable {
     }
 
     private var parser: FrameHeaderParser
-    private var position = StreamPosition()
+    @usableFromInline private(set) var position = StreamPosition()
 
     /// Creates a decoder at the first byte of a stream.
     public init(limits: WireLimits = .init()) {
@@ -64,7 +64,11 @@ public struct FrameMessageDecoder: Sendable {
     }
 
     /// The number of bytes of the current body that are still to come; 0 outside a body.
-    public var bodyRemaining: Int { position.bodyRemaining }
+    @inlinable
+    public var bodyRemaining: Int {
+        // Called from another module, this would copy the whole decoder.
+        position.bodyRemaining
+    }
 
     /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
     public var offset: UInt64 { position.offset }

@@ -1,10 +1,11 @@
 /// The position of a decoder in its stream: the offset, the current body, and the error, if any.
+@usableFromInline
 struct StreamPosition: Sendable {
     /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
     private(set) var offset: UInt64 = 0
 
     /// The number of bytes of the current body that are still to come; 0 outside a body.
-    private(set) var bodyRemaining = 0
+    @usableFromInline private(set) var bodyRemaining = 0
 
     /// The error with which the stream failed, permanently.
     private(set) var failure: WireError?

@@ -135,8 +135,9 @@ extension World {
             sender.terms.isConnected,
             !sender.terms.isPaused, sender.terms.wants.contains(.frames), fits(sender, UInt32(count)),
             !isUnsendable(sender, count),
-            // What is written to a receiver that has just gone need not be seen to fail yet.
-            sender.socket >= 0, !sockets[sender.socket].peerHasEnded
+            // What is written to a receiver that has just gone need not be seen to fail yet, and the next receiver may
+            // have to say first whether it accepts shared memory.
+            sender.socket >= 0, !sockets[sender.socket].peerHasEnded, !(sender.hasLostFrame && awaitsHello(sender))
         else { return }
         let last = sender.lastWritten
         let isSent = last == count || (last > 0 && isEqual(sender, last, UInt32(count)))

@@ -92,6 +92,8 @@ final class SimSender {
     var failedAt: UInt64 = 0
     var lastSequence: UInt64?
     var lastWritten: UInt32 = 0
+    /// Whether the system took a frame for a receiver that had gone, and none since for another.
+    var hasLostFrame = false
     var hasTurn = false
 
     // Shared memory.

@@ -58,14 +58,22 @@
             : UnsafeChromaRow(blue: first, red: self[2].row(row), step: 1)
     }
 
+    /// The most bytes that one call copies. Images as large as a last-level cache would be written past the caches by the
+    /// C library, and whoever reads them next would wait for memory.
+    private static let pieceByteCount = 1 << 20
+
     /// Copies all visible samples of an image of the same size and format.
     func copySamples(from other: UnsafePlanes) {
         for plane in 0..<(unsafe format.planeCount) {
             let (source, target) = unsafe (other[plane], self[plane])
             let shape = unsafe target.shape
-            // One copy of a whole plane is faster than many of its rows; padding, of unknown content, is not copied.
+            // Few copies of many rows are faster than a copy of each; padding, of unknown content, is not copied.
             if shape.bytesPerRow == shape.visibleBytesPerRow, unsafe source.shape.bytesPerRow == shape.bytesPerRow {
-                unsafe target.row(0).update(from: source.row(0), count: shape.height * shape.bytesPerRow)
+                let step = max(1, Self.pieceByteCount / shape.bytesPerRow)
+                for row in stride(from: 0, to: shape.height, by: step) {
+                    let byteCount = min(step, shape.height - row) * shape.bytesPerRow
+                    unsafe target.row(row).update(from: source.row(row), count: byteCount)
+                }
                 continue
             }
             for row in 0..<shape.height {

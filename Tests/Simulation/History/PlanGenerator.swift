@@ -161,6 +161,8 @@ struct PlanGenerator {
         )
         if sender.sharedBuffers != nil { sender.sharedBuffers = 1 }
         if turning.chance(50) { sender.maximumMemory = turning.pick(2_000, 12_000) }
+        // JPEGs fit then, and images do not.
+        if sender.maximumMemory == 2_000, turning.chance(50) { sender.images = .mixed }
     }
 
     private mutating func sender(at place: Int) -> SenderPlan {

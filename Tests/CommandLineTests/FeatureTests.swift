@@ -219,6 +219,14 @@ import Testing
         #expect(sound == WAVE.file(samples, rate: 44_100), "\(sound.count) bytes; \(received)")
     }
 
+    @Test func `a receiver that leaves before the audio ends is a failure`() async throws {
+        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 44_100 * 60), rate: 44_100))
+        let receiver = try await place.receiver(["--audio", place.path("received.wav"), "--count", "2"])
+        let ending = try await place.send(photo, photo, "--audio", wav)
+        #expect(ending.status == 69 && ending.errors.contains("before all of the audio was sent"), "\(ending)")
+        #expect(await receiver.ended().status == 0)
+    }
+
     @Test func `a host pulls the audio of another process at its own rate`() async throws {
         var configuration = FrameServer.Configuration()
         configuration.hello = ControlRequest.Hello(wants: [.audio])

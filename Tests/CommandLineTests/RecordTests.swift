@@ -254,7 +254,7 @@ import Testing
     @Test(arguments: [
         (73, "$F record $D/t $D/there", "use --overwrite to replace it"),
         (73, "$F record $D/t $D/none/r.mkv", "none/r.mkv"),
-        (75, "$F record $D/t $D/r.mkv --timeout 0.1", "did not end within"),
+        (75, "$F record $D/t $D/r.mkv --timeout 0.25", "did not end within 0.25 seconds"),
         (64, "$F record $D/t", "and a file"),
         (64, "$F record $D/t - --json", "standard output"),
         (69, "$F record $S $D/r.mkv --overwrite", "another server"),

@@ -107,6 +107,21 @@ import Testing
         #expect(times(frames).last ?? 0 >= 120_000_000)
     }
 
+    @Test func `a recording begins again a mean distance after its last event`() {
+        var pace = ReplayPace(speed: 1)
+        let begin = pace.timestamp
+        var offsets: [UInt64] = []
+        for _ in 0..<3 {
+            // One time goes back, and counts as a distance of 0.
+            for time: UInt64 in [500, 700, 600, 700] {
+                pace.advance(to: time)
+                offsets.append(pace.timestamp - begin)
+            }
+            pace.rewind()
+        }
+        #expect(offsets == [0, 200, 200, 300, 400, 600, 600, 700, 800, 1000, 1000, 1100])
+    }
+
     @Test(arguments: [["--loop", "0"], []])
     func `a recording without a frame is an error`(options: [String]) async throws {
         _ = try await record {

@@ -111,6 +111,10 @@ import Testing
             server.close()
         }
 
+        @Test func `a server that reads the first byte and closes has rejected it`() async throws {
+            try await checkCut(replaying: try log([1, 2]), after: [1])
+        }
+
         @Test func `bytes behind those that a server has not read are skipped`() async throws {
             let path = place.path("log")
             let writer = WireLogWriter { _ in }

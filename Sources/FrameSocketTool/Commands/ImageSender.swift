@@ -85,7 +85,14 @@ final class ImageSender: Sendable {
             let isOver = if case .success(false) = result { false } else { true }
             if !isOver || sound?.isWanted == false { sounding?.cancel() }
             await sounding?.value
-            guard try !result.get() else { break }
+            guard try result.get() else { continue }
+            if sound?.isCut == true, try await !link.hasStopped(connection) {
+                throw CommandFailure(
+                    .unavailable,
+                    "\(command.endpoint): the receiver ended the connection before all of the audio was sent"
+                )
+            }
+            break
         }
         let (badFiles, audioFailure) = state.withLock { ($0.badFiles, $0.audioFailure) }
         guard badFiles == 0 else {

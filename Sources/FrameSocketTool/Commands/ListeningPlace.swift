@@ -49,6 +49,11 @@ enum ListeningPlace {
                 + "systemd-socket-activate"
         }
         let names = sockets.map { $0.name ?? "?" }.joined(separator: ", ")
-        return "\(Format.count(sockets.count, "socket")) passed (\(names)); name one with --socket-name"
+        guard case .passed(let name?) = self else {
+            return "\(Format.count(sockets.count, "socket")) passed (\(names)); name one with --socket-name"
+        }
+        let count = sockets.count { $0.name == name }
+        let found = count == 0 ? "no socket" : "\(count) sockets"
+        return "--socket-name \(name): \(found) passed with this name (\(names))"
     }
 }

@@ -121,7 +121,7 @@ struct ReceiveCommand: Command {
         let settings = try Self.settings(raw, isY4M: isY4M, options)
         decodes = arguments.flag("--decode") || settings != nil
         allowsProgressive = arguments.flag("--allow-progressive")
-        box = try arguments.size("--letterbox")
+        box = try arguments.box("--letterbox")
         isUpright = arguments.flag("--upright")
         printsStatistics = try arguments.value("--stats", "json") { $0 == "json" ? true : nil } ?? false
         isQuiet = arguments.flag("--quiet")
@@ -133,16 +133,18 @@ struct ReceiveCommand: Command {
                 message: "--wire-log - cannot be combined with --json, --mjpeg, --raw, --y4m or --stats"
             )
         }
-        if isMJPEG || settings != nil || wireLog == "-" { try Terminal.checkTakesBytes() }
-        if let box, max(box.width, box.height) > OutputScale.Box.maximumSide {
-            throw UsageError(message: "--letterbox: at most \(OutputScale.Box.maximumSide) per side")
+        guard audio != "-" || (!isJSON && !isMJPEG && settings == nil && !printsStatistics && wireLog != "-") else {
+            throw UsageError(
+                message: "--audio - cannot be combined with --json, --mjpeg, --raw, --y4m, --stats or --wire-log -"
+            )
         }
+        if isMJPEG || settings != nil || wireLog == "-" || audio == "-" { try Terminal.checkTakesBytes() }
         guard box == nil || settings != nil else { throw UsageError(message: "--letterbox requires --raw or --y4m") }
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
         guard !isUpright || settings != nil else { throw UsageError(message: "--upright requires --raw or --y4m") }
         guard !overwrites || directory != nil else { throw UsageError(message: "--overwrite requires --output") }
         let files = [wireLog, audio, metrics].compactMap(\.self).filter { $0 != "-" }
-        guard Set(files).count == files.count else {
+        guard Set(files.map(Files.place)).count == files.count else {
             throw UsageError(message: "--audio, --wire-log and --metrics need a file each")
         }
         guard metrics != "-" else { throw UsageError(message: "--metrics writes to a file, not to standard output") }

@@ -128,7 +128,7 @@ struct RecordCommand: Command {
             if let timeout {
                 group.addTask {
                     guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
-                    let message = "the recording did not end within \(timeout) seconds"
+                    let message = "the recording did not end within \(Format.seconds(timeout))"
                     BlockedCall.hurry()
                     await recording.finish(.failure(CommandFailure(.timedOut, message)))
                 }

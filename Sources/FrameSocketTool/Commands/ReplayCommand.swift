@@ -160,6 +160,9 @@ struct ReplayPace {
     private var last: UInt64?
     /// The part of the recording that has been replayed, since its beginning.
     private var elapsed: UInt64 = 0
+    /// What had elapsed when this recording began, and the number of distances in it so far.
+    private var begun: UInt64 = 0
+    private var distances: UInt64 = 0
 
     init(speed: Double) {
         self.speed = speed
@@ -168,12 +171,21 @@ struct ReplayPace {
 
     /// Advances to what was recorded at `time`; what is not later than its predecessor is due at once.
     mutating func advance(to time: UInt64) {
-        if let last, time > last { elapsed = elapsed.addingReportingOverflow(time - last).partialValue }
+        if let last {
+            if time > last { elapsed = elapsed.addingReportingOverflow(time - last).partialValue }
+            distances += 1
+        }
         last = time
     }
 
-    /// Advances to another recording, which begins where this one ended.
-    mutating func rewind() { last = nil }
+    /// Advances to another recording, which begins a mean distance after the last event of this one.
+    mutating func rewind() {
+        if distances > 0 {
+            let mean = elapsed.subtractingReportingOverflow(begun).partialValue / distances
+            elapsed = elapsed.addingReportingOverflow(mean).partialValue
+        }
+        (begun, distances, last) = (elapsed, 0, nil)
+    }
 
     /// The timestamp of what is due: its distance from the first, in the replay's time.
     ///

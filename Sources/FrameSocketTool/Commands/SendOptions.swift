@@ -7,12 +7,15 @@ struct SendOptions {
           --subsampling S  4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 or gray (4:2:0)
           --scale N/D      scale width and height down to this fraction
           --width N        scale down to at most N pixels wide, as NetEase does (720)
-          --fit WxH        scale down to at most this size, in proportion
+          --fit WxH        scale down to at most this size, in proportion; here and in
+                           the next two, 640x360 means 360x640 for upright images
+                           that are higher than wide, and the other way round
           --letterbox WxH  scale to exactly this size, with black borders
           --fill WxH       scale down to this size, cropping what exceeds it; an image
                            that is smaller is only cropped to its proportions
           --agora          scale down to at most 640x360 or 360x640, as Agora does;
-                           with 4:2:0, sizes of --width, --fit and --agora are even
+                           with 4:2:0, the sides of --width, --fit and --agora are even,
+                           except those of one pixel
           --rotate         rotate images upright before they are sent
           --rate N         at most N frames a second of the images' own time
           --every N        send every N-th image, as Jitsi does (3)
@@ -51,9 +54,9 @@ struct SendOptions {
         let choices = [
             try arguments.value("--scale", "a fraction such as 1/2") { OutputScale(parsing: $0) },
             try arguments.integer("--width", in: 1...65_500).map { .width($0) },
-            try arguments.size("--fit").map { .fit(width: $0.width, height: $0.height) },
-            try arguments.size("--letterbox").map { .letterbox(width: $0.width, height: $0.height) },
-            try arguments.size("--fill").map { .fill(width: $0.width, height: $0.height) },
+            try arguments.box("--fit").map { .fit(width: $0.width, height: $0.height) },
+            try arguments.box("--letterbox").map { .letterbox(width: $0.width, height: $0.height) },
+            try arguments.box("--fill").map { .fill(width: $0.width, height: $0.height) },
             arguments.flag("--agora") ? .agora : nil,
         ].compactMap(\.self)
         guard choices.count <= 1 else {

@@ -5,6 +5,7 @@ import Locking
 final class SoundSender: Sendable {
     private let file: Locked<WAVFile>
     private let hasBegun = Locked(false)
+    private let wasCut = Locked(false)
     private let report: @Sendable (CommandFailure) -> Void
 
     /// Opens a file.
@@ -21,6 +22,9 @@ final class SoundSender: Sendable {
     /// Whether the receiver has asked for audio.
     var isWanted: Bool { hasBegun.withLock { $0 } }
 
+    /// Whether the connection ended before the file did.
+    var isCut: Bool { wasCut.withLock { $0 } }
+
     /// Sends the file once the receiver asks for it, until the file or the connection ends.
     func send(over connection: SocketConnection) async {
         guard await isAsked(over: connection) else { return }
@@ -30,7 +34,8 @@ final class SoundSender: Sendable {
             let clock = ContinuousClock()
             let begin = (clock.now, MonotonicClock.now())
             var sequence: UInt64 = 0
-            while connection.closeReason == nil, let block = nextBlock() {
+            while let block = nextBlock() {
+                guard connection.closeReason == nil else { return wasCut.withLock { $0 = true } }
                 let offset = block.timestamp ?? 0
                 try? await clock.sleep(until: begin.0 + .nanoseconds(Int64(clamping: offset)))
                 guard var message = try? AudioMessage(block, kind: .app, sequence: sequence) else { return }

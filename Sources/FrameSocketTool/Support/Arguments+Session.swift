@@ -23,6 +23,15 @@ extension Arguments {
         return .loopback(port: port)
     }
 
+    /// Takes an option whose value is the size of images to be made.
+    mutating func box(_ name: String) throws(UsageError) -> BufferSize? {
+        let box = try size(name)
+        if let box, max(box.width, box.height) > OutputScale.Box.maximumSide {
+            throw UsageError(message: "\(name): at most \(OutputScale.Box.maximumSide) per side")
+        }
+        return box
+    }
+
     /// Takes an option whose value is a size such as 1920x1080.
     mutating func size(_ name: String) throws(UsageError) -> BufferSize? {
         try value(name, "a size such as 1920x1080") { text in

@@ -33,6 +33,11 @@ enum Files {
             self.init(name, EFBIG)
         }
 
+        /// The failure to use something as a directory that is not one.
+        init(notADirectory name: String) {
+            self.init(name, ENOTDIR)
+        }
+
         /// Whether a reader that does not read was given up, because the program is about to end.
         var isGivenUp: Bool { error == ECANCELED }
 
@@ -48,6 +53,15 @@ enum Files {
             guard let words = unsafe strerror(error) else { return "\(name): error \(error)" }
             return unsafe "\(name): \(String(cString: words))"
         }
+    }
+
+    /// Returns the path of a file with its directory resolved, equal for two paths of one file.
+    static func place(_ path: String) -> String {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let directory = path.contains("/") ? String(path.dropLast(name.count)) : "."
+        guard let resolved = unsafe realpath(directory, nil) else { return path }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved) + "/" + name
     }
 
     /// The maximum size of a file that is read into memory.
@@ -204,9 +218,10 @@ enum Files {
         for part in path.split(separator: "/") {
             soFar += soFar.isEmpty || soFar.hasSuffix("/") ? part : "/" + part
             if isDirectory(soFar) { continue }
-            guard unsafe mkdir(soFar, 0o777) == 0 || (errno == EEXIST && isDirectory(soFar)) else {
-                throw Failure(soFar)
-            }
+            if unsafe mkdir(soFar, 0o777) == 0 { continue }
+            let error = errno
+            if error == EEXIST, isDirectory(soFar) { continue }
+            throw error == EEXIST ? Failure(notADirectory: soFar) : Failure(soFar, error)
         }
     }
 

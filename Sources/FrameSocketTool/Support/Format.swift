@@ -31,7 +31,7 @@ enum Format {
     /// "1 second", "0.5 seconds".
     static func seconds(_ seconds: Double) -> String {
         if let whole = Int(exactly: seconds) { return count(whole, "second") }
-        return decimal(seconds, digits: 1) + " seconds"
+        return "\(seconds) seconds"
     }
 
     /// "1 frame", "2 frames".

@@ -86,6 +86,8 @@ final class PlainSocket {
     /// Writes the first byte and waits until the server has read it, which shows that it has a place for this
     /// connection.
     ///
+    /// A server that reads it and then closes has a place, too: it has rejected what the byte says.
+    ///
     /// - Returns: false if the server closed the connection without reading the byte.
     /// - Throws: `timedOut` if the server does not read it.
     func offer(_ byte: UInt8) async throws(CommandFailure) -> Bool {
@@ -93,7 +95,11 @@ final class PlainSocket {
         var watch = StallWatch()
         // Some systems do not report what is unread.
         while let backlog = SendBacklog(of: descriptor), !backlog.isEmpty {
-            if backlog.hasPeerClosed { return false }
+            if backlog.hasPeerClosed {
+                // What was unread would have made the end a reset.
+                guard readRest() == 0 else { return false }
+                break
+            }
             guard !watch.isStalled(at: backlog) else { throw stalled }
             guard (try? await Task.sleep(for: .milliseconds(2))) != nil else { break }
         }

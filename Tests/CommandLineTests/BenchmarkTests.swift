@@ -40,7 +40,8 @@ import Testing
         let wanted: Set = [
             "transport", "60 a second", "senders", "fan-out", "flood", "idle", "head", "encode", "decode", "threads",
             "processes", "processes at 30 a second", "memory", "encode a whole screen", "decode a whole screen",
-            "encode whole screens on two threads", "decode whole screens on two threads", "lane",
+            "encode whole screens on two threads", "decode whole screens on two threads",
+            "encode motion on two threads", "decode motion on two threads", "lane",
         ]
         #expect(kinds == wanted)
     }

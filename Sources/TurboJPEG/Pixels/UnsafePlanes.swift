@@ -58,8 +58,10 @@
             : UnsafeChromaRow(blue: first, red: self[2].row(row), step: 1)
     }
 
-    /// The most bytes that one call copies. Images as large as a last-level cache would be written past the caches by the
-    /// C library, and whoever reads them next would wait for memory.
+    /// The most bytes that one call copies.
+    ///
+    /// The C library would write images as large as a last-level cache past the caches, and whoever reads them next
+    /// would wait for memory.
     private static let pieceByteCount = 1 << 20
 
     /// Copies all visible samples of an image of the same size and format.
@@ -69,7 +71,7 @@
             let shape = unsafe target.shape
             // Few copies of many rows are faster than a copy of each; padding, of unknown content, is not copied.
             if shape.bytesPerRow == shape.visibleBytesPerRow, unsafe source.shape.bytesPerRow == shape.bytesPerRow {
-                let step = max(1, Self.pieceByteCount / shape.bytesPerRow)
+                let step = unsafe max(1, Self.pieceByteCount / shape.bytesPerRow)
                 for row in stride(from: 0, to: shape.height, by: step) {
                     let byteCount = min(step, shape.height - row) * shape.bytesPerRow
                     unsafe target.row(row).update(from: source.row(row), count: byteCount)

@@ -37,11 +37,12 @@ extension World {
     private func copy(_ sender: SimSender, _ number: UInt32) -> FrameContent? {
         let offer = sender.offers[Int(number) - 1]
         guard let image = ImageContent.image(identity(sender, number), offer.size) else { return nil }
+        let before = sender.uploader?.machine.statistics.drops ?? [:]
         switch handle(sender, { $0.offerCopy(of: image, orientation: offer.orientation) }) {
         case .copy(let plan):
             return ImageContent.image(identity(sender, number), plan.outputSize).map { .scaled($0) }
         case .decided(let outcome):
-            decided(outcome, number, of: sender)
+            decided(outcome, number, of: sender, after: before)
             return nil
         case nil: return nil
         }

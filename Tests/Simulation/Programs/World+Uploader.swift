@@ -102,9 +102,10 @@ extension World {
         if case .pixels(let image) = content { (image.lender as? SharedClaim)?.submit() }
         let frame = UploadFrame(content, orientation: offer.orientation, timestamp: offer.timestamp, offeredAt: now)
         defer { submitted(content, of: sender) }
+        let before = sender.uploader?.machine.statistics.drops ?? [:]
         guard let admission = handle(sender, { $0.offer(frame, at: now) }) else { return }
         switch admission {
-        case .decided(let outcome): decided(outcome, number, of: sender)
+        case .decided(let outcome): decided(outcome, number, of: sender, after: before)
         case .compare(var frame):
             frame.digest = Self.digest(offer.content)
             // Hashing takes its time on the program's thread; others may be faster.
@@ -115,14 +116,25 @@ extension World {
     }
 
     private func admit(_ frame: UploadFrame, _ number: UInt32, of sender: SimSender) {
+        let before = sender.uploader?.machine.statistics.drops ?? [:]
         guard let outcome = handle(sender, { $0.admit(frame, at: now) }) else { return }
-        decided(outcome, number, of: sender)
+        decided(outcome, number, of: sender, after: before)
     }
 
     private static func digest(_ content: UInt32) -> UInt64 { UInt64(content) &* 0x9e37_79b9_7f4a_7c15 }
 
-    func decided(_ outcome: SampleUploader.Outcome, _ number: UInt32, of sender: SimSender) {
+    /// Handles what the program is told of a frame; `drops` is what had been counted before.
+    func decided(
+        _ outcome: SampleUploader.Outcome,
+        _ number: UInt32,
+        of sender: SimSender,
+        after drops: [DropCause: Int]
+    ) {
         note("  frame \(number): \(outcome)")
+        if case .dropped(let cause) = outcome, let machine = sender.uploader?.machine {
+            let isCounted = (machine.statistics.drops[cause] ?? 0) > (drops[cause] ?? 0)
+            check(.everyFrameIsCounted, isCounted, "frame \(number): \(cause), which is not the cause that is counted")
+        }
         switch outcome {
         case .taken: break
         case .deferred(let cause):

@@ -82,7 +82,7 @@ struct AudioBufferContent: ~Copyable {
         isFilling = true
     }
 
-    /// The format of what is pulled if a format is requested.
+    /// Returns the format in which frames are pulled if a format is requested.
     func delivered(for wanted: AudioFormat) -> AudioFormat {
         configuration.convertsFormat ? wanted : format ?? wanted
     }

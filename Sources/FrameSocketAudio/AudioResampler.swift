@@ -48,7 +48,7 @@ public struct AudioResampler: ~Copyable, Sendable {
 
     /// The lead of the output over the input, in units of 1 / (source rate x target rate) seconds.
     ///
-    /// Negative by what the filter holds back. A difference rather than a pair of counts, so that it never grows.
+    /// It is negative by what the filter holds back. A difference rather than a pair of counts, it never grows.
     private var lead = 0
 
     /// Creates a converter between two formats.
@@ -119,7 +119,8 @@ public struct AudioResampler: ~Copyable, Sendable {
         return done
     }
 
-    /// Converts a block; the result is shorter by what the filter holds back, and has the time of its own first frame.
+    /// Converts a block; the result is shorter by what the filter holds back, and its timestamp is that of its first
+    /// frame.
     ///
     /// - Throws: `AudioError` with `formatMismatch` if the block is not of the ``source`` format.
     public mutating func convert(_ block: AudioBlock) throws(AudioError) -> AudioBlock {

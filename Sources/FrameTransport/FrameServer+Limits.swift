@@ -36,7 +36,7 @@ extension FrameServer {
         /// The time that a sender may be silent between two messages, unless this receiver has requested a pause or wants
         /// nothing.
         ///
-        /// It begins with the end of a message, or with the request after which the sender may speak again.
+        /// It is measured from the end of a message, or from the request after which the sender may speak again.
         ///
         /// Default: nil, no limit, because a screen may stay unchanged.
         public var idleTimeout: Duration?
@@ -46,8 +46,9 @@ extension FrameServer {
         /// Default: 64.
         public var maximumConnections = 64
 
-        /// The maximum number of connections whose senders have yet to send their token, if tokens are used; for another
-        /// one, and for one over ``maximumConnections``, the oldest of them is closed.
+        /// The maximum number of connections whose senders have yet to send their token, if tokens are used.
+        ///
+        /// To make room for another one, or for one over ``maximumConnections``, the oldest of them is closed.
         ///
         /// Default: 16; at least 1, and no more than ``maximumConnections``.
         public var maximumHandshakes = 16
@@ -62,7 +63,7 @@ extension FrameServer {
         /// Default: 128.
         public var maximumBacklog = 128
 
-        /// The pause in accepting when the system is short of descriptors or memory.
+        /// The first pause in accepting when the system is short of descriptors or memory.
         ///
         /// Default: 100 ms. It doubles with each attempt that fails, up to ``maximumAcceptPause``.
         public var firstAcceptPause: Duration = .milliseconds(100)

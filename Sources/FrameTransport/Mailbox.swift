@@ -7,8 +7,9 @@ internal import Locking
 final class Mailbox<Element: Sendable>: Sendable {
     typealias Machine = MailboxMachine<Element>
 
-    /// Resumes a waiter; unchecked, because every frame may need one: whoever takes it out of the state calls it, and
-    /// nobody else can.
+    /// Resumes a waiter, with an unchecked continuation because every frame may need one.
+    ///
+    /// The code that takes it out of the state calls it, and no other code can.
     ///
     /// It carries no value: values are passed through the lock, which a thread sanitizer sees, and not through the
     /// continuation.

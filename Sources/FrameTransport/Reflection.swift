@@ -23,7 +23,7 @@ extension FrameConnection: CustomReflectable {
 }
 
 extension IOThread: CustomReflectable {
-    /// Nothing.
+    /// An empty mirror.
     public var customMirror: Mirror {
         Mirror(self, children: [:], displayStyle: .class)
     }

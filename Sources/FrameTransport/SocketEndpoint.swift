@@ -17,7 +17,7 @@ public enum SocketEndpoint: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Connects a socket of the program's own.
+    /// Connects a socket that the caller has created.
     ///
     /// - Throws: `invalidPath` or `pathTooLong`, or `system` with the system's error.
     package func connect(_ socket: Int32) throws(TransportError) {

@@ -1,9 +1,9 @@
 internal import FrameWire
 
-/// Decides which of the buffers that are shared with a receiver holds what, and which can be filled.
+/// Decides what each buffer that is shared with a receiver holds, and which of them can be filled.
 ///
-/// A buffer is in use while an image in it is referred to on this side, and while the receiver has it. The buffers belong
-/// to one connection: for the next one there are new ones.
+/// A buffer is in use while this side refers to an image in it, and while the receiver has it. The buffers belong to
+/// one connection: the next connection gets new ones.
 package struct SharedPool: Sendable {
     /// A claim to a buffer, as long as this side refers to an image in it.
     package struct Lease: Sendable, Hashable {
@@ -86,8 +86,9 @@ package struct SharedPool: Sendable {
 
     /// The index of the best buffer to fill with an image; nil while every one is in use.
     ///
-    /// The most recently leased one of the right size comes first, for its content is the most similar, and most likely
-    /// still in the processor's caches. Otherwise memory of another size is replaced before there is more of it.
+    /// The most recently leased buffer of the right size comes first, because its content is the most similar, and the
+    /// most likely to be in the processor's caches still. Otherwise, memory of another size is replaced before more is
+    /// created.
     func freeIndex(for byteCount: Int) -> Int? {
         let free = buffers.indices.filter(isFree)
         let fitting = free.filter { buffers[$0].byteCount == byteCount }
@@ -143,7 +144,7 @@ package struct SharedPool: Sendable {
         }
     }
 
-    /// Handles the receiver's release of a buffer, which has no effect if it does not have it.
+    /// Handles the receiver's release of a buffer, which has no effect if the receiver does not have the buffer.
     mutating func released(_ index: Int) {
         isWithReceiver[index] = false
     }
@@ -157,7 +158,7 @@ package struct SharedPool: Sendable {
         return free.map { ($0, lastLease) }
     }
 
-    /// Turns the memory of a lease into ordinary memory, although an image in it is still referred to.
+    /// Turns the memory of a lease into ordinary memory, although something still refers to an image in it.
     ///
     /// - Returns: The same as ``reclaim()``.
     mutating func abandon(_ lease: Lease) -> (index: Int, lease: UInt64) {

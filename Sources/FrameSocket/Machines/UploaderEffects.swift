@@ -15,13 +15,14 @@ extension UploaderMachine {
         /// The number of the connection that the message is for.
         package internal(set) var connection = 0
 
-        /// Whether ``UploaderMachine/timer`` has changed, at which to call ``UploaderMachine/deadlinePassed(at:)``.
+        /// Whether ``UploaderMachine/timer`` has changed: the time at which to call
+        /// ``UploaderMachine/deadlinePassed(at:)``.
         package internal(set) var setsTimer = false
 
         /// The waiters to resume.
         package internal(set) var finished: [UInt64] = []
 
-        /// The connection whose receiver is to be told that its preference is refused.
+        /// The connection whose receiver must be told that its preference is refused.
         package internal(set) var refusesPreferencesOf: Int?
 
         /// The number of a lease; the shared buffers of earlier leases are to be released.
@@ -40,7 +41,7 @@ extension UploaderMachine {
         }
     }
 
-    /// Contents to release outside the lock, because their owners may run code of their own.
+    /// Contents to release outside the lock, because their owners may run any code.
     ///
     /// An event usually replaces at most three, which need no allocation.
     package struct Discards: Sendable {
@@ -88,7 +89,7 @@ package struct EncodingJob: Sendable {
         case none
         /// Compute the hash, to compare later frames with it.
         case compute
-        /// Do not encode a content with this hash: the receiver has it.
+        /// Do not encode content with this hash: the receiver has it.
         case against(UInt64)
     }
 

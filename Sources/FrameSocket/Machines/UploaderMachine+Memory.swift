@@ -55,7 +55,7 @@ extension UploaderMachine {
         return CopyPlan(image, orientation, .init(ownConfiguration), isShared: pool.isOpen, limit: frameLimit)
     }
 
-    /// Lets the receiver know, once, that there is no memory for what it prefers.
+    /// Tells the receiver, once, that there is no memory for what it prefers.
     private mutating func refusePreferences() {
         guard !hasRefusedPreferences else { return }
         hasRefusedPreferences = true
@@ -84,7 +84,7 @@ extension UploaderMachine {
         return byteCount <= frameLimit - max(turnBytes + waiting.byteCount, waiting.totalByteCount)
     }
 
-    /// Releases the memory of shared buffers if a frame would not fit beside it: of those that are free, then of those
+    /// Releases the memory of shared buffers if a frame would not fit beside it: first of free buffers, then of those
     /// with older frames.
     @inline(__always)
     mutating func reclaimBuffers(for frame: borrowing UploadFrame) {

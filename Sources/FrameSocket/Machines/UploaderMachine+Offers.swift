@@ -42,7 +42,7 @@ extension UploaderMachine {
         }
     }
 
-    /// Decides how an image is copied that is about to be submitted; it is not copied if no receiver can ever get it.
+    /// Decides how to copy an image that is about to be submitted; it is not copied if no receiver can ever get it.
     package mutating func offerCopy(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyAdmission {
         let plan = scaling(of: image, orientation: orientation)
         guard !isClosed, plan.byteCount <= memoryLimit else {
@@ -74,7 +74,7 @@ extension UploaderMachine {
         }
     }
 
-    /// Whether a frame that is not yet submitted to the connection will satisfy what is owed.
+    /// Whether a frame that is yet to be submitted to the connection will settle what is owed.
     private var isFrameComing: Bool {
         if waiting != nil { return true }
         return if case .encoding = activity { true } else { false }

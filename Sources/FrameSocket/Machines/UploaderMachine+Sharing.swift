@@ -73,7 +73,7 @@ extension UploaderMachine {
         advance(at: now)
     }
 
-    /// Makes a frame the next one again whose upload led to nothing, unless a newer one waits.
+    /// Makes a frame whose upload led to nothing the next one again, unless a newer one waits.
     private mutating func returnToQueue(_ upload: Upload) {
         if upload.isRepeat {
             isOwed = true
@@ -122,7 +122,8 @@ extension UploaderMachine {
         advance(at: now)
     }
 
-    /// Waits until ``lend(_:_:_:)`` has a buffer; ``Effects/finished`` contains `id` when it has, or when waiting is in vain.
+    /// Waits until ``lend(_:_:_:)`` has a buffer; ``Effects/finished`` contains `id` when it has, or when waiting is
+    /// futile.
     package mutating func awaitBuffer(_ id: UInt64, at now: UInt64) {
         bufferWaiters.append(id)
         advance(at: now)
@@ -157,7 +158,7 @@ extension UploaderMachine {
         _ = beginWaiting(at: now)
     }
 
-    /// The time that a new receiver has for its hello before it is sent JPEGs, as one without a hello gets them.
+    /// The time that a new receiver has for its hello before it gets JPEGs, as a receiver without a hello does.
     private static let greetingTime: UInt64 = 500_000_000
 
     /// The time until which frames wait for the receiver's hello; nil if they do not.
@@ -169,7 +170,7 @@ extension UploaderMachine {
     /// The lease of the frame sent last, if it is in a shared buffer.
     package var sentLease: SharedPool.Lease? { sentFrame?.lease }
 
-    /// Releases the frame sent last if the next one needs its buffer, and measures how long buffers are waited for.
+    /// Releases the frame sent last if the next one needs its buffer, and limits the wait for a free buffer.
     mutating func manageBuffers(at now: UInt64) {
         let isFrameWaiting = isFrameWaitingForBuffer(at: now)
         if isFrameWaiting, waiting != nil || deferral != nil, let lease = sentFrame?.lease,
@@ -199,7 +200,7 @@ extension UploaderMachine {
         pool.isAnyWithReceiver ? min(bufferPatience, longestBufferWait) : Self.shortestBufferWait
     }
 
-    /// The time that a frame waits for a buffer after another has waited in vain.
+    /// The time that a frame waits for a buffer after another frame has waited without success.
     static let shortestBufferWait: UInt64 = 20_000_000
 
     /// Whether the wait for a free shared buffer is over, and none is free.
@@ -236,7 +237,7 @@ extension UploaderMachine {
         frame.recognize(image)
     }
 
-    /// Returns how a frame is uploaded, whose plan has been made.
+    /// Returns how to upload a frame whose plan has been made.
     func route(of frame: borrowing UploadFrame) -> Route {
         guard pool.isOpen else { return .encode }
         if let lease = frame.bufferedImage?.claim.lease, pool.canSend(lease) { return .asItIs }
@@ -273,7 +274,7 @@ extension UploaderMachine {
         submitEncoded(upload, at: now)
     }
 
-    /// Records the outcome of a frame for its shared buffer, and for what the receiver can compare the next one with.
+    /// Records the outcome of a frame for its shared buffer, and for the changed rows of the next frame.
     mutating func settleBuffer(of upload: inout Upload, isSent: Bool) {
         guard var image = upload.frame.bufferedImage else { return }
         pool.settled(image.claim.lease, isSent: isSent)

@@ -32,8 +32,8 @@ extension UploaderMachine {
 
     /// Returns the time of a frame on the source's clock, which is its timestamp while the timestamps advance.
     ///
-    /// A clock that stands still, or steps back, counts as going on at our pace: a rate applies to the frames that
-    /// follow, whatever their timestamps are.
+    /// A clock that stands still or steps back is assumed to continue at the pace of ours, so that a rate applies to
+    /// the frames that follow, whatever their timestamps are.
     mutating func sourceTime(of frame: borrowing UploadFrame) -> UInt64 {
         guard let lastOffer else { return frame.timestamp }
         let ours = sourceTime(at: frame.offeredAt)

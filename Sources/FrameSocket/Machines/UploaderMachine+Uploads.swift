@@ -261,7 +261,7 @@ extension UploaderMachine {
 
 /// Frames whose content the receiver already has.
 extension UploaderMachine {
-    /// Returns which hash is needed of a frame that is about to be encoded.
+    /// Returns which hash is needed for a frame that is about to be encoded.
     @inline(__always)
     private func comparison(of frame: borrowing UploadFrame, isForced: Bool) -> EncodingJob.Comparison {
         guard pacer.pacing.comparesImages, frame.digest == nil else { return .none }
@@ -282,8 +282,8 @@ extension UploaderMachine {
         deferral = makeDeferral(of: frame, .paced)
     }
 
-    /// Drops an unchanged frame, and keeps it if its equal, which the receiver has, was released meanwhile: then the
-    /// next receiver gets this one.
+    /// Drops an unchanged frame, but keeps it for the next receiver if the equal frame that the current receiver has
+    /// was released meanwhile.
     mutating func dropUnchanged(_ frame: consuming UploadFrame, _ cause: DropCause) {
         if latestTicket != nil || isClosed {
             statistics.drop(cause)

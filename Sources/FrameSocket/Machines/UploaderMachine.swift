@@ -4,7 +4,7 @@ internal import FrameWire
 /// Decides which frame of a ``SampleUploader`` waits, is encoded, sent, kept, or sent again.
 ///
 /// A value without I/O, clock, thread or lock. Every event changes the state; call ``takeEffects()`` after every event
-/// for what has to be done. Times are in nanoseconds of the monotonic clock.
+/// to get what has to be done. Times are in nanoseconds of the monotonic clock.
 ///
 /// At most four frames are held, from the newest to the oldest:
 /// - the **deferred** one, which may not be sent now, and is sent when that changes;
@@ -56,7 +56,8 @@ package struct UploaderMachine: Sendable {
         let cause: DropCause
         /// The time at which the pacing releases it.
         var dueAt: UInt64
-        /// The latest time for that, also for a newer frame that replaces it: nothing is postponed again and again.
+        /// The latest time for that, also for a newer frame that replaces it, so that nothing is postponed
+        /// indefinitely.
         var latestDueAt: UInt64
     }
 
@@ -91,7 +92,7 @@ package struct UploaderMachine: Sendable {
     package internal(set) var pool: SharedPool
 
     /// The rows in which the next image copied to a shared buffer may differ from the receiver's last, besides those in
-    /// which it differs from the image copied before it; nil if that may be any.
+    /// which it differs from the image copied before it; nil if any row may.
     var unsentRows: Range<Int>?
 
     /// The orientation of the last image copied to a shared buffer.
@@ -133,7 +134,7 @@ package struct UploaderMachine: Sendable {
     var pacer: FramePacer
     var rhythm = SourceRhythm()
 
-    /// What is added to timestamps since the source's clock has stepped back.
+    /// The offset that is added to timestamps since the source's clock stepped back.
     var clockOffset: UInt64 = 0
 
     /// The presentation time of the last submitted frame, and its time on the source's clock and on ours.
@@ -145,7 +146,7 @@ package struct UploaderMachine: Sendable {
     /// The last frame that was accepted for sending, and its hash if known: what later ones are compared with.
     var reference: (ticket: UInt64, digest: UInt64?) = (0, nil)
 
-    /// After a failed attempt: nothing is tried again before this time, unless the terms change.
+    /// The time before which nothing is tried again after a failed attempt, unless the terms change.
     var retry: (revision: UInt64, at: UInt64)?
 
     /// The time last requested by ``Effects/setsTimer``; nil if none is pending.

@@ -2,11 +2,11 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// Hashes the visible content of frames, with a key of its own.
+/// Hashes the visible content of frames, with its own key.
 ///
-/// Frames are compared by 8 bytes: keeping the frame sent before would be as fast, but take 33 MB at 4K. One pass over a
-/// 1080p frame takes a twentieth of the time needed to encode it. Two different frames may have the same hash by chance;
-/// see `ImageHash`.
+/// Frames are compared by 8 bytes: keeping and comparing the frame sent before would take longer, and 33 MB at 4K. One
+/// pass over a 1080p frame takes a twentieth of the time needed to encode it. Two different frames may have the same hash
+/// by chance; see `ImageHash`.
 struct FrameDigester: Sendable {
     private let key = ImageHash.Key()
 

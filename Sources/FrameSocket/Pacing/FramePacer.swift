@@ -23,7 +23,7 @@ package struct FramePacer: Sendable {
     }
 
     private var schedule = RateSchedule(framesPerSecond: 0)
-    /// The schedule of unchanged frames, if they have a rate of their own.
+    /// The schedule of unchanged frames, if they have a separate rate.
     private var stillSchedule = RateSchedule(framesPerSecond: 0)
     /// The number of frames since the last one that was taken, for every n-th.
     private var passedOver = 0
@@ -112,10 +112,11 @@ package struct FramePacer: Sendable {
         return pacer.takesNext || pacer.isDue(at: timestamp)
     }
 
-    /// Returns the time at which a frame that was passed over is due, unless a newer one arrives first.
+    /// Returns the time at which a deferred frame is due, unless a newer one arrives first.
     ///
-    /// At a rate, that is when its time comes; but while the source is expected to continue, its next frame may be
-    /// closer to that time, and is waited for. For every n-th frame, it is after n intervals of the source.
+    /// With a rate, that is the next time on its grid; but while the source is expected to continue, its next frame may
+    /// be closer to that time, so the deadline leaves time for it. With every n-th frame, it is n intervals of the
+    /// source later.
     ///
     /// - Parameters:
     ///   - timestamp: The frame's presentation time; only the distance to the others counts.
@@ -149,7 +150,7 @@ package struct FramePacer: Sendable {
         return max(keepAlive.nanoseconds, UInt64(max(schedule.interval, stillSchedule.interval)), Self.shortestSilence)
     }
 
-    /// Records that a frame is sent at its time, or later: the rate counts it where it falls.
+    /// Records that a frame is sent when it is due, or later: the rate counts it at its own time.
     mutating func takeLate(at timestamp: UInt64) {
         schedule.advance(past: timestamp, sourceInterval: sourceInterval)
         stillSchedule.advance(past: timestamp, sourceInterval: sourceInterval)

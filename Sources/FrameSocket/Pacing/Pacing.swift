@@ -1,7 +1,7 @@
 /// Which of the submitted frames are sent.
 ///
-/// The last frame of a burst is never lost: a frame that is passed over is sent when its time comes, unless a newer one
-/// has been submitted by then.
+/// The last frame of a burst is never lost: a frame that is not sent at once is deferred, and sent when its time comes,
+/// unless a newer one has been submitted by then.
 ///
 /// ```swift
 /// uploader.update { $0.pacing = .everyFrame }

@@ -2,8 +2,8 @@ internal import CYUV
 
 /// Scales interleaved samples down, each to the mean of all that it covers.
 ///
-/// libyuv does that only for planes of single bytes; of pixels it uses four, or one, whatever the ratio. Therefore the
-/// channels are split, scaled one by one, and merged again.
+/// libyuv does that only for planes of single bytes; of larger pixels, it uses only four, or one, whatever the ratio.
+/// Therefore the channels are split, scaled one by one, and merged again.
 func scaleByBox(_ from: UnsafeArea, into to: UnsafeArea) {
     let channels = unsafe from.bytesPerSample
     let bands = unsafe ScalingBand.all(sourceHeight: Int(from.height), targetHeight: Int(to.height))

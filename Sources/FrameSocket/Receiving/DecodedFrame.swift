@@ -11,7 +11,7 @@ public struct DecodedFrame: Sendable {
     ///
     /// A consumer is the consumer of a connection, or a reader of a fan-out; readers may share a decoder. The array is
     /// empty if nothing has changed. It covers every row if there is nothing to compare with, if the frame's size or
-    /// orientation is different, if the sender does not cut its JPEGs into strips, and if a changed image was rotated.
+    /// orientation is different, if the sender does not cut its JPEGs into strips, or if a changed image was rotated.
     public let changedRows: [Range<Int>]
 
     private init(image: PixelBuffer, changedRows: [Range<Int>]) {

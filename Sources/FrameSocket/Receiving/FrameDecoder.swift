@@ -70,7 +70,7 @@ public final class FrameDecoder: Sendable {
     ///   - scale: The fraction of the size to decode to, which is faster than scaling afterwards.
     /// - Returns: The image, in memory that returns to the decoder's pool.
     /// - Throws: `sizeMismatch` before any pixels are decoded, or the errors of `JPEGDecoder`. The connection stays
-    ///   open, because the next frame may be valid, until too many frames in a row were not: see
+    ///   open, because the next frame may be valid, until too many frames in a row have failed: see
     ///   `FrameServer.Limits.maximumUndecodableFrames`.
     public func decode(
         _ frame: Frame,
@@ -156,7 +156,7 @@ public final class FrameDecoder: Sendable {
         )
     }
 
-    /// Whether a JPEG's side may be stated like this, whatever number that is.
+    /// Returns whether a header may state this number for a JPEG's side; it can be any number.
     private static func tolerates(_ stated: Int, for side: Int) -> Bool {
         (side - sizeTolerance...side + sizeTolerance).contains(stated)
     }

@@ -16,7 +16,8 @@ public struct ReceptionStatistics: Sendable, Hashable {
     /// The time from the first byte of a frame to its last.
     public private(set) var transfer = TimeSummary()
 
-    /// The time from the presentation time to the last byte, if the sender states one and uses this machine's clock.
+    /// The time from presentation to the arrival of the last byte, if the sender states a presentation time by this
+    /// machine's clock.
     public private(set) var latency = TimeSummary()
 
     /// The arrival jitter, if the sender states presentation times.

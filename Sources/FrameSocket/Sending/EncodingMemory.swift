@@ -15,7 +15,7 @@ enum EncodingMemory {
         return sum
     }
 
-    /// Returns the bytes of an image to be created, whose rows begin at multiples of 64 bytes.
+    /// Returns the bytes of an image that is yet to be created, with rows that begin at multiples of 64 bytes.
     static func bytes(of size: BufferSize, _ format: PixelFormat) -> Int {
         let size = encodable(size)
         let luma = roundedUp(size.width * format.bytesPerPixel, to: 64) * size.height

@@ -58,7 +58,7 @@ final class EncodingPlan: Sendable {
     /// The size of a shared buffer for the result; nil if the content has no pixels, or more than a buffer may have.
     let sharedByteCount: Int?
 
-    /// Creates the plan for a content, nil if it is sent unchanged; `limit` decides whether there is room to keep
+    /// Creates the plan for some content, nil if it is sent unchanged; `limit` decides whether there is room to keep
     /// strips.
     init?(
         _ content: FrameContent,
@@ -106,7 +106,7 @@ final class EncodingPlan: Sendable {
         return byteCount.flatMap { SharedFrameHeader.Buffer.byteCounts.contains($0) ? $0 : nil }
     }
 
-    /// Returns whether another plan made now would be the same, for the same content.
+    /// Returns whether a plan made now for the same content would be the same.
     func isCurrent(_ configuration: SampleUploader.Configuration, edition: UInt64, limit: Int) -> Bool {
         self.edition == edition && self.limit == limit && settings == Settings(configuration)
     }
@@ -180,7 +180,7 @@ extension EncodingPlan.Settings {
         return need(content: jpeg.count, besides: decoded + buffers, plan, limit)
     }
 
-    /// Returns the need of a content that is encoded, including the strips kept for the next frame if there is room.
+    /// Returns the need of content that is encoded, including the strips kept for the next frame if there is room.
     fileprivate func need(content: Int, besides buffers: Int, _ plan: OutputPlan, _ limit: Int) -> MemoryNeed {
         let jpeg = EncodingMemory.bytes(ofJPEG: plan.canvas, quality: quality, subsampling: subsampling)
         let total = content + buffers + jpeg

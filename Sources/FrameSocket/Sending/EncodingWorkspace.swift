@@ -4,8 +4,8 @@ internal import TurboJPEG
 
 /// The memory that encoding reuses, for images of one shape.
 ///
-/// One image is encoded at a time, so one buffer of each kind is enough. For another shape the previous memory is
-/// released before new memory is allocated: a phone that is turned does not hold both.
+/// One image is encoded at a time, so one buffer of each kind is enough. For another shape, the previous memory is
+/// released before new memory is allocated: if a phone is rotated, the process does not hold both.
 struct EncodingWorkspace: Sendable {
     /// The properties that determine the size of the buffers.
     struct Shape: Sendable, Hashable {

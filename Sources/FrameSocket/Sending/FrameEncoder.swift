@@ -7,7 +7,7 @@ internal import TurboJPEG
 final class FrameEncoder: Sendable {
     let workspace = Locked(EncodingWorkspace())
 
-    /// Encodes a content according to its plan; without a plan it stays unchanged.
+    /// Encodes content according to its plan; without a plan it stays unchanged.
     ///
     /// Releases the content as soon as it is no longer needed: nothing holds a large image while its JPEG is encoded.
     func encode(

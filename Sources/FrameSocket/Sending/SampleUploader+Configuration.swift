@@ -118,10 +118,10 @@ extension SampleUploader.Configuration {
         /// Frames are sent in shared memory to a receiver on this machine that asks for it, in this number of buffers,
         /// 1 to 8. Default: 3.
         ///
-        /// With one, the next frame waits until the receiver has released the last; with three, the receiver can hold
-        /// one while the next is on its way and another is drawn. A frame that has waited for two seconds is sent as a
-        /// JPEG, and later ones wait less until buffers are released in time again. An image of more than 2^30 bytes is
-        /// sent as a JPEG too.
+        /// With one buffer, the next frame waits until the receiver has released the last; with three, the receiver can
+        /// hold one while the next is on its way and another is drawn. A frame that has waited for two seconds is sent
+        /// as a JPEG, and later ones wait less until buffers are released in time again. An image of more than 2^30
+        /// bytes is sent as a JPEG too.
         ///
         /// The buffers exist only while such a receiver is connected, and count against
         /// ``SampleUploader/Configuration/maximumMemory``. If the system has no memory or no descriptor for them,

@@ -54,9 +54,10 @@ extension SampleUploader {
     /// }
     /// ```
     ///
-    /// Waits for a buffer that the receiver has, and for a new receiver to state whether it accepts shared memory. Returns
-    /// at once if nothing is shared, or if this program holds every buffer. If the receiver releases no buffer for two
-    /// seconds, returns although none is free.
+    /// The call waits for a buffer that the receiver has, and for a new receiver to state whether it accepts shared
+    /// memory. It returns at once if nothing is shared, or if this program holds every buffer. If the receiver releases
+    /// no buffer for two seconds, it returns even though none is free. After such a wait the next one is limited to
+    /// 20 ms, and each wait that ends with a free buffer doubles the limit, up to two seconds.
     ///
     /// - Throws: `cancelled` if the calling task is cancelled first.
     public func waitForBuffer() async throws(TransportError) {
@@ -66,10 +67,10 @@ extension SampleUploader {
         }.get()
     }
 
-    /// What to do when nothing refers to an image in a shared buffer any longer.
+    /// The call to make when nothing refers to an image in a shared buffer any longer.
     ///
-    /// The last reference may be released anywhere, even within the machine's lock or another one: whatever cannot be
-    /// done without waiting, or has effects, is done on the queue.
+    /// The last reference may be released anywhere, even within the machine's lock or another one, so whatever may have
+    /// to wait, or has effects, is done on the queue.
     var leaseEnded: @Sendable (SharedPool.Lease) -> Void {
         { [weak self, queue] lease in
             let effects = self?.machine.withLockIfAvailable { machine in

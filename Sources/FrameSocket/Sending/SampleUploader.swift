@@ -68,7 +68,7 @@ public final class SampleUploader: Sendable {
     /// The number of the uploader that was created last.
     private static let lastOwner = Atomic<UInt64>(0)
 
-    /// Serializes calls of ``update(_:)``, but for those within another.
+    /// Serializes calls of ``update(_:)``, except those within another.
     private let updating = RecursiveLock()
 
     /// Creates an uploader that opens `connection` and sends to it.
@@ -103,7 +103,7 @@ public final class SampleUploader: Sendable {
     /// another thread. An update inside `change` takes effect at once; if both change the same property, the outer one
     /// wins.
     ///
-    /// The memory limit stays at its initial value, whatever is assigned.
+    /// The memory limit keeps its initial value, even if another one is assigned.
     public func update(_ change: (inout Configuration) -> Void) {
         updating.withLock {
             let old = machine.withLock { $0.ownConfiguration }

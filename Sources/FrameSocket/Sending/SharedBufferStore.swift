@@ -5,7 +5,7 @@ package import TurboJPEG
 
 /// The memory of the shared buffers, and what was last copied into each.
 ///
-/// Which buffer is filled with what is decided by ``SharedPool``.
+/// ``SharedPool`` decides which buffer is filled with what.
 package final class SharedBufferStore: Sendable {
     fileprivate struct Shape: Sendable, Hashable {
         let width: Int
@@ -29,7 +29,7 @@ package final class SharedBufferStore: Sendable {
         var shape: Shape?
         /// The claim to the buffer that was filled last, as long as anything refers to it.
         weak var latest: SharedClaim?
-        /// The number of the first lease whose memory is kept; earlier ones are of connections that have ended.
+        /// The number of the first lease whose memory is kept; earlier leases belong to connections that have ended.
         var firstLease: UInt64 = 0
     }
 
@@ -83,7 +83,7 @@ package final class SharedBufferStore: Sendable {
         return SharedClaim(lease, memory, onRelease: onRelease)
     }
 
-    /// Handles that the program is given a buffer to draw in, so that its content is unknown from now on.
+    /// Records that the program is given a buffer to draw in, whose content is unknown from now on.
     package func willDraw(in lease: SharedPool.Lease) {
         state.withLock { state in
             if state.isCurrent(lease) { state.buffers[lease.index]?.stale = nil }

@@ -47,7 +47,7 @@ package struct UploadFrame: Sendable {
     /// Hands over the content, to be encoded by the plan.
     mutating func takeContent() -> FrameContent? { content.take() }
 
-    /// Takes the content back, which is as it was.
+    /// Takes the content back, unchanged.
     mutating func putBack(_ content: FrameContent) {
         self.content = content
     }
@@ -81,7 +81,7 @@ package struct UploadFrame: Sendable {
         if case .encoded = content { true } else { false }
     }
 
-    /// The frame's image in a shared buffer, if it is there.
+    /// The frame's image in a shared buffer, if it is in one.
     var bufferedImage: BufferedImage? {
         if case .shared(let image) = content { image } else { nil }
     }

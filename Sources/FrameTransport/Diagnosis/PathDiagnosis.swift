@@ -7,7 +7,7 @@
 ///
 /// The diagnosis changes nothing on disk, and does not follow a symbolic link at the path. If there is a socket, the
 /// diagnosis connects to it, waits a moment to see whether the server refuses it, and ends the connection without
-/// sending a byte: a server sees a sender that connects and disconnects.
+/// sending a byte: to the server, it looks like a sender that connects and disconnects.
 public struct PathDiagnosis: Sendable, Hashable {
     /// The examined path.
     public let path: String
@@ -26,7 +26,7 @@ public struct PathDiagnosis: Sendable, Hashable {
     /// The severity of the worst finding.
     public var severity: Finding.Severity { worst?.severity ?? .note }
 
-    /// Examines a path, on its own thread.
+    /// Examines a path, on a separate thread.
     ///
     /// - Parameters:
     ///   - path: The path of a server, as for ``FrameServer``.

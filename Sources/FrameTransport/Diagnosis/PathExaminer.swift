@@ -1,6 +1,6 @@
 /// Examines a path as a server would before listening there, and a sender before connecting.
 ///
-/// It blocks, at most until its deadline.
+/// It blocks until its deadline at the latest.
 struct PathExaminer {
     private(set) var findings: [PathDiagnosis.Finding] = []
 

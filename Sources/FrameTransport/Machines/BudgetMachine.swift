@@ -1,14 +1,14 @@
 /// Decides how much memory messages may take while being received, over all connections that share a budget.
 ///
 /// One half is for the connections: each has an allowance for as long as it lasts, for bodies of the usual size. It is
-/// divided among the places of all servers that listen, and among a few at least, so that a server with one place leaves
-/// room for one that starts later.
+/// divided among the places of all servers that listen, but always among at least a few, so that a server with one
+/// place leaves room for one that starts later.
 ///
 /// The other half is for large bodies, which are granted whole and in the order of the requests; they wait for each
-/// other, but never forever, because a body that was started needs nothing more. What departed senders have left unread
-/// also stays in that half, but only while its space is not needed: it is dropped, oldest first. So does the memory that
-/// senders share, which may stay for as long as a connection lasts: it is revoked, largest first, after all that was
-/// left unread.
+/// other, but never forever, because a body that was started needs nothing more. Frames that departed senders have left
+/// unread also stay in that half, but only until their space is needed: then they are dropped, oldest first. So does
+/// the memory that senders share, which may stay for as long as a connection lasts: if its space is needed, it is
+/// revoked, largest first, after all unread frames have been dropped.
 package struct BudgetMachine: Sendable {
     /// The answer to a request for a large body.
     package enum Answer: Sendable, Hashable {
@@ -19,9 +19,9 @@ package struct BudgetMachine: Sendable {
 
     /// The effects of a change, in order.
     package struct Effects: Sendable, Hashable {
-        /// The departed senders whose frames are to be dropped.
+        /// The departed senders whose frames must be dropped.
         package var evicted: [UInt64] = []
-        /// The shared memory that is to be given up.
+        /// The shared memory to give up.
         package var revoked: [UInt64] = []
         /// The requests that have been granted.
         package var granted: [UInt64] = []

@@ -18,8 +18,8 @@ package struct DeadlineHeap {
     /// The earliest deadline.
     package var first: UInt64? { entries.first?.time }
 
-    /// Returns the time that a poller may wait for the first deadline: rounded up, so that it has passed on waking; -1
-    /// for no limit.
+    /// Returns how long a poller may wait for the first deadline: rounded up, so that the deadline has passed when it
+    /// wakes; -1 for no limit.
     package func milliseconds(until now: () -> UInt64) -> Int32 {
         guard let first = entries.first else { return -1 }
         let now = now()

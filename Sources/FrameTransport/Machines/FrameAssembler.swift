@@ -168,7 +168,7 @@ package import FrameWire
 
     /// Returns the frame of a ``Event/sharedFrame(_:)`` that is delivered, without its image.
     ///
-    /// One that is not delivered has no index.
+    /// A frame that is not delivered has no index.
     mutating func takeFrame(_ header: SharedFrameHeader, at now: UInt64) -> Frame {
         frame(header.header, .none, at: now)
     }

@@ -18,7 +18,7 @@ package struct ListenerMachine: Sendable {
         case yield
         /// Release the socket and its path.
         case stopListening
-        /// Present no further connections, because of this error if there is one.
+        /// Present no further connections; the error, if any, is the reason.
         case endPresenting(TransportError?)
         /// Close, or drain, every connection.
         case closeConnections
@@ -215,8 +215,8 @@ package struct ListenerMachine: Sendable {
 
     // MARK: Changes of state
 
-    /// Admits the connection that was accepted last, or has the oldest connection without a token make way for it, if
-    /// another would be too many of them, or there is no place.
+    /// Admits the connection that was accepted last, or has the oldest connection without a token make way for it if
+    /// there are too many such connections, or there is no place.
     ///
     /// Senders without the token therefore keep out no sender that has it and sends it at once. If the threads of those
     /// that leave are busy, no more leave than may be without a token.

@@ -10,7 +10,7 @@ extension ReceiverMachine {
         commands.append(.present)
     }
 
-    /// Keeps from now on what the hello requests.
+    /// Keeps what the hello requests from now on.
     mutating func heed(_ hello: ControlRequest.Hello) {
         wants = hello.wants
         assembler.keepsFrames = wants.contains(.frames)
@@ -127,7 +127,7 @@ extension ReceiverMachine {
 }
 
 extension TransportError {
-    /// Whether the stream ended within a message, as it may if this side ends it, or failed.
+    /// Whether the stream ended within a message, as it may if this side ends it, or whether it failed.
     var isTruncation: Bool { code == .connectionLost || wireError?.isTruncation == true }
 }
 

@@ -60,7 +60,7 @@ extension ReceiverMachine {
         linger(.closedLocally(reason ?? .stoppedByUser))
     }
 
-    /// Ends a connection whose sender has not sent its token, or a wrong one, if that is still the case: its place is
+    /// Ends a connection whose sender has sent no token or a wrong one, if that is still the case, because its place is
     /// needed.
     package mutating func giveWay(at now: UInt64) {
         self.now = now
@@ -106,7 +106,7 @@ extension ReceiverMachine {
         )
     }
 
-    /// Handles that the consumer has room again.
+    /// Continues after the consumer has made room.
     package mutating func roomAvailable(at now: UInt64) {
         self.now = now
         guard case .awaitingRoom? = state.gate else { return }

@@ -20,7 +20,7 @@ extension ReceiverMachine {
         if let error { fail(error) } else { declineSharedMemory() }
     }
 
-    /// Handles that the program has released the last frame in a buffer.
+    /// Handles the program's release of the last frame in a buffer.
     package mutating func bufferReleased(_ index: Int) {
         shared.released(index)
         queueSharedRequests()

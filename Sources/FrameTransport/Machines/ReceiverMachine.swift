@@ -26,7 +26,7 @@ package struct ReceiverMachine: ~Copyable {
         case deliver(Frame, more: Bool)
         /// Deliver a frame in a shared buffer, with its image; report ``bufferReleased(_:)`` when that is released.
         ///
-        /// Indirect, so that every other command is passed on in fewer bytes.
+        /// Indirect, so that every other command takes fewer bytes.
         indirect case deliverShared(Frame, SharedFrameHeader, more: Bool)
         /// Map the first descriptor that has arrived, and report with ``bufferMapped(_:)`` or ``bufferRefused(_:)``.
         case mapBuffer(SharedFrameHeader.Buffer)
@@ -119,7 +119,7 @@ package struct ReceiverMachine: ~Copyable {
         }
     }
 
-    /// What the sender is doing, for which it has a limited time.
+    /// What the sender is doing, for which its time is limited.
     struct Phase: Equatable {
         let part: FrameAssembler.Phase
         let messages: Int
@@ -134,7 +134,7 @@ package struct ReceiverMachine: ~Copyable {
     var hasYielded = false
     var now: UInt64 = 0
 
-    /// The number of the last request for memory.
+    /// The number of the latest request for memory.
     var lastRequest = 0
 
     /// Whether the socket may have more: reports come once per change, so this stays set until a read finds nothing.
@@ -150,7 +150,7 @@ package struct ReceiverMachine: ~Copyable {
     /// The requests waiting to be written.
     package internal(set) var outbox = RequestOutbox()
     var watchesRoom = false
-    /// A reset that a write of requests has met, over TCP.
+    /// A reset that a write of requests encountered, over TCP.
     var resetError: Errno?
     var hasSaidHello = false
     var wants = ControlRequest.Wants.frames

@@ -83,7 +83,7 @@ package struct SendLaneMachine: ~Copyable {
 
     /// The progress of the lane.
     ///
-    /// Inlined, like what else is asked for every frame: a call would copy the whole machine.
+    /// Inlined, like everything else that is asked for every frame: a call would copy the whole machine.
     @inline(__always)
     package var progress: Progress {
         switch phase {

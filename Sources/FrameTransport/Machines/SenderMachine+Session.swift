@@ -182,7 +182,7 @@ extension SenderMachine {
         return nil
     }
 
-    /// Answers a hello, and takes over what it asks for.
+    /// Answers a hello, and adopts what it asks for.
     private mutating func greet(_ hello: ControlRequest.Hello, in session: inout Session) {
         session.hello = hello
         commands.append(.tell(.hello(hello)))

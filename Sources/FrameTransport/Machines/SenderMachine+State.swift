@@ -11,7 +11,7 @@ extension SenderMachine {
         package var connectTimeout: UInt64
         /// The time allowed for the server to send its token, in nanoseconds.
         package var handshakeTimeout: UInt64
-        /// The time that the server may read nothing of a message, in nanoseconds.
+        /// The time for which the server may read nothing of a message, in nanoseconds.
         package var sendTimeout: UInt64
         /// The time allowed for an orderly end, in nanoseconds.
         package var linger: UInt64
@@ -97,7 +97,7 @@ extension SenderMachine {
     enum Sending {
         /// Nothing waits for room.
         case flowing
-        /// The socket was full when so many bytes had been written.
+        /// The socket was full after this many bytes had been written.
         case stalled(bytesWritten: Int, until: UInt64)
         /// A write has failed; unread input may say why the server ended, or that it requests the end.
         case broken(Errno, until: UInt64)

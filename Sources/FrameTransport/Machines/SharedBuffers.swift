@@ -7,10 +7,10 @@ internal import FrameWire
 package struct SharedBuffers: Sendable {
     /// What the receiver has said.
     package enum Terms: Sendable, Hashable {
-        /// It did not ask for shared memory: the messages are unknown ones.
+        /// It did not ask for shared memory: the messages count as unknown.
         case refused
         case accepted
-        /// It has declined: messages that were under way are skipped.
+        /// It has declined: messages in transit are skipped.
         case declined
     }
 
@@ -32,21 +32,21 @@ package struct SharedBuffers: Sendable {
         case descriptor
         /// A descriptor that this process had no room for.
         case lost
-        /// More than one announcement can account for.
+        /// More descriptors than one announcement can account for.
         case several
     }
 
     package private(set) var terms: Terms
     /// Whether a frame was skipped since the last one that the consumer got.
     var hasSkippedFrame = false
-    /// Empty if nothing was asked for.
+    /// Empty if the receiver did not ask for shared memory.
     private var buffers: [Buffer?]
     /// What arrived with bytes of the header that was unfinished when they ended.
     private var due: Passed?
     /// What has arrived with the bytes that are being decoded.
     ///
-    /// A read ends with the bytes that it arrived with but may begin before them, even with the rest of a header for
-    /// which something else is due.
+    /// A read ends with the bytes that the descriptor arrived with, but may begin before them, even with the rest of a
+    /// header for which another descriptor is due.
     private var fresh: Passed?
     /// Whether the sender is still to be told that the receiver declines.
     private var owesDecline = false
@@ -63,7 +63,7 @@ package struct SharedBuffers: Sendable {
 
     /// Handles descriptors that have arrived with the bytes of a read, before these are decoded.
     ///
-    /// What is wrong with them is found when the messages before them have been handled.
+    /// Errors in them are found only after the messages before them have been handled.
     mutating func arrived(_ count: Int, areLost: Bool) {
         fresh =
             switch (count, areLost) {
@@ -158,7 +158,7 @@ package struct SharedBuffers: Sendable {
 
     // MARK: Releases
 
-    /// Handles that the program has released a frame.
+    /// Handles the program's release of a frame.
     mutating func released(_ index: Int) {
         guard buffers.indices.contains(index), case .program? = buffers[index]?.holder else { return }
         buffers[index]?.holder = .outbox
@@ -176,7 +176,7 @@ package struct SharedBuffers: Sendable {
         return hasQueued
     }
 
-    /// Handles that the receiver takes no further frames in shared memory on this connection.
+    /// Declines further frames in shared memory on this connection.
     mutating func decline() {
         (terms, owesDecline) = (.declined, true)
         for index in buffers.indices { buffers[index] = nil }

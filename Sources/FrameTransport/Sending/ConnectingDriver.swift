@@ -97,7 +97,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         while let command = machine.nextCommand() { execute(command) }
     }
 
-    /// Reports the result of a command; what follows from it is executed by the loop that executes the command.
+    /// Reports the result of a command; the loop that executes the command also executes what follows from it.
     func answer(_ event: (inout SenderMachine, UInt64) -> Void) {
         event(&machine, MonotonicClock.now())
     }

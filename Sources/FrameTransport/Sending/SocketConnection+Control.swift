@@ -75,7 +75,7 @@ extension SocketConnection {
         thread.execute { [driver] in driver.refusePreferences(of: connection) }
     }
 
-    /// Hands what a send has left over to the connection's thread.
+    /// Hands over to the connection's thread whatever a send has left to do.
     func followUp(_ progress: SendLane.Progress) {
         if progress != .sent { thread.execute { [driver] in driver.laneChanged() } }
     }

@@ -24,9 +24,9 @@ public final class SocketConnection: Sendable {
         /// Default: true.
         public var reopens = true
 
-        /// The time that the server may read nothing of a message before the connection counts as failed.
+        /// The time for which the server may read nothing of a message before the connection counts as failed.
         ///
-        /// Checked once per timeout: a server that stops reading in between is given up after up to twice as long.
+        /// Checked once per timeout: a server that stops reading in between is given up after at most twice that time.
         ///
         /// Default: 10 s.
         public var sendTimeout: Duration = .seconds(10)
@@ -64,7 +64,7 @@ public final class SocketConnection: Sendable {
         /// Default: 5 s.
         public var handshakeTimeout: Duration = .seconds(5)
 
-        /// The thread that connects, and continues sending when the socket was full.
+        /// The thread that connects, and that continues sending after the socket was full.
         public var thread = IOThread.shared
 
         /// Creates a configuration with the defaults.
@@ -146,7 +146,7 @@ public final class SocketConnection: Sendable {
     /// The reason for the connection's permanent end; nil before.
     package var closeReason: CloseReason? { driver.closed.value }
 
-    /// The thread that connects, and sends when the socket was full.
+    /// The thread that connects, and that continues sending after the socket was full.
     public var thread: IOThread { driver.thread }
 
     /// Starts connecting, and retries until a server listens at the path or this side closes.
@@ -168,8 +168,8 @@ public final class SocketConnection: Sendable {
     ///
     /// - Parameter limit: The time limit, regardless of what an attempt is waiting for; nil for no limit.
     /// - Throws: `openTimedOut`; `cancelled` if the calling task is cancelled; `peerRefused` or `tokenRejected` if it
-    ///   is the wrong server; `tokenRejected` also if the server closed instead of sending its token until the limit
-    ///   passed; the error of the path; or, if the connection has ended for good, its failure or `closed`.
+    ///   is the wrong server; `tokenRejected` also if the server kept closing instead of sending its token until the
+    ///   limit passed; the error of the path; or, if the connection has ended for good, its failure or `closed`.
     public func open(within limit: Duration?) async throws(TransportError) {
         try thread.checkRunning()
         let opening = Opening(limit: limit)
@@ -218,8 +218,8 @@ public final class SocketConnection: Sendable {
     ///
     /// - Parameters:
     ///   - message: The frame.
-    ///   - completion: Called once when the system has accepted the whole message, or will not; on the caller's thread
-    ///     before this returns, or on the connection's thread.
+    ///   - completion: Called once, when the system has accepted the whole message or the message has failed; on the
+    ///     caller's thread before this method returns, or on the connection's thread.
     /// - Throws: `closed`, `busy`, `paused` or `notWanted`; in that case `completion` is not called.
     package func submit(
         _ message: FrameMessage,

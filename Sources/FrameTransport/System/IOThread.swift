@@ -223,7 +223,7 @@ private final class IOLoop: @unchecked Sendable {
 
     private struct Inbox {
         var tasks: [Task] = []
-        /// Those that become tasks with the next poll.
+        /// The tasks that become due with the next poll.
         var later: [Task] = []
         var isAsleep = false
         var isStopped = false

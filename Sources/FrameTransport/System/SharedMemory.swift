@@ -103,7 +103,7 @@ internal import Locking
     /// The failure of a call, with its error.
     private static var unmappable: TransportError { .sharedMemory("the shared buffer cannot be mapped", .current) }
 
-    /// Returns the memory's part of the budget: what the program still holds after the end no longer counts.
+    /// Gives the memory's part back to the budget: what the program still holds after the end no longer counts.
     func giveBackGrant() {
         _ = grant.withLock { $0.take() }
     }

@@ -8,11 +8,12 @@
 
 /// A path that a socket can have, checked once and taken apart.
 struct SocketPath: Sendable {
-    /// The most bytes that the system takes whole: `sun_path` less its closing NUL.
+    /// The maximum number of bytes that the system accepts unchanged: `sun_path` less its closing NUL.
     static let maximumBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     #if os(Linux)
-        /// The most bytes of the last part of a longer path, before which the longest descriptor's path must fit.
+        /// The maximum number of bytes in the last part of a longer path, before which the longest descriptor's path
+        /// must fit.
         static let maximumNameBytes = maximumBytes - "\(Syscalls.descriptorFolder)/\(Int32.max)/".utf8.count
     #endif
 
@@ -25,7 +26,7 @@ struct SocketPath: Sendable {
     /// The last part.
     let name: String
 
-    /// - Throws: `pathTooLong` or `invalidPath`; no file is looked at before.
+    /// - Throws: `pathTooLong` or `invalidPath`; no file is accessed.
     init(_ text: String) throws(TransportError) {
         if let problem = Self.problem(with: text) { throw TransportError(.invalidPath, path: text, problem) }
         self.text = text
@@ -39,10 +40,10 @@ struct SocketPath: Sendable {
         guard isWhole || Self.mayBeLong(directory: directory, name: name) else { throw Self.tooLong(text, name: name) }
     }
 
-    /// Whether the system takes the path as it is.
+    /// Whether the system accepts the path unchanged.
     var isWhole: Bool { text.utf8.count <= Self.maximumBytes }
 
-    /// The same file by the descriptor of its directory, in fewer bytes.
+    /// Returns a shorter path to the same file, through the descriptor of its directory.
     func text(in directory: Int32) -> String {
         "\(Syscalls.descriptorFolder)/\(directory)/\(name)"
     }

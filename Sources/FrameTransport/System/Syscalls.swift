@@ -44,7 +44,7 @@ enum Syscalls {
 
     static var effectiveUserID: UInt32 { geteuid() }
 
-    /// From this size on memory is mapped separately: a heap keeps freed memory, and glibc's ends up keeping blocks of
+    /// From this size on, memory is mapped separately: a heap keeps freed memory, and glibc's ends up keeping blocks of
     /// several megabytes.
     private static let mappedByteCount = 1 << 20
 

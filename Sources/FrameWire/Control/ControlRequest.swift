@@ -16,7 +16,8 @@ public enum ControlRequest: Sendable, Hashable {
     case refresh
     /// `ping`: answer with this number, in the field `Ping-Number`.
     case ping(UInt64)
-    /// `release`: the sender may use this shared buffer again, whose index is in the field `Shared-Buffer`.
+    /// `release`: the sender may use the shared buffer with this index again; the index is in the field
+    /// `Shared-Buffer`.
     case release(buffer: Int)
     /// `decline`: send no further frames in shared memory on this connection; every shared buffer is released.
     case decline

@@ -21,7 +21,7 @@ public struct AudioHeader: Sendable, Hashable {
     /// The number of channels: the field `Audio-Channels`.
     public var channels: Int
 
-    /// The presentation timestamp of the first sample, in nanoseconds of the clock that the frames use:
+    /// The presentation time of the first sample, in nanoseconds of the clock that the frames use:
     /// `Buffer-Presentation-Time`.
     public var timestamp: UInt64?
 

@@ -9,7 +9,7 @@ public struct FrameHeader: Sendable, Hashable {
     /// The orientation of the image: the field `Buffer-Orientation`.
     public var orientation: FrameOrientation
 
-    /// The presentation timestamp of the frame, in nanoseconds of the sender's clock: `Buffer-Presentation-Time`.
+    /// The presentation time of the frame, in nanoseconds of the sender's clock: `Buffer-Presentation-Time`.
     ///
     /// This field is specific to this project, and deployed peers skip it; nil omits it.
     public var timestamp: UInt64?

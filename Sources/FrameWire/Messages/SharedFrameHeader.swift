@@ -60,7 +60,7 @@ public struct SharedFrameHeader: Sendable, Hashable {
         (self.timestamp, self.sequence) = (timestamp, sequence)
     }
 
-    /// The header of the same frame as a JPEG would have it, with an empty body.
+    /// The header that the same frame would have as a JPEG, with an empty body.
     public var header: FrameHeader {
         FrameHeader(
             contentLength: 0,

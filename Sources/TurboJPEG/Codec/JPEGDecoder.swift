@@ -34,7 +34,7 @@ public struct JPEGDecoder: Sendable {
 
     /// Creates a decoder with default options.
     ///
-    /// - Parameter pool: The pool that provides memory; by default a pool of the decoder's own.
+    /// - Parameter pool: The pool that provides memory; by default, a new pool.
     public init(pool: PixelBuffer.Pool = PixelBuffer.Pool()) {
         self.pool = pool
     }

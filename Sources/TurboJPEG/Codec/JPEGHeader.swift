@@ -61,7 +61,7 @@ public struct JPEGHeader: Sendable, Hashable {
         self.colorspace = colorspace
     }
 
-    /// Returns the end of the first image in some bytes, after its last marker; nil if they are not a complete JPEG.
+    /// Returns the end of the first image in `jpeg`, after its last marker; nil if the bytes are not a complete JPEG.
     package static func endOfImage(in jpeg: Span<UInt8>) -> Int? {
         var limits = JPEGLimits.any
         limits.acceptsTrailingData = true

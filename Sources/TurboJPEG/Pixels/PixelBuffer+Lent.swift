@@ -8,7 +8,7 @@
 
 /// The owner of memory that is lent to images.
 package protocol PixelLender: AnyObject, Sendable {
-    /// Whether an image in the memory may be changed there; if not, changing it moves it to memory of its own.
+    /// Whether an image in the memory may be changed there; if not, changing the image moves it to other memory.
     var isWritable: Bool { get }
 }
 
@@ -21,10 +21,11 @@ extension PixelBuffer {
         try PixelLayout(width: width, height: height, format: format, bytesPerRow: nil).byteCount
     }
 
-    /// Creates an image in lent memory; the content is what the memory has.
+    /// Creates an image in lent memory, with the content that the memory has.
     ///
-    /// The image may be written as long as the lender allows it. Copies of the value share the memory, and one that is changed while it is shared moves
-    /// to memory of its own. The lender is released with the last reference to its memory.
+    /// The image may be written as long as the lender allows it. Copies of the value share the memory; a copy that is
+    /// changed while it shares the memory moves to other memory. The lender is released with the last reference to its
+    /// memory.
     ///
     /// - Parameters:
     ///   - memory: The memory, which begins at a multiple of 64 bytes.
@@ -55,14 +56,14 @@ extension PixelBuffer {
     /// The owner of the memory, if it is lent.
     package var lender: (any PixelLender)? { storage.lender }
 
-    /// Of so many rows, the first is compared before the others.
+    /// The number of rows of which the first is compared before the others.
     package static let rowsPerSample = 16
 
     /// Returns the rows in which this image differs from another of the same size and format.
     ///
-    /// If each row of a sample differs, in the first plane, so does nearly every other row: it is a video, and reading
-    /// both images would cost as much as copying one. The result has all rows then. In planar formats, a row of chroma
-    /// belongs to two rows of the image.
+    /// If every sampled row of the first plane differs, so does nearly every other row: the image is from a video, and
+    /// reading both images would cost as much as copying one. The result then has all rows. In planar formats, a row of
+    /// chroma belongs to two rows of the image.
     ///
     /// - Throws: `sizeMismatch`.
     package func rows(differingFrom other: PixelBuffer) throws(TurboJPEGError) -> RowSet {

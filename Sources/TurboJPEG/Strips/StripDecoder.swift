@@ -16,7 +16,7 @@ internal import Locking
 /// decoded to planes, it also keeps at most 4 bytes per pixel for the chroma. ``forget()`` releases all of it, and so
 /// does a change of size or format.
 ///
-/// Use one decoder for the JPEGs of one sender. If several threads decode at once, one of them decodes in strips.
+/// Use one decoder for the JPEGs of one sender. If several threads decode at once, only one of them decodes in strips.
 package final class StripDecoder: Sendable {
     /// The decoder for JPEGs without strips, with the options for all of them.
     package let decoder: JPEGDecoder

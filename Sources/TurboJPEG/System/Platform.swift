@@ -6,7 +6,7 @@
     internal import Darwin
 #endif
 
-/// Blocks of at least this size get a mapping of their own.
+/// Blocks of at least this size get a separate mapping.
 ///
 /// A heap keeps what was freed, and glibc's eventually keeps blocks of several megabytes: a sender whose image size
 /// changes would then hold the memory of both sizes.

@@ -248,6 +248,48 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
             repeats: 2
         ),
         UploaderCase(
+            "a source that has been slow is kept alive as often as one that has not",
+            skipping,
+            [.connect, .offer(1), .wait(60_000), .offer(2), .wait(999), .wait(1), .wait(1000)],
+            sends: [UInt8](repeating: 1, count: 61) + [2, 2, 2],
+            repeats: 62
+        ),
+        UploaderCase(
+            "an unchanged image with another quality is a change",
+            skippingForGood,
+            [
+                .connect, .offer(1), .update(.init(quality: 50, pacing: skippingForGood.pacing)), .offer(2, shows: 1),
+                .offer(3, shows: 1),
+            ],
+            sends: [1, 2],
+            drops: [.unchanged: 1]
+        ),
+        UploaderCase(
+            "an unchanged image with another quality is a change, even after a refresh brought the old one",
+            skippingForGood,
+            [.connect, .offer(1), .prefer(.init(quality: 20)), .refresh, .offer(2, shows: 1), .offer(3, shows: 1)],
+            sends: [1, 1, 2],
+            repeats: 1,
+            drops: [.unchanged: 1]
+        ),
+        UploaderCase(
+            "an image that is being encoded with the old quality is not what later ones are compared with",
+            skippingForGood,
+            [
+                .connect, .encoding(false), .offer(1), .encodingBegins, .prefer(.init(quality: 20)), .encoding(true),
+                .offer(2, shows: 1), .offer(3, shows: 1),
+            ],
+            sends: [1, 2],
+            drops: [.unchanged: 1]
+        ),
+        UploaderCase(
+            "a preference that leaves images as they are makes no change",
+            skippingForGood,
+            [.connect, .offer(1), .prefer(.init(frameRateInMillihertz: 30_000)), .wait(100), .offer(2, shows: 1)],
+            sends: [1],
+            drops: [.unchanged: 1]
+        ),
+        UploaderCase(
             "a source may stay silent for good",
             skippingForGood,
             [.connect, .offer(1), .wait(100_000)],

@@ -220,4 +220,23 @@ import Testing
         let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(scale: scale))
         #expect(need.total > 0)
     }
+
+    @Test(arguments: [
+        (ControlRequest.Preferences(frameRateInMillihertz: 5_000), false),
+        (ControlRequest.Preferences(quality: 100), true),
+        (ControlRequest.Preferences(frameRateInMillihertz: 5_000, size: BufferSize(width: 600, height: 600)), true),
+    ])
+    func `what takes no memory is not refused for lack of it`(preferences: ControlRequest.Preferences, isRefused: Bool)
+        throws
+    {
+        var machine = UploaderMachine(.init(maximumMemory: 100_000), owner: 1)
+        var terms = ReceiverTerms()
+        (terms.connection, terms.revision, terms.isConnected, terms.preferences) = (1, 1, true, preferences)
+        machine.termsChanged(terms, at: 1)
+        let frame = UploadFrame(.pixels(try testImage(640, 480)), offeredAt: 2)
+        guard case .decided(.dropped(.overMemoryBudget)) = machine.offer(frame, at: 2) else {
+            throw TransportError(.busy, "there is memory for the image")
+        }
+        #expect((machine.takeEffects().refusesPreferencesOf != nil) == isRefused)
+    }
 }

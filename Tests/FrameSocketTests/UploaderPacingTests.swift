@@ -48,6 +48,21 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
             drops: [.paced: 2]
         ),
         UploaderCase(
+            "every third, after a pause",
+            .init(pacing: .every(3)),
+            [.connect, .offer(9), .wait(60_000)] as [UploaderRig.Step] + burst(5, every: 20) + [.wait(100)],
+            sends: [9, 3, 5],
+            drops: [.paced: 3]
+        ),
+        UploaderCase(
+            "every third, after pauses between bursts",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(3, every: 40) + [.wait(60_000)] + burst(3, every: 40)
+                + [.wait(80)],
+            sends: [1, 3, 3],
+            drops: [.paced: 3]
+        ),
+        UploaderCase(
             "every third of what comes at once",
             .init(pacing: .every(3)),
             [.connect] as [UploaderRig.Step] + burst(3) + [.wait(99), .offer(4), .offer(5), .wait(99)],
@@ -122,6 +137,16 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
         var rig = UploaderRig(.init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil)))
         rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(5000), .offer(3)])
         #expect(rig.messages.map(\.sequence) == [0, 1])
+    }
+
+    @Test func `a late frame that turns out to be unchanged leaves no gap, even if newer ones have come meanwhile`() {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(2).skippingUnchanged(keepAlive: nil)))
+        rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .encoding(false), .wait(600), .encodingBegins])
+        rig.run([.wait(400), .offer(3), .wait(500), .offer(4), .encoding(true), .wait(5000)])
+        #expect(rig.submitted == [1, 4])
+        // One of the two that came meanwhile was superseded.
+        #expect(rig.messages.map(\.sequence) == [0, 2])
+        #expect(rig.machine.statistics.drops == [.unchanged: 1, .superseded: 1])
     }
 
     // MARK: Waiting for the end

@@ -84,6 +84,42 @@ import Testing
         #expect(try uploader.send(.pixels(image)).job.plan?.settings.quality == 100)
     }
 
+    @Test(arguments: [false, true])
+    func `free buffers give way to a size that the receiver prefers`(isCopied: Bool) throws {
+        let image = try PixelBuffer(width: 640, height: 480, format: .gray, zeroFilled: true)
+        let own = SampleUploader.Configuration(
+            scale: .half,
+            strips: .off,
+            sharing: .allowed(buffers: 3),
+            maximumMemory: 760_000
+        )
+        var uploader = SharingUploader(own)
+        for _ in 0..<3 { #expect(try uploader.send(.pixels(image)).job.lease != nil) }
+        for index in 0..<3 { uploader.release(index) }
+        #expect(uploader.machine.pool.byteCount > 0)
+        uploader.change { $0.preferences = .init(size: BufferSize(width: 640, height: 480)) }
+        if isCopied {
+            guard case .copy(let plan) = uploader.machine.offerCopy(of: image, orientation: .up) else {
+                throw TransportError(.busy, "not copied")
+            }
+            #expect(plan.outputSize.width == 640)
+        } else {
+            #expect(try uploader.send(.pixels(image)).job.plan?.output.canvas.width == 640)
+        }
+        #expect(!uploader.machine.hasRefusedPreferences)
+    }
+
+    @Test func `a lack of memory to share with one receiver says nothing about the next`() throws {
+        let image = try testImage(64, 48, as: .gray)
+        var uploader = SharingUploader(.init(strips: .off, sharing: .allowed()))
+        let first = try uploader.begin(.pixels(image))
+        uploader.reconnect()
+        try uploader.end(first, with: { .notShared($0) })
+        #expect(uploader.machine.pool.isOpen)
+        let job = try #require(try uploader.encodeNext()?.job)
+        #expect(job.lease != nil)
+    }
+
     @Test func `an image that is too large for a shared buffer is encoded`() throws {
         // Of the memory only as much exists as is written.
         let image = try PixelBuffer(width: 32_769, height: 32_768, format: .gray)
@@ -130,12 +166,30 @@ private struct SharingUploader {
         settle()
     }
 
-    /// Submits a frame, and hands it over, but does not hear what became of it.
-    mutating func submit(_ content: FrameContent) throws {
+    /// Submits a frame, and begins to encode it.
+    mutating func begin(_ content: FrameContent) throws -> EncodingJob {
         now += 1_000_000_000
         _ = machine.offer(UploadFrame(content, offeredAt: now), at: now)
         let begun = machine.beginUpload(at: now)
-        var job = try #require(begun)
+        return try #require(begun)
+    }
+
+    /// Reports what became of a job's content.
+    mutating func end(_ job: EncodingJob, with result: (FrameContent) -> EncodingResult) throws {
+        var job = job
+        let content = job.content.take()
+        machine.encoded(result(try #require(content)), at: now)
+        settle()
+    }
+
+    /// Connects to another receiver that accepts shared memory.
+    mutating func reconnect() {
+        change { $0.connection += 1 }
+    }
+
+    /// Submits a frame, and hands it over, but does not hear what became of it.
+    mutating func submit(_ content: FrameContent) throws {
+        var job = try begin(content)
         machine.encoded(job.encode(with: encoder, digester, store), at: now)
         #expect(machine.takeEffects().message != nil)
     }

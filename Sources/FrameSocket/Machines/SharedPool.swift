@@ -112,7 +112,7 @@ package struct SharedPool: Sendable {
 
     /// Whether a lease is of these buffers.
     @inline(__always)
-    func isCurrent(_ lease: Lease) -> Bool {
+    package func isCurrent(_ lease: Lease) -> Bool {
         lease.number >= firstLease && isOpen && lease.owner == owner && buffers[lease.index].lease == lease.number
     }
 

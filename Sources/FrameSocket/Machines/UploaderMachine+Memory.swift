@@ -33,7 +33,12 @@ extension UploaderMachine {
             return
         }
         frame.plan = plan(content, frame.orientation, configuration)
-        if frame.totalByteCount > frameLimit, terms.preferences != .init() {
+        if frame.totalByteCount > frameLimit,
+            reclaimBuffersForPreferredSize(frame.byteCount, total: frame.totalByteCount)
+        {
+            frame.plan = plan(content, frame.orientation, configuration)
+        }
+        if frame.totalByteCount > frameLimit, isPreferenceInEffect {
             frame.plan = plan(content, frame.orientation, ownConfiguration)
             refusePreferences()
         }
@@ -49,10 +54,33 @@ extension UploaderMachine {
     ///
     /// As with every frame, what the receiver prefers applies only if there is memory for it.
     mutating func scaling(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyPlan {
-        let preferred = CopyPlan(image, orientation, .init(configuration), isShared: pool.isOpen, limit: frameLimit)
-        guard preferred.byteCount > frameLimit, terms.preferences != .init() else { return preferred }
+        var preferred = CopyPlan(image, orientation, .init(configuration), isShared: pool.isOpen, limit: frameLimit)
+        if preferred.byteCount > frameLimit, reclaimBuffersForPreferredSize(0, total: preferred.byteCount) {
+            preferred = CopyPlan(image, orientation, .init(configuration), isShared: pool.isOpen, limit: frameLimit)
+        }
+        guard preferred.byteCount > frameLimit, isPreferenceInEffect else { return preferred }
         refusePreferences()
         return CopyPlan(image, orientation, .init(ownConfiguration), isShared: pool.isOpen, limit: frameLimit)
+    }
+
+    /// Whether the receiver's preferences change how images are encoded, and not only how often.
+    private var isPreferenceInEffect: Bool {
+        EncodingPlan.Settings(configuration) != EncodingPlan.Settings(ownConfiguration)
+    }
+
+    /// Releases the memory of shared buffers for a frame of the size that the receiver prefers.
+    ///
+    /// A preferred quality is not worth it: shared images have none.
+    ///
+    /// - Parameters:
+    ///   - byteCount: The bytes that the frame takes while it waits.
+    ///   - total: The bytes that it takes while it is encoded.
+    /// - Returns: Whether the memory limit leaves more room for frames than before.
+    private mutating func reclaimBuffersForPreferredSize(_ byteCount: Int, total: Int) -> Bool {
+        guard terms.preferences.size != nil, total <= memoryLimit else { return false }
+        let limit = frameLimit
+        reclaimBuffers(for: byteCount, total: total)
+        return frameLimit > limit
     }
 
     /// Tells the receiver, once, that there is no memory for what it prefers.
@@ -74,7 +102,12 @@ extension UploaderMachine {
     /// Returns whether a frame can be encoded within the limit, and can wait beside the one in progress.
     @inline(__always)
     func hasRoom(for frame: borrowing UploadFrame) -> Bool {
-        frame.totalByteCount <= frameLimit && frame.byteCount <= frameLimit - turnBytes
+        hasRoom(for: frame.byteCount, total: frame.totalByteCount)
+    }
+
+    @inline(__always)
+    private func hasRoom(for byteCount: Int, total: Int) -> Bool {
+        total <= frameLimit && byteCount <= frameLimit - turnBytes
     }
 
     /// Returns whether `byteCount` bytes can be kept while an older frame waits, and while that frame is encoded.
@@ -88,9 +121,14 @@ extension UploaderMachine {
     /// with older frames.
     @inline(__always)
     mutating func reclaimBuffers(for frame: borrowing UploadFrame) {
-        guard pool.isOpen, pool.byteCount > 0, !hasRoom(for: frame) else { return }
+        reclaimBuffers(for: frame.byteCount, total: frame.totalByteCount)
+    }
+
+    @inline(__always)
+    private mutating func reclaimBuffers(for byteCount: Int, total: Int) {
+        guard pool.isOpen, pool.byteCount > 0, !hasRoom(for: byteCount, total: total) else { return }
         effects.reclaimed += pool.reclaim()
-        guard !hasRoom(for: frame) else { return }
+        guard !hasRoom(for: byteCount, total: total) else { return }
         if let lease = sentFrame?.lease, abandonBuffer(of: lease) { sentFrame?.leaveBuffer() }
         if let lease = deferral?.frame.lease, abandonBuffer(of: lease) { deferral?.frame.leaveBuffer() }
         if let lease = waiting?.lease, abandonBuffer(of: lease) { waiting?.leaveBuffer() }

@@ -74,7 +74,7 @@ extension UploaderMachine {
     }
 
     /// Makes a frame whose upload led to nothing the next one again, unless a newer one waits.
-    private mutating func returnToQueue(_ upload: Upload) {
+    mutating func returnToQueue(_ upload: Upload) {
         if upload.isRepeat {
             isOwed = true
             keepSent(upload.frame)

@@ -55,8 +55,8 @@ extension UploaderMachine {
     @inline(__always)
     var repeatTime: UInt64? {
         guard let interval = pacer.repeatInterval, let lastOffer, sentFrame != nil else { return nil }
-        // As long as the source continues, its own frames show that it is alive.
-        let silence = lastOffer.at.addingClamping(rhythm.interval.multipliedClamping(by: 2))
+        // As long as the source continues, its own frames show that it is alive, unless it is slower than repeats.
+        let silence = lastOffer.at.addingClamping(min(rhythm.interval.multipliedClamping(by: 2), interval))
         return max(lastSubmissionAt.addingClamping(interval), silence)
     }
 
@@ -141,6 +141,15 @@ extension UploaderMachine {
         case .idle, .starting: break
         }
         return count
+    }
+
+    /// The time of the last frame, submitted by the source or sent, if nothing but the sent frame is held and it could be
+    /// repeated.
+    package var silentSince: UInt64? {
+        guard case .idle = activity, barrier == nil, waiting == nil, deferral == nil, sentFrame != nil else {
+            return nil
+        }
+        return max(lastSubmissionAt, lastOffer?.at ?? 0)
     }
 
     /// The ticket of the frame that a new receiver would get; nil if there is none.

@@ -99,6 +99,7 @@ extension UploaderMachine {
         let route = route(of: frame)
         guard !frame.isEncoded, route != .asItIs else {
             reference.ticket = frame.ticket
+            if frame.settingsEdition == nil { frame.settingsEdition = settingsEdition }
             if !isForced { pacer.takeLate(at: sourceTime(at: now)) }
             var upload = Upload(frame: frame, beganAt: now, byteCount: frame.byteCount)
             upload.isRepeat = isRepeat
@@ -118,6 +119,7 @@ extension UploaderMachine {
         let byteCount = frame.totalByteCount
         // Until this frame is hashed, every newer frame counts as changed.
         reference = (frame.ticket, frame.digest)
+        frame.settingsEdition = settingsEdition
         var job = EncodingJob(
             content: frame.takeContent(),
             orientation: frame.orientation,
@@ -173,7 +175,12 @@ extension UploaderMachine {
             takeCopied(image, orientation, of: upload, digest, at: now)
         case .notShared(let content):
             upload.frame.putBack(content)
-            stopSharing(for: upload)
+            if let lease = upload.lease, !pool.isCurrent(lease) {
+                // The connection has ended meanwhile, or the receiver has declined.
+                returnToQueue(upload)
+            } else {
+                stopSharing(for: upload)
+            }
         case .unchanged(let content, let digest):
             if let lease = upload.lease { pool.ended(lease) }
             upload.frame.putBack(content)
@@ -209,7 +216,7 @@ extension UploaderMachine {
         if let lease { pool.submitted(lease) }
         isLatestShared = lease != nil
         (upload.revision, upload.connection) = (terms.revision, terms.connection)
-        if reference.ticket == upload.frame.ticket { reference.digest = upload.frame.digest }
+        refer(to: upload.frame)
         isOwed = false
         lastSubmissionAt = now
         (effects.message, effects.connection) = (message, terms.connection)
@@ -271,7 +278,7 @@ extension UploaderMachine {
 
     /// Settles a frame that the encoder found to equal what the receiver has.
     private mutating func settleUnchanged(_ frame: consuming UploadFrame) {
-        if reference.ticket == frame.ticket { reference.digest = frame.digest }
+        refer(to: frame)
         takeBackNumber(of: &frame)
         // It is due later if unchanged frames have their own rate, or if a receiver has connected meanwhile.
         let isKept = isOwed || (!pacer.pacing.skipsUnchanged && frame.ticket > flushedTicket)
@@ -280,6 +287,12 @@ extension UploaderMachine {
         guard isKept, isNewest else { return dropUnchanged(frame, cause) }
         statistics.drop(cause)
         deferral = makeDeferral(of: frame, .paced)
+    }
+
+    /// Compares later frames with one that has just been hashed, unless they would be encoded differently.
+    private mutating func refer(to frame: borrowing UploadFrame) {
+        guard reference.ticket == frame.ticket else { return }
+        reference.digest = frame.settingsEdition == settingsEdition ? frame.digest : nil
     }
 
     /// Drops an unchanged frame, but keeps it for the next receiver if the equal frame that the current receiver has

@@ -72,6 +72,9 @@ package struct UploaderMachine: Sendable {
     /// The number of the configuration; a frame's plan belongs to one of them.
     private(set) var edition: UInt64 = 0
 
+    /// The number of the settings of the encoder; an image that was encoded with others is not what the next one equals.
+    private(set) var settingsEdition: UInt64 = 0
+
     /// The plan for the last pixels, which most likely also applies to the next.
     var lastPlan: EncodingPlan?
 
@@ -157,7 +160,8 @@ package struct UploaderMachine: Sendable {
     private var lastTicket: UInt64 = 0
     /// The ticket of the newest frame that was decided on.
     var newestTicket: UInt64 = 0
-    private var nextSequence: UInt64 = 0
+    /// The number of the next frame that is accepted for sending.
+    package private(set) var nextSequence: UInt64 = 0
 
     /// The waiters for the frames up to a ticket.
     var finishers: [(id: UInt64, ticket: UInt64)] = []
@@ -272,8 +276,13 @@ package struct UploaderMachine: Sendable {
     }
 
     private mutating func reconfigure() {
+        let old = EncodingPlan.Settings(configuration)
         configuration = ownConfiguration.preferring(terms.preferences)
         edition += 1
+        if EncodingPlan.Settings(configuration) != old {
+            settingsEdition += 1
+            reference.digest = nil
+        }
         if pacer.pacing != configuration.pacing { pacer.pacing = configuration.pacing }
         if let held = deferral.take() { deferral = makeDeferral(of: held.frame, held.cause) }
     }
@@ -294,10 +303,13 @@ package struct UploaderMachine: Sendable {
         nextSequence &+= 1
     }
 
-    /// Takes back the number of a frame that is not sent after all, unless a newer frame has the next one.
+    /// Takes back the number of the frame in progress, which is not sent after all; newer frames, which are still to be
+    /// sent, move up.
     mutating func takeBackNumber(of frame: inout UploadFrame) {
-        if let sequence = frame.sequence, nextSequence == sequence &+ 1 { nextSequence = sequence }
-        frame.sequence = nil
+        guard let sequence = frame.sequence.take() else { return }
+        nextSequence &-= 1
+        if let number = waiting?.sequence, number > sequence { waiting?.sequence = number - 1 }
+        if let number = deferral?.frame.sequence, number > sequence { deferral?.frame.sequence = number - 1 }
     }
 
     /// Discards a frame that is no longer needed, to be released outside the lock.

@@ -36,10 +36,11 @@ public struct Pacing: Sendable, Hashable {
     /// a twentieth of the time needed to encode them.
     public var skipsUnchanged: Bool
 
-    /// The time after which an unchanged frame is sent nevertheless; nil for never.
+    /// The time after which an unchanged frame is sent nevertheless, if ``skipsUnchanged`` is set; nil for never.
     ///
-    /// It tells a receiver that the sender is alive, and resends what a receiver missed. If the source submits nothing,
-    /// its latest frame is sent again, but no more often than the rate allows, and at most ten times a second.
+    /// It tells a receiver that the sender is alive, and resends what a receiver missed. If the source submits nothing
+    /// for so long, its latest frame is sent again, but no more often than the rate allows, and at most ten times a
+    /// second.
     public var keepAlive: Duration?
 
     /// Creates a pacing with the given rate, which by default sends unchanged frames too.

@@ -7,9 +7,8 @@ package struct SourceRhythm: Sendable {
     package private(set) var interval: UInt64 = 0
 
     private var last: UInt64?
-
-    /// The most that a single step counts, unless the source is that slow; a long silence says little about its rate.
-    private static let longestStep: UInt64 = 250_000_000
+    /// The last two steps, the later one first.
+    private var steps: (UInt64?, UInt64?) = (nil, nil)
 
     package init() {}
 
@@ -18,12 +17,23 @@ package struct SourceRhythm: Sendable {
         defer { last = max(time, last ?? 0) }
         guard let last else { return }
         let step = time > last ? time - last : 0
-        guard interval > 0 else {
-            interval = step
+        let typical = typical(step)
+        steps = (step, steps.0)
+        guard interval / 2 <= typical, typical <= interval.multipliedClamping(by: 2) else {
+            interval = typical
             return
         }
-        let capped = min(step, max(interval.multipliedClamping(by: 2), Self.longestStep))
         // An eighth of the difference, in either direction.
-        interval = capped > interval ? interval + (capped - interval) / 8 : interval - (interval - capped) / 8
+        interval = typical > interval ? interval + (typical - interval) / 8 : interval - (interval - typical) / 8
+    }
+
+    /// Returns the median of the last three steps, or the shorter of two.
+    ///
+    /// A single pause, or two frames submitted together, say nothing about the rate of a source.
+    private func typical(_ step: UInt64) -> UInt64 {
+        guard let previous = steps.0 else { return step }
+        let (shorter, longer) = (min(step, previous), max(step, previous))
+        guard let first = steps.1 else { return shorter }
+        return max(shorter, min(longer, first))
     }
 }

@@ -123,6 +123,9 @@ extension SampleUploader.Configuration {
         /// as a JPEG, and later ones wait less until buffers are released in time again. An image of more than 2^30
         /// bytes is sent as a JPEG too.
         ///
+        /// A receiver says in its hello whether it asks for shared memory. A new receiver has half a second to say so,
+        /// and gets its first frame then, or when its hello arrives.
+        ///
         /// The buffers exist only while such a receiver is connected, and count against
         /// ``SampleUploader/Configuration/maximumMemory``. If the system has no memory or no descriptor for them,
         /// frames are sent as JPEGs until the next connection.

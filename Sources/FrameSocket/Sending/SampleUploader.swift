@@ -19,7 +19,7 @@ internal import TurboJPEG
 /// also costs one pass over its bytes.
 ///
 /// The uploader keeps the latest frame: as submitted until it is encoded, then as its JPEG. A new receiver gets it at
-/// once, and so does one that requests a frame, resumes after a pause, or wants frames again; a source with no new
+/// once (see ``Sharing/allowed(buffers:)`` for an exception), and so does one that requests a frame, resumes after a pause, or wants frames again; a source with no new
 /// frame does not have to do anything. A frame that is sent again keeps its timestamp, number and orientation.
 ///
 /// A receiver may request a pause, another rate, size or quality, or an immediate frame, and the uploader complies for
@@ -38,6 +38,9 @@ public final class SampleUploader: Sendable {
         /// ``DropCause/notWanted``.
         case deferred(DropCause)
         /// The frame will not be sent.
+        ///
+        /// A frame that was dropped as ``DropCause/unchanged`` may be kept for the next receiver, if the equal frame that
+        /// this receiver has is no longer kept.
         case dropped(DropCause)
     }
 
@@ -89,7 +92,9 @@ public final class SampleUploader: Sendable {
     /// The statistics so far.
     public var statistics: Statistics { machine.withLock { $0.statistics } }
 
-    /// The configuration in effect: the program's own, with the receiver's preferences applied.
+    /// The program's configuration, with the receiver's preferences applied.
+    ///
+    /// A preferred size or quality is included even while there is no memory for it.
     public var configuration: Configuration { machine.withLock { $0.configuration } }
 
     /// Changes the configuration from the next frame on; safe to call from any thread.

@@ -25,6 +25,8 @@ struct UploaderRig {
         case wait(UInt64)
         /// The encoder works again, or no more.
         case encoding(Bool)
+        /// The encoder begins what was asked for, and does not end it.
+        case encodingBegins
         /// The encoder fails once.
         case encodingFails
         /// The connection takes messages again, or no more.
@@ -98,6 +100,9 @@ struct UploaderRig {
         case .update(let configuration): machine.update(configuration, at: now)
         case .wait(let milliseconds): wait(milliseconds)
         case .encoding(let works): isEncoding = works
+        case .encodingBegins:
+            isTurnAsked = false
+            job = machine.beginUpload(at: now)
         case .encodingFails: failsOnce = true
         case .sending(let works): isSending = works
         case .messageIsOut:

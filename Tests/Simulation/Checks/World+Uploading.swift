@@ -64,6 +64,38 @@ extension World {
         check(.nothingIsStuck, isAtRest, "uploader \(sender.index) could go on, and does not")
     }
 
+    /// A receiver of changes gets a frame whenever `keepAlive` has passed, however slow the source has been.
+    func checkIsAlive(_ sender: SimSender, _ uploader: SimUploader) {
+        let pacing = uploader.machine.configuration.pacing
+        guard pacing.skipsUnchanged, let keepAlive = pacing.keepAlive?.nanoseconds,
+            let since = uploader.machine.silentSince, !awaitsBuffer(sender), !sender.hasLostFrame
+        else { return }
+        let rate: Double =
+            switch pacing.rate {
+            case .everyFrame, .every: .infinity
+            case .framesPerSecond(let rate): rate
+            case .adaptive(let still, let motion): min(still, motion)
+            }
+        // A new receiver has half a second for its hello, a failed attempt is repeated after a tenth, and the timer's
+        // thread has other things to do.
+        let limit = max(keepAlive, UInt64(1e9 / rate), 100_000_000) + 650_000_000
+        let isAlive = now <= max(since, sender.openedAt, sender.failedAt) + limit
+        check(.keptAlive, isAlive, "uploader \(sender.index) has been silent since \(since)")
+    }
+
+    /// An unchanged frame is left out only if the receiver has it as it would be encoded now.
+    func checkLook(_ sender: SimSender) {
+        guard let machine = sender.uploader?.machine, machine.statistics.underWay == 0, sender.job == nil,
+            let look = sender.encodedWith[sender.lastWritten]
+        else { return }
+        let isCurrent = look == SimSender.Look(machine.configuration)
+        check(
+            .newConfiguration,
+            isCurrent,
+            "uploader \(sender.index): the receiver has an image of another size or quality"
+        )
+    }
+
     /// Nobody waits for a shared buffer that is free, nor for one that is not shared.
     func checkBufferWaiters(_ sender: SimSender) {
         guard !sender.bufferWaiters.isEmpty, let uploader = sender.uploader else { return }
@@ -176,6 +208,12 @@ extension World {
         for sender in senders {
             guard let uploader = sender.uploader else { continue }
             let statistics = uploader.machine.statistics
+            let others = statistics.drops.filter { $0.key != .paced && $0.key != .unchanged }
+            check(
+                .sequenceAscends,
+                uploader.machine.nextSequence <= UInt64(statistics.sent + others.values.reduce(0, +)),
+                "uploader \(sender.index): \(uploader.machine.nextSequence) numbers for \(statistics.sent) frames sent"
+            )
             let held = uploader.machine.heldBytes
             check(.noResidue, held == 0, "uploader \(sender.index) holds \(held) bytes")
             let waiters = uploader.machine.waiterCount

@@ -29,7 +29,7 @@ enum Promise: Int, CaseIterable {
     case repeatsHaveReasons
     /// P65: timestamp, number and orientation stay.
     case repeatsAreTheSame
-    /// P76: sequence numbers ascend.
+    /// P76: sequence numbers ascend, and count what is accepted.
     case sequenceAscends
     /// P10: audio arrives in its order.
     case audioInOrder
@@ -77,6 +77,10 @@ enum Promise: Int, CaseIterable {
     case memoryLimit
     /// P74: one frame is encoded or sent at a time.
     case oneFrameAtATime
+    /// P69: a silent source is kept alive.
+    case keptAlive
+    /// P79: a new configuration applies from the next frame on.
+    case newConfiguration
     /// P75: every frame is sent or dropped.
     case everyFrameIsCounted
     /// P188: a sender that has gone holds no place, consumed or not.
@@ -137,7 +141,7 @@ enum Promise: Int, CaseIterable {
     case rulesAreEnforced
     /// P272: outside the changed rows an image is like the one before it.
     case changedRows
-    /// P277: memory belongs to one connection.
+    /// P277, P283: memory, and the lack of it, belongs to one connection.
     case buffersHaveOneConnection
     /// P278: nothing that was shared is left when everybody has let go of it.
     case noSharedResidue

@@ -61,6 +61,8 @@ final class SimSender {
     /// Frames whose hashes are being computed.
     var comparing: [(frame: UploadFrame, number: UInt32)] = []
     var job: EncodingJob?
+    /// How the frames were encoded.
+    var encodedWith: [UInt32: Look] = [:]
     var encoderFails = false
     /// The frames that could not be encoded, or take too much memory.
     var unsendable: Set<UInt32> = []
@@ -121,6 +123,16 @@ final class SimSender {
     var bufferWaitEnd = UInt64.max
     /// When the uploader first heard of the present connection.
     var openedAt: UInt64 = 0
+
+    /// What decides how an image is encoded.
+    struct Look: Equatable {
+        let scale: OutputScale
+        let quality: Int
+
+        init(_ configuration: SampleUploader.Configuration) {
+            (scale, quality) = (configuration.scale, configuration.quality)
+        }
+    }
 
     struct Offer {
         var content: UInt32

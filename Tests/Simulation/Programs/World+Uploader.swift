@@ -46,6 +46,7 @@ extension World {
     @discardableResult
     func handle<Result>(_ sender: SimSender, _ event: (inout UploaderMachine) -> Result) -> Result? {
         guard let uploader = sender.uploader else { return nil }
+        checkIsAlive(sender, uploader)
         let (result, effects, held) = Self.report(event, to: &uploader.machine)
         if let limit = sender.plan.maximumMemory {
             check(.memoryLimit, held <= limit, "uploader \(sender.index) holds \(held) bytes of \(limit)")
@@ -145,7 +146,9 @@ extension World {
             coverage.count(.overBudgetFrame)
             sender.unsendable.insert(number)
             sender.overBudget += 1
-        case .dropped(.unchanged): coverage.count(.unchangedFrame)
+        case .dropped(.unchanged):
+            coverage.count(.unchangedFrame)
+            checkLook(sender)
         case .dropped: break
         }
     }
@@ -206,6 +209,9 @@ extension World {
             guard let job = handle(sender, { $0.beginUpload(at: before) }) ?? nil else { return }
             check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
             sender.job = job
+            if let identity = job.content.flatMap({ Self.identity(of: $0) }), let machine = sender.uploader?.machine {
+                sender.encodedWith[identity.number] = SimSender.Look(machine.configuration)
+            }
             check(.integrity, job.hasPlanForContent, "uploader \(sender.index) has the plan of another image")
             if job.lease == nil, job.content?.pixels != nil { checkWaitedInVain(sender) }
             schedule(.encoded, of: sender, after: sender.plan.encodingTime)
@@ -258,9 +264,26 @@ extension World {
                 result = .encoded(encodedImage(job, identity), digest: known)
             }
         }
-        handle(sender) { $0.encoded(result, at: now) }
+        reportEncoded(result, of: job, sender)
         checkFinishersGoOn(sender)
         checkLatestIsKept(sender)
+    }
+
+    /// Reports the encoder's result, and checks what only the machine before it tells.
+    private func reportEncoded(_ result: EncodingResult, of job: EncodingJob, _ sender: SimSender) {
+        guard let uploader = sender.uploader else { return }
+        let (nextSequence, isSharing) = (uploader.machine.nextSequence, uploader.machine.pool.isOpen)
+        let isEarlier = job.lease.map { !uploader.machine.pool.isCurrent($0) } ?? false
+        handle(sender) { $0.encoded(result, at: now) }
+        switch result {
+        case .unchanged:
+            let isTakenBack = uploader.machine.nextSequence == nextSequence - 1
+            check(.sequenceAscends, isTakenBack, "uploader \(sender.index): an unchanged frame keeps its number")
+        case .notShared where isEarlier:
+            let isSame = uploader.machine.pool.isOpen == isSharing
+            check(.buffersHaveOneConnection, isSame, "uploader \(sender.index) lacks memory for an earlier connection")
+        case .notShared, .encoded, .shared, .failed: break
+        }
     }
 
     // MARK: The program

@@ -46,11 +46,13 @@ extension PeerSocket {
         return written
     }
 
-    /// Reads at most `limit` bytes that have arrived, and waits if there are none; empty if the other end has ended.
+    /// Reads at most `limit` bytes that have arrived, 1 MiB at most, and waits if there are none; empty if the other end
+    /// has ended, or if `limit` is not positive.
     ///
     /// - Throws: `system` with `ECONNRESET` if the other end has reset the connection.
     public func readSome(upTo limit: Int) async throws(PeerError) -> [UInt8] {
-        var buffer = [UInt8](repeating: 0, count: max(1, min(limit, 1 << 20)))
+        guard limit > 0 else { return [] }
+        var buffer = [UInt8](repeating: 0, count: min(limit, 1 << 20))
         let count = try await whenReady(for: SocketEvents.readable) { descriptor throws(PeerError) in
             try SocketCalls.receive(descriptor, into: &buffer, upTo: buffer.count)
         }

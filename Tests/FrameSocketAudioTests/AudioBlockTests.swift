@@ -3,6 +3,22 @@ import Testing
 
 /// Formats and blocks: what they refuse, how long they are, what they are as bytes.
 @Suite struct AudioBlockTests {
+    @Test func `a message with more than two channels has no block`() throws {
+        let message = AudioMessage(
+            kind: .app,
+            sampleRate: 48_000,
+            channels: 3,
+            timestamp: nil,
+            sequence: nil,
+            samples: FrameBytes(copying: [UInt8](repeating: 0, count: 6).span)
+        )
+        #expect {
+            try AudioBlock(message)
+        } throws: { error in
+            (error as? AudioError)?.code == .unsupportedFormat
+        }
+    }
+
     @Test(arguments: [
         (8_000, 1, true), (44_100, 1, true), (48_000, 2, true), (192_000, 2, true),
         (7_999, 1, false), (192_001, 1, false), (0, 1, false), (-44_100, 1, false), (.max, 1, false), (.min, 2, false),

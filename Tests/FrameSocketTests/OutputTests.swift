@@ -125,15 +125,18 @@ import Testing
             (640, 480)
         ),
         Case(.letterbox(width: 640, height: 480), (100, 50), (0, 0, 100, 50), (100, 50), (640, 480)),
-        // A canvas has the size that was asked for; the image on it has whole chroma samples.
-        Case(.letterbox(width: 641, height: 481), (1920, 1080), (0, 0, 1920, 1080), (640, 360), (641, 481)),
+        // A canvas has the size that was asked for; the image on it reaches its sides, or has whole chroma samples.
+        Case(.letterbox(width: 641, height: 481), (1920, 1080), (0, 0, 1920, 1080), (641, 360), (641, 481)),
+        Case(.letterbox(width: 101, height: 75), (101, 75), (0, 0, 101, 75), (101, 75), (101, 75)),
+        Case(.letterbox(width: 101, height: 75), (202, 150), (0, 0, 202, 150), (101, 75), (101, 75)),
+        Case(.letterbox(width: 101, height: 75), (101, 31), (0, 0, 101, 30), (101, 30), (101, 75)),
         Case(.letterbox(width: 101, height: 75), (61, 47), (0, 0, 60, 46), (60, 46), (101, 75)),
         Case(.letterbox(width: 101, height: 75), (61, 47), (0, 0, 61, 47), (61, 47), (101, 75), subsampling: .yuv444),
         Case(
             .letterbox(width: 101, height: 75),
             (1920, 1080),
             (0, 0, 1920, 1080),
-            (100, 56),
+            (101, 56),
             (101, 75),
             orientation: .left
         ),

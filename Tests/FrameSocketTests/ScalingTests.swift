@@ -31,6 +31,33 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: PixelFormat.allCases,
+        [
+            (1.0, 0.75), (0.64, 0.64), (0.9, 0.5), (0.5, 0.5), (0.25, 0.25), (0.4, 0.4), (0.3, 1.0), (2.0, 2.0),
+            (1.5, 0.7),
+        ]
+    )
+    func `an image of one color has that color in every size`(format: PixelFormat, factor: (Double, Double)) throws {
+        let (width, height) = (120, 96)
+        for value: UInt8 in [0, 1, 127, 128, 254, 255] {
+            var image = try PixelBuffer(width: width, height: height, format: format)
+            for plane in 0..<image.planeCount {
+                try image.withMutablePlane(plane) { bytes in
+                    for index in bytes.indices { bytes[index] = value }
+                }
+            }
+            let scaled = try image.scaled(
+                toWidth: Int(Double(width) * factor.0),
+                height: Int(Double(height) * factor.1)
+            )
+            let found = scaled.matrices.flatMap { $0.rows.joined().joined() }
+            // The box filter of libyuv rounds down.
+            let error = value == 128 && max(factor.0, factor.1) >= 0.5 ? 0 : 1
+            #expect(found.allSatisfy { abs(Int($0) - Int(value)) <= error }, "\(value)")
+        }
+    }
+
     private func worstError(_ image: PixelBuffer, _ source: PixelBuffer) -> Double {
         zip(image.matrices, source.matrices).map { matrix, source in
             let expected = scaledByArea(source, toWidth: matrix.width, height: matrix.height)

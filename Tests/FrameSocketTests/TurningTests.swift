@@ -1,6 +1,7 @@
-import FrameSocket
 import TestSupport
 import Testing
+
+@testable import FrameSocket
 
 @Suite struct TurningTests {
     /// Turning without loss is the same as decoding, turning, wherever the image is of whole blocks.
@@ -50,6 +51,38 @@ import Testing
             #expect(try frame.uprightJPEG().bufferSize == BufferSize(width: 96, height: 64))
             #expect(try frame.uprightJPEG(edges: .keep).bufferSize == BufferSize(width: 100, height: 70))
             #expect(throws: TurboJPEGError.self) { try frame.uprightJPEG(edges: .perfect) }
+        }
+    }
+
+    @Test(arguments: FrameOrientation.allCases, ChromaSubsampling.allCases)
+    func `what is left of an image without its partial blocks is rotated, or nothing is`(
+        _ orientation: FrameOrientation,
+        _ subsampling: ChromaSubsampling
+    ) throws {
+        let transform = JPEGTransform(uprighting: orientation)
+        let (mcuWidth, mcuHeight) = (subsampling.mcuWidth, subsampling.mcuHeight)
+        let corner: [JPEGTransform] = [.flipHorizontal, .rotate270, .rotate180, .transverse]
+        let bottom: [JPEGTransform] = [.flipVertical, .rotate90, .rotate180, .transverse]
+        let (cutsWidth, cutsHeight) = (corner.contains(transform), bottom.contains(transform))
+        for (width, height) in [(1, 1), (7, 20), (10, 10), (20, 7), (15, 33), (33, 15), (31, 40), (40, 31), (63, 40)] {
+            let image = try OutputPixelTests.gradient(.rgb, width: width, height: height)
+            let jpeg: [UInt8] = try JPEGEncoder(quality: 90, subsampling: subsampling).encode(image)
+            let isEmpty = (cutsWidth && width < mcuWidth) || (cutsHeight && height < mcuHeight)
+            if isEmpty || (subsampling == .yuv411 && transform.swapsSides) {
+                #expect(throws: TurboJPEGError.self) { try transform.apply(to: jpeg.span, edges: .trim) }
+                continue
+            }
+            let turned = try transform.apply(to: jpeg.span, edges: .trim)
+            var plan = OutputPlan(BufferSize(width: width, height: height))
+            if cutsWidth { plan.part.width -= width % mcuWidth }
+            if cutsHeight { plan.part.height -= height % mcuHeight }
+            plan.scaled = BufferSize(width: plan.part.width, height: plan.part.height)
+            plan.canvas = plan.scaled
+            let whole = try JPEGDecoder().decode(jpeg.span, as: .gray)
+            let expected = try whole.applying(plan).upright(from: orientation)
+            let found = try JPEGDecoder().decode(turned.span, as: .gray)
+            #expect((found.width, found.height) == (expected.width, expected.height), "\(width)x\(height)")
+            #expect(try found.peakSignalToNoiseRatio(against: expected) > 45, "\(width)x\(height)")
         }
     }
 

@@ -239,4 +239,33 @@ import Testing
         }
         #expect((machine.takeEffects().refusesPreferencesOf != nil) == isRefused)
     }
+
+    @Test(arguments: [("chelsea-progressive", true), ("chelsea-420", false)])
+    func `the coefficients of a JPEG count as memory if the library keeps them`(name: String, isKept: Bool) throws {
+        let bytes = try Fixtures.bytes("jpeg/\(name).jpg")
+        let jpeg = FrameBytes(copying: bytes.span)
+        let size = BufferSize(width: 451, height: 300)
+        // Whole MCUs of 16x16 pixels, with one and a half samples of two bytes for each.
+        let coefficients = 464 * 304 * 3
+        let limit = 1 << 30
+        let small = SampleUploader.Configuration(scale: .fit(width: 32, height: 32), maximumMemory: limit)
+        let resized = FrameEncoder().memoryNeed(.resizableJPEG(jpeg, size), .up, small).total
+        #expect((resized >= jpeg.count + coefficients) == isKept)
+        let turning = SampleUploader.Configuration(appliesOrientation: true, maximumMemory: limit)
+        let turned = FrameEncoder().memoryNeed(.jpeg(jpeg, size), .down, turning).total
+        #expect(turned >= 2 * (jpeg.count + coefficients))
+    }
+
+    private func need(_ format: PixelFormat, _ width: Int, _ height: Int) throws -> Int {
+        let image = try PixelBuffer(width: width, height: height, format: format)
+        let configuration = SampleUploader.Configuration(subsampling: .yuv444, strips: .off)
+        return FrameEncoder().memoryNeed(.pixels(image), .up, configuration).total
+    }
+
+    @Test func `planes that the encoder rearranges count as memory`() throws {
+        let plain = try need(.i420, 640, 480)
+        let (pairs, odd) = (try need(.nv12, 640, 480), try need(.i420, 641, 481))
+        #expect(pairs - plain >= 640 * 480 / 2)
+        #expect(odd - plain >= 641 * 481)
+    }
 }

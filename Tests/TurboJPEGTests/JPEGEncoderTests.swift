@@ -3,6 +3,21 @@ import Testing
 import TurboJPEG
 
 @Suite struct JPEGEncoderTests {
+    @Test(arguments: [
+        (1, 1, ChromaSubsampling.yuv420, 3_520), (17, 9, .yuv444, 5_440), (33, 8, .yuv411, 5_440),
+        (16, 16, .gray, 3_200),
+        // More pixels than the library's own function can count.
+        (46_352, 46_352, .yuv420, 8_056_907_200), (65_500, 65_500, .yuv444, 32_180_807_680),
+    ])
+    func `the largest JPEG of any size is known`(
+        width: Int,
+        height: Int,
+        subsampling: ChromaSubsampling,
+        byteCount: Int
+    ) throws {
+        #expect(try JPEGEncoder(subsampling: subsampling).maximumByteCount(width: width, height: height) == byteCount)
+    }
+
     @Test(arguments: packedFormats, ChromaSubsampling.allCases)
     func `a decoded JPEG is close to its image`(format: PixelFormat, subsampling: ChromaSubsampling) throws {
         for (width, height) in [(1, 1), (17, 33), (128, 96)] {

@@ -4,8 +4,8 @@ public import FrameWire
 extension AudioBlock {
     /// Creates a block from a received message.
     ///
-    /// - Throws: `AudioError` if the bytes are not a whole number of frames, which cannot happen for a received
-    ///   message.
+    /// - Throws: `unsupportedFormat` for more than two channels, which a message may have, up to eight. A received
+    ///   message always has whole frames.
     public init(_ message: AudioMessage) throws(AudioError) {
         let format = try AudioFormat(sampleRate: message.sampleRate, channels: message.channels)
         self = try message.samples.withBytes { bytes throws(AudioError) in

@@ -48,6 +48,7 @@ func scale(_ from: UnsafeArea, into to: UnsafeArea) {
         return
     }
     if unsafe from.bytesPerSample > 1 && needsBoxFilter(from, to) { return unsafe scaleByBox(from, into: to) }
+    if unsafe from.bytesPerSample > 1 && isInterpolated(from, to) { return unsafe interpolate(from, into: to) }
     // The results only report a wrong size or pointer, which buffers rule out.
     let scaler: Scaler =
         switch unsafe from.bytesPerSample {
@@ -99,6 +100,14 @@ private func needsBoxFilter(_ from: UnsafeArea, _ to: UnsafeArea) -> Bool {
     let isBelowHalf = unsafe 2 * to.width < from.width && 2 * to.height < from.height
     let isQuarter = unsafe 4 * to.width == from.width && 4 * to.height == from.height
     return unsafe isBelowHalf && !(isQuarter && from.bytesPerSample == 4)
+}
+
+/// Returns whether libyuv would interpolate between columns of pixels of several bytes, with weights that lose up to one
+/// part in 128; those of planes do not.
+private func isInterpolated(_ from: UnsafeArea, _ to: UnsafeArea) -> Bool {
+    let isHalf = unsafe 2 * to.width == from.width && 2 * to.height == from.height
+    let isQuarter = unsafe 4 * to.width == from.width && 4 * to.height == from.height
+    return unsafe to.width != from.width && !isHalf && !isQuarter
 }
 
 /// `ScalePlane` with the signature of its siblings, which return a result.

@@ -59,7 +59,7 @@ public final class FrameDecoder: Sendable {
     ///
     /// If a shared frame has the wanted format and scale, the image is the sender's memory itself, which goes back to
     /// the sender with the last reference to the image. Its content is stable as long as the sender keeps the rules;
-    /// copy the image if that is not enough.
+    /// copy the image if that is not enough. Its alpha is the sender's too, and has no meaning; that of a JPEG is 255.
     ///
     /// The image has the size that the message's header states. If the JPEG is a pixel wider or higher, its last column
     /// or row is cut off, as deployed receivers do; if it is a pixel smaller, its last column or row is repeated.
@@ -69,8 +69,9 @@ public final class FrameDecoder: Sendable {
     ///   - format: The pixel format of the image.
     ///   - scale: The fraction of the size to decode to, which is faster than scaling afterwards.
     /// - Returns: The image, in memory that returns to the decoder's pool.
-    /// - Throws: `sizeMismatch` before any pixels are decoded, or the errors of `JPEGDecoder`. The connection stays
-    ///   open, because the next frame may be valid, until too many frames in a row have failed: see
+    /// - Throws: `sizeMismatch` before any pixels are decoded, or the errors of `JPEGDecoder`; for an image in shared
+    ///   memory, also `overlappingPlanes`, `invalidSize` and `invalidStride`. The connection stays open, because the
+    ///   next frame may be valid, until too many frames in a row have failed: see
     ///   `FrameServer.Limits.maximumUndecodableFrames`.
     public func decode(
         _ frame: Frame,

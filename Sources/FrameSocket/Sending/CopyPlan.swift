@@ -23,7 +23,7 @@ package struct CopyPlan: Sendable {
         isShared: Bool = false,
         limit: Int
     ) {
-        output = settings.output(for: BufferSize(width: image.width, height: image.height), orientation)
+        output = settings.output(for: BufferSize(width: image.width, height: image.height), orientation, image.format)
         isPlanar = !isShared && settings.subsampling == .yuv420 && image.canBecomePlanes(by: output)
         let isTurning = settings.appliesOrientation && orientation.isTurning
         let format = isPlanar ? .i420 : image.format

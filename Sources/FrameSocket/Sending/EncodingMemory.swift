@@ -23,6 +23,17 @@ enum EncodingMemory {
         return luma + 2 * roundedUp((size.width + 1) / 2, to: 64) * ((size.height + 1) / 2)
     }
 
+    /// Returns the bytes of the planes in which the encoder rearranges a whole planar image: the luma if a side is odd,
+    /// and the chroma of `nv12`.
+    static func bytes(ofPlanesFor size: BufferSize, _ format: PixelFormat) -> Int {
+        guard format.isPlanar else { return 0 }
+        let size = encodable(size)
+        let isOdd = size.width % 2 + size.height % 2 > 0
+        let luma = isOdd ? roundedUp(size.width + 1, to: 64) * (size.height + 1) : 0
+        let chroma = 2 * roundedUp((size.width + 1) / 2, to: 64) * ((size.height + 1) / 2)
+        return luma + (format == .nv12 ? chroma : 0)
+    }
+
     /// Returns the maximum size of a JPEG.
     ///
     /// The worst cases that a search found are tiles of 8x8 or 16x8 black and white samples, up to 12 % larger than

@@ -75,11 +75,12 @@ final class EncodingPlan: Sendable {
         case .pixels, .scaled, .shared:
             guard let pixels = content.pixels, let shape = Shape(content, orientation) else { return nil }
             self.shape = shape
-            output = shape.isScaled ? OutputPlan(shape.size) : settings.output(for: shape.size, orientation)
+            output =
+                shape.isScaled ? OutputPlan(shape.size) : settings.output(for: shape.size, orientation, shape.format)
             let isPlanar = settings.subsampling == .yuv420 && pixels.canBecomePlanes(by: output)
             let format = isPlanar ? .i420 : pixels.format
             let buffers = settings.buffers(for: output, format, isTurning: isTurning)
-            need = settings.need(content: content.byteCount, besides: buffers, output, limit)
+            need = settings.need(content: content.byteCount, besides: buffers, output, limit, format)
             sharedByteCount = Self.sharedByteCount(
                 of: output.canvas,
                 pixels.format,
@@ -89,7 +90,7 @@ final class EncodingPlan: Sendable {
             guard isTurning else { return nil }
             (shape, sharedByteCount) = (nil, nil)
             output = OutputPlan(size)
-            need = settings.need(decoding: jpeg, output, isTurning: true, limit)
+            need = settings.need(turning: jpeg, output, limit)
         case .resizableJPEG(let jpeg, let size):
             (shape, sharedByteCount) = (nil, nil)
             output = settings.output(for: size, orientation)
@@ -133,15 +134,21 @@ struct MemoryNeed: Sendable, Hashable {
         (self.workspace, self.keepsStrips) = (workspace, keepsStrips)
     }
 
+    /// Returns the need with a total of at least `byteCount`.
+    func atLeast(_ byteCount: Int) -> MemoryNeed {
+        MemoryNeed(content: content, total: max(total, byteCount), workspace: workspace, keepsStrips: keepsStrips)
+    }
 }
 
 extension EncodingPlan.Settings {
-    func output(for size: BufferSize, _ orientation: FrameOrientation) -> OutputPlan {
+    /// Returns the plan for pixels of a format, or for a JPEG.
+    func output(for size: BufferSize, _ orientation: FrameOrientation, _ format: PixelFormat? = nil) -> OutputPlan {
         scale.plan(
             forWidth: size.width,
             height: size.height,
             orientation: orientation,
-            subsampling: subsampling
+            // Planar images have this one, whatever the JPEG's is.
+            subsampling: format?.isPlanar == true ? .yuv420 : subsampling
         )
     }
 
@@ -156,7 +163,7 @@ extension EncodingPlan.Settings {
 
     /// Returns the most that an image of this size takes while it is encoded, without strips.
     func need(of size: BufferSize, _ format: PixelFormat) -> Int {
-        let output = output(for: size, .up)
+        let output = output(for: size, .up, format)
         let buffers = buffers(for: output, format, isTurning: appliesOrientation)
         return need(content: EncodingMemory.bytes(of: size, format), besides: buffers, output, 0).total
     }
@@ -168,7 +175,7 @@ extension EncodingPlan.Settings {
         return need(content: EncodingMemory.bytes(of: output.canvas, format), besides: buffers, plan, limit)
     }
 
-    /// Returns the need of a JPEG that is decoded; rotating it losslessly takes no more.
+    /// Returns the need of a JPEG that is decoded.
     fileprivate func need(
         decoding jpeg: FrameBytes,
         _ plan: OutputPlan,
@@ -177,15 +184,35 @@ extension EncodingPlan.Settings {
     ) -> MemoryNeed {
         let decoded = EncodingMemory.bytes(of: plan.scaledDecoding().plan.image, .bgrx)
         let buffers = buffers(for: plan, .bgrx, isTurning: isTurning)
-        return need(content: jpeg.count, besides: decoded + buffers, plan, limit)
+        let need = need(content: jpeg.count, besides: decoded + buffers, plan, limit)
+        guard limit < .max else { return need }
+        let coefficients = jpeg.withBytes { JPEGHeader.Coefficients(of: $0) }
+        guard coefficients.areKeptToDecode else { return need }
+        return need.atLeast(jpeg.count + decoded + coefficients.byteCount)
+    }
+
+    /// Returns the need of a JPEG that is rotated without loss, or else decoded.
+    fileprivate func need(turning jpeg: FrameBytes, _ plan: OutputPlan, _ limit: Int) -> MemoryNeed {
+        let need = need(decoding: jpeg, plan, isTurning: true, limit)
+        guard limit < .max else { return need }
+        // Those of both JPEGs, and the new one.
+        let coefficients = jpeg.withBytes { JPEGHeader.Coefficients(of: $0) }
+        return need.atLeast(2 * (jpeg.count + coefficients.byteCount))
     }
 
     /// Returns the need of content that is encoded, including the strips kept for the next frame if there is room.
-    fileprivate func need(content: Int, besides buffers: Int, _ plan: OutputPlan, _ limit: Int) -> MemoryNeed {
+    fileprivate func need(
+        content: Int,
+        besides buffers: Int,
+        _ plan: OutputPlan,
+        _ limit: Int,
+        _ format: PixelFormat? = nil
+    ) -> MemoryNeed {
         let jpeg = EncodingMemory.bytes(ofJPEG: plan.canvas, quality: quality, subsampling: subsampling)
         let total = content + buffers + jpeg
         guard allowsStrips, total + jpeg <= limit else {
-            return MemoryNeed(content: content, total: total, workspace: buffers)
+            let planes = format.map { EncodingMemory.bytes(ofPlanesFor: plan.canvas, $0) } ?? 0
+            return MemoryNeed(content: content, total: total + planes, workspace: buffers + planes)
         }
         return MemoryNeed(content: content, total: total + jpeg, workspace: buffers + jpeg, keepsStrips: true)
     }

@@ -13,29 +13,46 @@ struct OutputPlanner {
 
     /// Returns the image in proportion, no larger than the box and than its own size.
     func fit(_ box: BufferSize) -> OutputPlan {
-        var plan = OutputPlan(image)
-        let (width, height) = (image.width, image.height)
-        if width <= box.width && height <= box.height {
-            // Cropping a column is closer to the image than scaling it slightly.
-            plan.scaled = BufferSize(width: Self.whole(width, block.width), height: Self.whole(height, block.height))
-            plan.part = PixelRectangle(x: 0, y: 0, width: plan.scaled.width, height: plan.scaled.height)
-        } else if isWider(thanShapeOf: box) {
-            let limit = Self.whole(min(box.height, height), block.height)
-            plan.scaled.width = Self.whole(box.width, block.width)
-            plan.scaled.height = Self.nearest(height * plan.scaled.width, width, block.height, limit)
-        } else {
-            let limit = Self.whole(min(box.width, width), block.width)
-            plan.scaled.height = Self.whole(box.height, block.height)
-            plan.scaled.width = Self.nearest(width * plan.scaled.height, height, block.width, limit)
-        }
+        var plan = inProportion(box, mayFill: false)
         plan.canvas = plan.scaled
         return plan
     }
 
     /// Returns the image in proportion, centered in the box.
     func letterbox(_ box: BufferSize) -> OutputPlan {
-        var plan = fit(box)
+        // A side without bars shares no chroma with one.
+        var plan = inProportion(box, mayFill: true)
         plan.canvas = box
+        return plan
+    }
+
+    /// Returns the image in proportion; if `mayFill`, its sides can be those of the box even if these are not whole
+    /// chroma samples.
+    private func inProportion(_ box: BufferSize, mayFill: Bool) -> OutputPlan {
+        func whole(_ side: Int, _ step: Int, _ boxSide: Int) -> Int {
+            mayFill && side == boxSide ? side : Self.whole(side, step)
+        }
+        func nearest(_ numerator: Int, _ denominator: Int, _ step: Int, _ side: Int, _ boxSide: Int) -> Int {
+            let limit = min(side, boxSide)
+            if mayFill, Self.nearest(numerator, denominator, 1, limit) == boxSide { return boxSide }
+            return Self.nearest(numerator, denominator, step, Self.whole(limit, step))
+        }
+        var plan = OutputPlan(image)
+        let (width, height) = (image.width, image.height)
+        if width <= box.width && height <= box.height {
+            // Cropping a column is closer to the image than scaling it slightly.
+            plan.scaled = BufferSize(
+                width: whole(width, block.width, box.width),
+                height: whole(height, block.height, box.height)
+            )
+            plan.part = PixelRectangle(x: 0, y: 0, width: plan.scaled.width, height: plan.scaled.height)
+        } else if isWider(thanShapeOf: box) {
+            plan.scaled.width = whole(box.width, block.width, box.width)
+            plan.scaled.height = nearest(height * plan.scaled.width, width, block.height, height, box.height)
+        } else {
+            plan.scaled.height = whole(box.height, block.height, box.height)
+            plan.scaled.width = nearest(width * plan.scaled.height, height, block.width, width, box.width)
+        }
         return plan
     }
 

@@ -56,7 +56,7 @@ public enum OutputScale: Sendable, Hashable {
         self = numerator == denominator ? .full : .fraction(numerator: numerator, denominator: denominator)
     }
 
-    /// Returns the size that is sent for an upright image of the given size.
+    /// Returns the size that is sent, with 4:2:0, for an upright image of the given size.
     ///
     /// Images have sides of 1 to 65,500 pixels; any other number counts as the nearest of these.
     public func size(forWidth width: Int, height: Int) -> (width: Int, height: Int) {

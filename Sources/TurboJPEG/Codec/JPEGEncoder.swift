@@ -34,7 +34,7 @@ public struct JPEGEncoder: Sendable {
     }
 
     /// Returns the capacity that an output needs for any image of this size, in any format: a quarter more than
-    /// `tjBufSize`, which some patterns of black and white pixels exceed at the highest quality.
+    /// `tjBufSize` returns, which some patterns of black and white pixels exceed at the highest quality.
     ///
     /// It exceeds the size of nearly all JPEGs by far, at nearly four bytes per pixel with `4:2:0`; memory that is not
     /// written costs nothing.
@@ -42,10 +42,9 @@ public struct JPEGEncoder: Sendable {
     /// - Throws: `invalidSize` if a side is outside 1 to 65,500.
     public func maximumByteCount(width: Int, height: Int) throws(TurboJPEGError) -> Int {
         try PixelLayout.check(width: width, height: height)
-        let planar = codedSubsampling(of: .i420)
         let bound = max(
-            Int(tjBufSize(Int32(width), Int32(height), subsampling.rawValue)),
-            Int(tjBufSize(Int32(width), Int32(height), planar.rawValue))
+            subsampling.boundByteCount(width: width, height: height),
+            codedSubsampling(of: .i420).boundByteCount(width: width, height: height)
         )
         // It counts two bytes per sample. The standard Huffman tables give a block of 64 at most 1,154 bits, or 2.26
         // bytes per sample: more bits for a coefficient need more energy than the other 63 can spare. The rest is for
@@ -164,4 +163,15 @@ public struct JPEGEncoder: Sendable {
     ///
     /// `TJFLAG_NOREALLOC` would have the library assume `tjBufSize` bytes, whatever the capacity.
     var flags: Int32 { dct.flag }
+}
+
+extension ChromaSubsampling {
+    /// What `tjBufSize` returns, which overflows for images of more than 2^31 pixels.
+    fileprivate func boundByteCount(width: Int, height: Int) -> Int {
+        let columns = (width + mcuWidth - 1) / mcuWidth
+        let rows = (height + mcuHeight - 1) / mcuHeight
+        // Two bytes per sample.
+        let chroma = self == .gray ? 0 : 2 * 64
+        return columns * rows * 2 * (mcuWidth * mcuHeight + chroma) + 2048
+    }
 }

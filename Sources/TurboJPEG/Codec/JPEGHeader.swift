@@ -14,8 +14,8 @@ public struct JPEGHeader: Sendable, Hashable {
     /// Reads the header of a JPEG of any kind (`tjDecompressHeader3`), without reading the compressed data.
     ///
     /// - Throws: `notJPEG`; `noPicture` if there are only tables; `truncated` if the bytes end within the header;
-    ///   `malformed` and `missingTable` for a header that violates the format; `decodeFailed` if the library cannot
-    ///   read it; `unsupported` for a kind of JPEG or a subsampling that this module cannot decode.
+    ///   `malformed` and `missingTable` for a header that violates the format; `tooLarge` for a side of more than
+    ///   65,500 pixels; `decodeFailed` if the library cannot read it; `unsupported` for a kind of JPEG or a subsampling that this module cannot decode.
     public init(inspecting jpeg: Span<UInt8>) throws(TurboJPEGError) {
         _ = try JPEGGate.structure(of: jpeg, limits: .any, extent: .header)
         try self.init(inspecting: jpeg, with: CodecHandle(for: .decompress))
@@ -93,6 +93,27 @@ extension JPEGHeader {
             case TJCS_YCCK.rawValue: self = .ycck
             default: return nil
             }
+        }
+    }
+}
+
+extension JPEGHeader {
+    /// The memory that the library takes for the coefficients of a JPEG, if it has to keep all of them.
+    package struct Coefficients: Sendable {
+        /// Their bytes; 0 if the header cannot be read.
+        package let byteCount: Int
+        /// Whether they are kept to decode the image; to transform it, they always are.
+        package let areKeptToDecode: Bool
+
+        /// Reads the header of a JPEG.
+        package init(of jpeg: Span<UInt8>) {
+            guard let structure = try? JPEGGate.structure(of: jpeg, limits: .any, extent: .header) else {
+                (byteCount, areKeptToDecode) = (0, false)
+                return
+            }
+            let blocks = structure.components.reduce(0) { $0 + structure.blockCount(of: $1, isAlone: false) }
+            byteCount = blocks * 64 * 2
+            areKeptToDecode = structure.isProgressive
         }
     }
 }

@@ -48,7 +48,8 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
     ///   - edges: The treatment of partial blocks; `keep` by default.
     ///   - limits: The limits that the JPEG must meet. The library needs up to twelve bytes per pixel.
     /// - Returns: The new JPEG.
-    /// - Throws: `transformFailed` if the library refuses, as it does for `perfect` and partial blocks; `unsupported`
+    /// - Throws: `transformFailed` if the library refuses, as it does for `perfect` and partial blocks, or if `trim` would
+    ///   leave nothing; `unsupported`
     ///   if the sides of a `4:1:1` image would be swapped; and the errors of `JPEGDecoder.decode` for an invalid JPEG.
     public func apply(
         to jpeg: Span<UInt8>,
@@ -63,6 +64,14 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
                 .unsupported,
                 "rotating a 4:1:1 JPEG results in a subsampling that few decoders support; decode, rotate and encode "
                     + "it instead"
+            )
+        }
+        // The library would leave such a side as it is, and not say so.
+        guard edges != .trim || !isWithoutWholeBlock(header) else {
+            throw TurboJPEGError(
+                .transformFailed,
+                "the JPEG of \(header.width)x\(header.height) has no whole block to move; decode, rotate and encode it "
+                    + "instead"
             )
         }
         var transform = unsafe tjtransform()
@@ -92,6 +101,19 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
             )
         }
         return unsafe Array(UnsafeBufferPointer(start: output, count: Int(byteCount)))
+    }
+
+    /// Whether a side that is mirrored has only a partial block.
+    private func isWithoutWholeBlock(_ header: JPEGHeader) -> Bool {
+        let mirrored: (width: Bool, height: Bool) =
+            switch self {
+            case .none, .transpose: (false, false)
+            case .flipHorizontal, .rotate270: (true, false)
+            case .flipVertical, .rotate90: (false, true)
+            case .rotate180, .transverse: (true, true)
+            }
+        return (mirrored.width && header.width < header.subsampling.mcuWidth)
+            || (mirrored.height && header.height < header.subsampling.mcuHeight)
     }
 
     /// Whether width and height are exchanged.

@@ -143,10 +143,6 @@ struct ReceiveCommand: Command {
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
         guard !isUpright || settings != nil else { throw UsageError(message: "--upright requires --raw or --y4m") }
         guard !overwrites || directory != nil else { throw UsageError(message: "--overwrite requires --output") }
-        let files = [wireLog, audio, metrics].compactMap(\.self).filter { $0 != "-" }
-        guard Set(files.map(Files.place)).count == files.count else {
-            throw UsageError(message: "--audio, --wire-log and --metrics need a file each")
-        }
         guard metrics != "-" else { throw UsageError(message: "--metrics writes to a file, not to standard output") }
         guard !acceptsSharedMemory || (!isMJPEG && directory == nil && wireLog == nil) else {
             throw UsageError(
@@ -154,6 +150,14 @@ struct ReceiveCommand: Command {
             )
         }
         place = try ListeningPlace(&arguments)
+        var files = DistinctFiles()
+        if case .at(let endpoint) = place { try files.add(endpoint) }
+        try files.add(tokens)
+        try files.add(directory, as: "--output")
+        try files.add(wireLog, as: "--wire-log")
+        try files.add(audio, as: "--audio")
+        try files.add(metrics, as: "--metrics")
+        try files.add(metrics.map(Files.temporaryName), as: "--metrics")
     }
 
     /// The format of raw video; nil if none is written.

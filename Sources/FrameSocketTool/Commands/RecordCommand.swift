@@ -54,6 +54,10 @@ struct RecordCommand: Command {
         guard path != "-" || !isJSON else {
             throw UsageError(message: "--json and a recording to standard output are mutually exclusive")
         }
+        var files = DistinctFiles()
+        try files.add(endpoint)
+        try files.add(tokens)
+        try files.add(path, as: "FILE")
     }
 
     func run() async throws(CommandFailure) {

@@ -55,13 +55,13 @@ enum Files {
         }
     }
 
-    /// Returns the path of a file with its directory resolved, equal for two paths of one file.
-    static func place(_ path: String) -> String {
-        let name = path.split(separator: "/").last.map(String.init) ?? path
-        let directory = path.contains("/") ? String(path.dropLast(name.count)) : "."
-        guard let resolved = unsafe realpath(directory, nil) else { return path }
-        defer { unsafe free(resolved) }
-        return unsafe String(cString: resolved) + "/" + name
+    /// Returns the path that a symbolic link holds; nil if there is no link, or one that is not UTF-8.
+    static func target(ofLink path: String) -> String? {
+        let capacity = Int(PATH_MAX)
+        var target = [CChar](repeating: 0, count: capacity)
+        let count = unsafe readlink(path, &target, capacity)
+        guard count >= 0 else { return nil }
+        return String(validating: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// The maximum size of a file that is read into memory.

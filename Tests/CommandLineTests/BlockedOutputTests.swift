@@ -129,6 +129,17 @@ import Testing
         #expect(try place.names() == ["pipe"])
     }
 
+    @Test(arguments: [
+        "receive $S --wire-log $D/pipe", "receive $S --audio $D/pipe", "record $S $D/pipe --overwrite",
+        "receive $S --token-file $D/pipe", "record $S $D/x --token-file $D/pipe",
+    ])
+    func `the time ends while a named pipe that nobody opens is being opened`(command: String) async throws {
+        let ending = try await place.shell("mkfifo -m 600 $D/pipe && exec $F \(command) --timeout 0.5 --json").ended()
+        #expect(ending.status == 75 && ending.errors.contains("pipe"), "\(ending)")
+        #expect(try ending.events.map(\.name) == ["failed"])
+        #expect(try place.names() == ["pipe"])
+    }
+
     @Test func `a reader that reads gets whole frames to the end`() async throws {
         let (command, sender, reader) = try await fill("receive $S --json")
         let read = Task.detached { reader.readAll() }

@@ -55,7 +55,7 @@ extension ReceiveCommand {
             // If they cannot be written now, nothing is received, and nothing written at the end.
             try writeMetrics(server, reception)
         } catch {
-            throw CommandFailure(.cannotCreate, error.isTaken ? Files.refusal(error.name) : error.message)
+            throw CommandFailure(.cannotCreate, opening: error)
         }
         gate.open()
         return server

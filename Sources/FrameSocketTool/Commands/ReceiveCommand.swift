@@ -204,8 +204,13 @@ struct ReceiveCommand: Command {
         let manager = ServiceManager()
         prepare(for: manager)
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            let timer = startTimer(for: reception)
+            defer { timer?.cancel() }
             do throws(CommandFailure) {
-                let server = try await listen(reception, log, holder, gate)
+                // Opening a named pipe blocks, and must hold up neither the timer nor Swift's pool.
+                let server = try await withTaskExecutorPreference(reception.thread) { () throws(CommandFailure) in
+                    try await listen(reception, log, holder, gate)
+                }
                 await announce(server, reception, to: manager)
                 return await receive(from: server, reception, manager)
             } catch {
@@ -234,6 +239,17 @@ struct ReceiveCommand: Command {
         return log?.failure.map { CommandFailure(.cannotCreate, $0.message) }
     }
 
+    /// Ends the reception when its time is over, even if a file is still being opened.
+    private func startTimer(for reception: Reception) -> Task<Void, Never>? {
+        timeout.map { seconds in
+            Task {
+                guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
+                BlockedCall.hurry()
+                await reception.timeOut(after: seconds)
+            }
+        }
+    }
+
     /// Receives frames until there are enough, or until something ends it.
     private func receive(
         from server: FrameServer,
@@ -256,13 +272,6 @@ struct ReceiveCommand: Command {
                 await reception.finish(.success(()))
             }
             group.addTask { await serve(server, reception, manager) }
-            if let timeout {
-                group.addTask {
-                    guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
-                    BlockedCall.hurry()
-                    await reception.timeOut(after: timeout)
-                }
-            }
             if printsStatistics || (Terminal.isInteractive && !isQuiet) {
                 group.addTask(executorPreference: thread) {
                     while (try? await Task.sleep(for: .seconds(1))) != nil { await reception.tick() }

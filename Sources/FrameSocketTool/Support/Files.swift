@@ -109,7 +109,7 @@ enum Files {
     /// - Returns: Its first bytes.
     /// - Throws: The system's error, or a failure if others can read the file.
     static func secret(in path: String, limit: Int) throws -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = BlockedCall.perform(on: nil) { unsafe open(path, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { throw Failure(path) }
         defer { close(descriptor) }
         var status = stat()

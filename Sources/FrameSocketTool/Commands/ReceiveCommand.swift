@@ -236,7 +236,10 @@ struct ReceiveCommand: Command {
     private func failure(of reception: Reception, _ log: WireLogWriter?) async -> CommandFailure? {
         if let failure = await reception.outputFailure { return failure }
         if Interruption.isTermination, let failure = await reception.drainFailure { return failure }
-        return log?.failure.map { CommandFailure(.cannotCreate, $0.message) }
+        // As for every output, a reader that has gone or was given up is not a failure.
+        guard let failure = log?.failure, !failure.isBrokenPipe else { return nil }
+        guard failure.isGivenUp else { return CommandFailure(.cannotCreate, failure.message) }
+        return Interruption.isTermination ? Reception.drainFailure(of: failure.name) : nil
     }
 
     /// Ends the reception when its time is over, even if a file is still being opened.

@@ -78,9 +78,12 @@ actor Reception {
 
     /// The failure of a service whose frames had time to be written, and were not; nil if they were.
     var drainFailure: CommandFailure? {
-        givenUp.map {
-            CommandFailure(.cannotCreate, "\($0): its reader does not read; frames that had arrived are lost")
-        }
+        givenUp.map(Self.drainFailure)
+    }
+
+    /// The failure of a service whose output of that name was given up.
+    static func drainFailure(of output: String) -> CommandFailure {
+        CommandFailure(.cannotCreate, "\(output): its reader does not read; frames that had arrived are lost")
     }
 
     /// Ends the reception because its time is over.

@@ -38,7 +38,10 @@ import Testing
         Case(command: "record $S $D/r.mkv --json", signal: .terminate, status: 130),
         // There were frames, so the end of the time is no failure.
         Case(command: "receive $S --mjpeg --timeout 2", status: 0),
+        // Its first frame is larger than the pipe, and has arrived all the same.
+        Case(command: "receive $S --raw bgra --timeout 2", status: 0),
         Case(command: "receive $S --wire-log - --timeout 2", status: 0),
+        Case(command: "receive $S --raw bgra --timeout 2 --count 1", status: 75),
         Case(command: "receive $S --mjpeg --timeout 2 --count 100000", status: 75),
         Case(command: "record $S - --timeout 2", status: 75),
         // What has arrived is delivered for 20 seconds, and lost then.

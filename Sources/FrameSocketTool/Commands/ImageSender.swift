@@ -200,12 +200,12 @@ final class ImageSender: Sendable {
         }
     }
 
-    /// Skips a file that cannot be sent, if there are others.
+    /// Skips a file that cannot be read or sent, if there are others.
     private func skip(
         in source: inout any ImageSource,
         for failure: CommandFailure
     ) throws(CommandFailure) {
-        guard failure.code == .badData, source.skipLast() else { throw failure }
+        guard failure.code == .badData || failure.code == .noInput, source.skipLast() else { throw failure }
         Self.report(failure, to: events)
         state.withLock { $0.badFiles += 1 }
         try events.check()

@@ -12,7 +12,8 @@ struct SendCommand: Command {
         Sends every image to the server at PATH, or at tcp:PORT on this machine, in
         order. FILE is a JPEG, PNG or PNM file, or a directory of such files; - reads a
         stream of JPEGs, one after another, or Y4M from standard input, or raw video if
-        its size and format are given.
+        its size and format are given. If there are several files, one that cannot be
+        read or sent is skipped, and the exit code is 65.
 
           --fps N          send at most N frames a second; by default, as fast as they
                            are accepted

@@ -44,6 +44,9 @@ enum Files {
         /// Whether the reader of a pipe has gone, which ends a program quietly.
         var isBrokenPipe: Bool { error == EPIPE }
 
+        /// Whether there is no such file.
+        var isMissing: Bool { error == ENOENT }
+
         /// Whether the file to be created already exists.
         var isTaken: Bool { error == EEXIST }
 
@@ -192,8 +195,15 @@ enum Files {
         return unsafe stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 
-    static func exists(_ path: String) -> Bool {
-        unsafe access(path, F_OK) == 0
+    static func checkExists(_ path: String) throws(Failure) {
+        guard unsafe access(path, F_OK) == 0 else { throw Failure(path) }
+    }
+
+    /// Whether a path names a regular file, or one of which that cannot be told.
+    static func mayBeRegular(_ path: FilePath) -> Bool {
+        var status = stat()
+        let result = unsafe path.withCString { unsafe stat($0, &status) } ?? -1
+        return result == 0 ? status.st_mode & S_IFMT == S_IFREG : errno != ENOENT && errno != ELOOP
     }
 
     /// The names in a directory that are UTF-8, sorted by their bytes.

@@ -122,6 +122,7 @@ import Testing
         ("$F send $S $X/jpeg --fps 0", "for --fps: expected a number from 0.000001"),
         ("$F send $S $X/jpeg --loop -1", "for --loop: expected a whole number from 0"),
         ("$F send $S $X/jpeg --passthrough --scale 1/2", "--passthrough"),
+        ("$F send $S $X/jpeg --plain --shared", "--plain and --shared are mutually exclusive"),
         ("$F send $S $X/jpeg --size 4x4 --format rgb", "raw video requires"),
         ("$F send $S - --size 4x4", "raw video requires"),
         ("$F send $S - --format rgb", "raw video requires"),

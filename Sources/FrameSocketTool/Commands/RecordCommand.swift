@@ -17,12 +17,13 @@ struct RecordCommand: Command {
         same file.
 
           --count N        end after N frames
-          --once           end when the first sender leaves
+          --once           end when the first sender of a frame leaves
           --overwrite      replace FILE if it exists; by default that is an error
           --json           print one JSON object per line for each event
         \(HandshakeTokenFiles.help)
           --timeout S      end with exit code 75 unless --count is reached or, with
-                           --once, the first sender has left within S seconds
+                           --once, the first sender of a frame has left within S
+                           seconds
           --quiet          print nothing but failures on standard error
         """
 

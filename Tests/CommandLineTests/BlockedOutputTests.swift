@@ -38,6 +38,10 @@ import Testing
         Case(command: "record $S $D/r.mkv --json", signal: .terminate, status: 130),
         // There were frames, so the end of the time is no failure.
         Case(command: "receive $S --mjpeg --timeout 2", status: 0),
+        // Its first frame is larger than the pipe, and has arrived all the same.
+        Case(command: "receive $S --raw bgra --timeout 2", status: 0),
+        Case(command: "receive $S --wire-log - --timeout 2", status: 0),
+        Case(command: "receive $S --raw bgra --timeout 2 --count 1", status: 75),
         Case(command: "receive $S --mjpeg --timeout 2 --count 100000", status: 75),
         Case(command: "record $S - --timeout 2", status: 75),
         // What has arrived is delivered for 20 seconds, and lost then.
@@ -126,6 +130,17 @@ import Testing
         try await eventually { FileManager.default.fileExists(atPath: place.socket) }
         command.send(.interrupt)
         #expect(await command.ended().status == 130)
+        #expect(try place.names() == ["pipe"])
+    }
+
+    @Test(arguments: [
+        "receive $S --wire-log $D/pipe", "receive $S --audio $D/pipe", "record $S $D/pipe --overwrite",
+        "receive $S --token-file $D/pipe", "record $S $D/x --token-file $D/pipe",
+    ])
+    func `the time ends while a named pipe that nobody opens is being opened`(command: String) async throws {
+        let ending = try await place.shell("mkfifo -m 600 $D/pipe && exec $F \(command) --timeout 0.5 --json").ended()
+        #expect(ending.status == 75 && ending.errors.contains("pipe"), "\(ending)")
+        #expect(try ending.events.map(\.name) == ["failed"])
         #expect(try place.names() == ["pipe"])
     }
 

@@ -55,6 +55,18 @@ import Testing
         for peer in peers { peer.close() }
     }
 
+    @Test(arguments: [Source.image, .recording])
+    func `a failure states the time that --wait gives, whenever the last attempt began`(source: Source) async throws {
+        let arguments = try await arguments(for: source, wait: "1.5")
+        let server = try PeerSocket.listening(at: place.socket)
+        let sender = try place.framesocket(arguments)
+        // The first connection is turned away, and there is no server for another.
+        try await server.accepted().close()
+        server.close()
+        let ending = await sender.ended()
+        #expect(ending.status == 69 && ending.errors.contains("no server was reached within 1.5 seconds;"), "\(ending)")
+    }
+
     @Test(arguments: Source.allCases)
     func `a server that has a free place in time gets every frame`(source: Source) async throws {
         let arguments = try await arguments(for: source, wait: "60")

@@ -83,6 +83,7 @@ import Testing
         // How many descriptors are open differs by one from run to run: a library opens a timer when it first waits.
         let said = finding == "descriptors.few" ? "of at most 60 descriptors open" : found.message
         #expect(words.text.contains(said) && words.text.contains("(\(finding))"))
+        if code == 73 { #expect(!words.text.contains("can listen here"), "\(words)") }
         if let remedy = found.remedy { #expect(words.text.contains("remedy: \(remedy)\n")) }
         #expect(try place.names() == names)
 
@@ -203,6 +204,7 @@ import Testing
         let ending = try await place.framesocket(["doctor", place.socket, "--json"]).ended()
         let codes = try diagnosis(ending).findings.map(\.code)
         #expect(ending.status == 69 && codes.contains("path.lockHeld"), "\(ending)")
+        #expect(codes.contains("path.free") && !ending.text.contains("can listen here"))
         receiver.send(.interrupt)
         _ = await receiver.ended()
         // Without it the path is free.
@@ -210,6 +212,44 @@ import Testing
     }
 
     #if os(Linux)
+        /// Each with the mode of a directory, its owner, and the findings about a path in it.
+        @Test(
+            .needs("setpriv"),
+            .enabled(if: geteuid() == 0, "only root can become another user"),
+            arguments: [
+                ("700", "0", ["directory.noAccess"]),
+                ("700", "65533", ["directory.ofAnotherUser", "directory.noAccess"]),
+                ("755", "0", ["directory.notWritable", "path.free"]),
+                ("755", "65533", ["directory.ofAnotherUser", "directory.notWritable", "path.free"]),
+                ("644", "65534", ["directory.noAccess"]),
+            ]
+        )
+        func `a directory that this user may not search or write to is named as such`(
+            mode: String,
+            owner: String,
+            expected: [String]
+        ) async throws {
+            let ending = try await place.shell(
+                """
+                chmod 755 $D; cp $F $D/program; mkdir $D/d; chmod \(mode) $D/d; chown \(owner) $D/d
+                setpriv --reuid 65534 --regid 65534 --clear-groups $D/program doctor $D/d/s --json
+                """
+            ).ended()
+            let codes = try diagnosis(ending).findings.map(\.code)
+            #expect(
+                ending.status == 73
+                    && codes.filter { $0.hasPrefix("directory.") || $0 == "system" || $0.hasPrefix("path.") }
+                        == expected,
+                "\(ending)"
+            )
+            #expect(!ending.text.contains("can listen here"))
+        }
+
+        @Test func `a device is not to be moved out of the way`() async throws {
+            let ending = try await place.shell("$F doctor /dev/null").ended()
+            #expect(ending.status == 73 && ending.text.contains("remedy: choose another path\n"), "\(ending)")
+        }
+
         @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can become another user"))
         func `a server that does not admit this user turns the user away`() async throws {
             let receiver = try await place.receiver("--json")

@@ -1,6 +1,14 @@
 import Foundation
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Ctrl-C and the polite form of kill.
 @Suite(.serialized) struct InterruptionTests {
     private let place: Workplace
@@ -64,6 +72,27 @@ import Testing
         sender.send(signal)
         #expect(await sender.ended().status == 130)
         try await receiver.lines(3)
+    }
+
+    @Test(arguments: ["--audio", "--token-file"], Program.Signal.allCases)
+    func `a sender whose file is a pipe without a writer reports that it sent nothing`(
+        option: String,
+        signal: Program.Signal
+    ) async throws {
+        let pipe = place.path("pipe")
+        try #require(unsafe mkfifo(pipe, 0o600) == 0)
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--json", option, pipe])
+        // It can be opened for writing once the sender opens it for reading, which it then does in vain.
+        var writer: Int32 = -1
+        try await eventually {
+            writer = unsafe open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+            return writer >= 0
+        }
+        sender.send(signal)
+        let ending = await sender.ended()
+        close(writer)
+        #expect(ending.status == 130, "\(ending)")
+        #expect(try ending.events.map(\.name) == ["sent"] && ending.events.first?["frames"] == 0)
     }
 
     @Test func `a sender without a listening server can be interrupted`() async throws {

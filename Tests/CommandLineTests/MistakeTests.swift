@@ -19,6 +19,9 @@ import Testing
         (65, "head -c 5000 $X/photos/chelsea-451x300.png >$D/x.png; $F send $S $D/x.png", "(libpng: "),
         (65, "printf 'P5 20000 1 255\\n' >$D/x; head -c 20000 /dev/zero >>$D/x; $F send $S $D/x", "--width"),
         (66, "$F send $S - <&-", "standard input"),
+        (66, "$F send $S $D/none.jpg", "none.jpg: no such file"),
+        (66, "$F send $S $D/none/a.jpg", "none/a.jpg: no such file"),
+        (66, ": >$D/x; $F send $S $D/x/a.jpg", "x/a.jpg: Not a directory"),
         (64, "$F send $S \"$(printf '$D/\\377.jpg')\"", "not UTF-8"),
         (73, "$F receive $D/t --json >&-", "standard output"),
         (73, "$F --version >/dev/full", "standard output"),
@@ -62,6 +65,53 @@ import Testing
         #expect(ending.errors.contains("1 file could not be sent"))
         #expect(try await receiver.ended().events("frame").count == 4)
     }
+
+    @Test func `what is not a file is left out of a directory`() async throws {
+        let receiver = try await place.receiver("--json")
+        let ending = try await place.shell(
+            """
+            mkdir $D/p; cd $D/p; cp \(jpeg) a.jpg; mkdir b.png; ln -s user@host.1:2 '.#c.jpg'; mkfifo d.jpg
+            ln -s e.jpg e.jpg; ln -s a.jpg f.jpg; cp \(jpeg) g.jpg; $F send $S $D/p
+            """
+        ).ended()
+        #expect(ending.status == 0 && ending.errors.hasPrefix("sent 3 frames of 3"), "\(ending)")
+        receiver.send(.interrupt)
+        #expect(try await receiver.ended().events("frame").count == 3)
+    }
+
+    #if os(Linux)
+        @Test(arguments: ["$D/p", "$D/p/a.jpg $D/p/b.jpg $D/p/c.jpg"])
+        func `an unreadable file among good ones is skipped like a bad one`(files: String) async throws {
+            let receiver = try await place.receiver("--json")
+            // Not even root can read the beginning of a process's memory.
+            let ending = try await place.shell(
+                """
+                mkdir $D/p; cd $D/p; cp \(jpeg) a.jpg; ln -s /proc/self/mem b.jpg; cp \(jpeg) c.jpg
+                $F send $S \(files) --json --quiet
+                """
+            ).ended()
+            #expect(ending.status == 65 && ending.errors.contains("b.jpg: Input/output error"), "\(ending)")
+            #expect(ending.errors.contains("1 file could not be sent"))
+            #expect(try ending.events.map(\.name) == ["error", "sent", "failed"])
+            #expect(try ending.events[0].text("code") == "file.unfit" && ending.events[1]["frames"] == 2)
+            // A file that is the only one decides on the exit code.
+            let alone = try await place.shell("$F send $S $D/p/b.jpg").ended()
+            #expect(alone.status == 66 && alone.errors.contains("b.jpg: Input/output error"), "\(alone)")
+            receiver.send(.interrupt)
+            _ = await receiver.ended()
+        }
+
+        @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can become another user"))
+        func `a file that may not be reached is not called missing`() async throws {
+            let ending = try await place.shell(
+                """
+                mkdir -m 700 $D/closed; cp \(jpeg) $D/closed/a.jpg; chmod 755 $D; cp $F $D/program
+                setpriv --reuid 65534 --regid 65534 --clear-groups $D/program send $D/t $D/closed/a.jpg
+                """
+            ).ended()
+            #expect(ending.status == 66 && ending.errors.contains("closed/a.jpg: Permission denied"), "\(ending)")
+        }
+    #endif
 
     @Test func `a command with nothing but bad files ends with exit code 65`() async throws {
         let receiver = try await place.receiver("--json")

@@ -1,5 +1,6 @@
 import Foundation
 import TestDescriptions
+import TestSupport
 import Testing
 
 /// `framesocket preview` as programs see it that speak HTTP.
@@ -46,6 +47,18 @@ import Testing
         let left = try await site.state { $0.state == "none" }
         #expect(left.width == nil && left.lastEnd != nil)
         #expect(try await site.get("/snapshot.jpg")["status"] == 404)
+    }
+
+    @Test func `padding is not counted`() async throws {
+        let site = try await PreviewSite(place)
+        let small = HandmadeJPEG.plain(width: 16, height: 16)
+        try #require(small.count < 2_000)
+        _ = try place.file("small.jpg", small)
+        try site.sender(showing: "cat $D/small.jpg")
+        let state = try await site.state { $0.frames == 1 }
+        #expect(state.bytes == small.count)
+        // Half a second is the least that a rate covers.
+        #expect(try #require(state.bytesPerSecond) <= 2 * small.count)
     }
 
     @Test func `of several senders the named one is shown, or the latest if none is named`() async throws {

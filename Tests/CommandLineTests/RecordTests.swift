@@ -219,6 +219,18 @@ import Testing
         #expect(times[1] >= 10_000_000 && times[5] - times[4] >= 10_000_000)
     }
 
+    @Test func `--once ends with the first sender of a frame, and not with a visitor`() async throws {
+        let recorder = try await recorder("--once")
+        let visitor = try PeerSocket.connected(to: place.socket)
+        try await recorder.printed(#""event":"connected""#)
+        visitor.close()
+        try await recorder.printed(#""event":"closed""#)
+        try await send([Self.fixtures[0]], "--wait", "30")
+        let ending = await recorder.ended()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try ending.events("recorded").first?["frames"] == 1)
+    }
+
     @Test func `a second sender is turned away before anything is read, and not forgotten`() async throws {
         try await send(recordedBy: try await recorder("--once"))
         let file = try place.file("first.mkv", Data.bytes(at: place.path("r.mkv")))

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// What `framesocket` makes of the words behind its name.
@@ -76,12 +77,24 @@ import Testing
         ("$F send $S $X/jpeg --fill 65501x65501", "--fill: at most 65500 per side"),
         ("$F receive $S --upright", "--upright requires --raw or --y4m"),
         ("$F receive $S --overwrite", "--overwrite requires --output"),
-        ("$F receive $S --audio a --wire-log a", "--audio, --wire-log and --metrics need a file each"),
-        ("$F receive $S --audio a --metrics a", "--audio, --wire-log and --metrics need a file each"),
-        ("$F receive $S --wire-log a --metrics a", "--audio, --wire-log and --metrics need a file each"),
-        ("$F receive $S --audio a --wire-log ./a", "--audio, --wire-log and --metrics need a file each"),
-        ("$F receive $S --audio $D/a --metrics $D/./a", "--audio, --wire-log and --metrics need a file each"),
-        ("cd $D; $F receive $S --audio $D/a --wire-log a", "--audio, --wire-log and --metrics need a file each"),
+        ("$F receive $S --audio a --wire-log a", "--wire-log and --audio name the same file"),
+        ("$F receive $S --audio a --metrics a", "--audio and --metrics name the same file"),
+        ("$F receive $S --wire-log a --metrics a", "--wire-log and --metrics name the same file"),
+        ("$F receive $S --audio a --wire-log ./a", "--wire-log and --audio name the same file"),
+        ("$F receive $S --audio $D/a --metrics $D/./a", "--audio and --metrics name the same file"),
+        ("cd $D; $F receive $S --audio $D/a --wire-log a", "--wire-log and --audio name the same file"),
+        ("$F receive $S --metrics $S", "PATH and --metrics name the same file"),
+        ("$F receive $S --metrics $S.lock", "PATH.lock and --metrics name the same file"),
+        ("$F receive $S --wire-log $S.lock", "PATH.lock and --wire-log name the same file"),
+        ("$F receive $S --audio $S", "PATH and --audio name the same file"),
+        ("cd $D; $F receive s --audio $S", "PATH and --audio name the same file"),
+        ("$F receive $S --output $S", "PATH and --output name the same file"),
+        ("$F receive $S --output $S.lock", "PATH.lock and --output name the same file"),
+        // The counters are first written to a hidden file.
+        ("$F receive $D/.framesocket.m --metrics $D/m", "PATH and --metrics name the same file"),
+        ("$F receive $S --audio $D/.framesocket.m --metrics $D/m", "--audio and --metrics name the same file"),
+        ("$F record $S $S --overwrite", "PATH and FILE name the same file"),
+        ("$F record $S $S.lock --overwrite", "PATH.lock and FILE name the same file"),
         ("$F receive $S --audio - --json", "--audio - cannot be combined with --json"),
         ("$F receive $S --audio - --raw bgra", "--audio - cannot be combined with --json"),
         ("$F receive $S --audio - --stats json", "--audio - cannot be combined with --json"),
@@ -109,6 +122,7 @@ import Testing
         ("$F send $S $X/jpeg --fps 0", "for --fps: expected a number from 0.000001"),
         ("$F send $S $X/jpeg --loop -1", "for --loop: expected a whole number from 0"),
         ("$F send $S $X/jpeg --passthrough --scale 1/2", "--passthrough"),
+        ("$F send $S $X/jpeg --plain --shared", "--plain and --shared are mutually exclusive"),
         ("$F send $S $X/jpeg --size 4x4 --format rgb", "raw video requires"),
         ("$F send $S - --size 4x4", "raw video requires"),
         ("$F send $S - --format rgb", "raw video requires"),
@@ -127,6 +141,37 @@ import Testing
         #expect(ending.status == 64 && ending.output.isEmpty, "\(ending)")
         #expect(ending.errors.contains(complaint))
         #expect(try place.names() == [])
+    }
+
+    @Test(arguments: [
+        ("ln -s one two", "receive s --wire-log one --audio two"),
+        (": >one; ln one two", "receive s --wire-log one --audio two"),
+        (": >one; ln -s one two", "receive s --audio two --metrics one"),
+        ("mkdir d; ln -s d e", "receive s --wire-log d/one --audio e/one"),
+        ("mkdir d; ln -s ../one d/two; ln -s d/two three", "receive s --wire-log one --audio three"),
+        ("mkfifo one; ln one two", "receive s --wire-log one --audio two"),
+        ("ln -s s.lock two", "receive s --wire-log two"),
+        ("ln -s s two", "record s two --overwrite"),
+        ("(umask 77; echo secret >k); ln k two", "receive s --token-file k --wire-log two"),
+        ("(umask 77; echo secret >k; echo other >l)", "record s l --overwrite --token-file k --peer-token-file l"),
+    ])
+    func `two names of one file do not serve two purposes`(preparation: String, command: String) async throws {
+        let ending = try await place.shell(
+            "cd $D; \(preparation); ls >list; timeout 60 $F \(command); code=$?; ls; exit $code"
+        )
+        .ended()
+        #expect(ending.status == 64 && ending.errors.contains("name the same file"), "\(ending)")
+        let list = String(decoding: try Data.bytes(at: place.path("list")), as: UTF8.self)
+        #expect(ending.text == list)
+        for name in ["k", "l"] where list.contains("\(name)\n") {
+            #expect(try !Data.bytes(at: place.path(name)).isEmpty)
+        }
+    }
+
+    @Test func `a device may serve several purposes`() async throws {
+        let command = "receive $S --wire-log /dev/null --audio /dev/null --timeout 0.01"
+        let ending = try await place.shell("$F \(command)").ended()
+        #expect(ending.status == 75, "\(ending)")
     }
 
     @Test(arguments: [

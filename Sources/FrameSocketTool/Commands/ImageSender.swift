@@ -10,8 +10,6 @@ final class ImageSender: Sendable {
         var badFiles = 0
         /// Why the audio could not be read to its end.
         var audioFailure: CommandFailure?
-        /// Whether the command was typed wrong, so that nothing is reported.
-        var isUsageError = false
     }
 
     private let command: SendCommand
@@ -40,33 +38,18 @@ final class ImageSender: Sendable {
         link = ServerLink(to: command.endpoint, wait: command.wait, settings)
     }
 
-    func run() async throws(CommandFailure) {
-        let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            // Reading files and pipes blocks, so it runs on a thread of its own.
-            await Task(executorPreference: IOThread()) { [self] in
-                do throws(CommandFailure) {
-                    try await send()
-                    return Result<Void, CommandFailure>.success(())
-                } catch {
-                    state.withLock { $0.isUsageError = error.code == .usage }
-                    return .failure(error)
-                }
-            }.value
-        } end: { [self] in
-            await link.close()
-            // The last frame is counted once its sending has completed.
-            try? await state.withLock { $0.uploader }?.finish()
-            Terminal.endProgress()
-            summarise()
-        }
-        try outcome.get()
-        try events.check()
+    /// Closes the connection.
+    func close() async {
+        await link.close()
+        // The last frame is counted once its sending has completed.
+        try? await state.withLock { $0.uploader }?.finish()
+        Terminal.endProgress()
     }
 
     // MARK: Sending
 
     /// Sends the images over the first connection whose server reads them.
-    private func send() async throws(CommandFailure) {
+    func send() async throws(CommandFailure) {
         var source = source
         var schedule = SendingSchedule(framesPerSecond: command.fps)
         var first: InputImage?
@@ -200,12 +183,12 @@ final class ImageSender: Sendable {
         }
     }
 
-    /// Skips a file that cannot be sent, if there are others.
+    /// Skips a file that cannot be read or sent, if there are others.
     private func skip(
         in source: inout any ImageSource,
         for failure: CommandFailure
     ) throws(CommandFailure) {
-        guard failure.code == .badData, source.skipLast() else { throw failure }
+        guard failure.code == .badData || failure.code == .noInput, source.skipLast() else { throw failure }
         Self.report(failure, to: events)
         state.withLock { $0.badFiles += 1 }
         try events.check()
@@ -282,6 +265,9 @@ final class ImageSender: Sendable {
 
     // MARK: Reporting
 
+    /// What was sent, as an event.
+    var event: JSONLine { Self.event(state.withLock { $0.uploader }?.statistics) }
+
     /// What was sent, as an event; nil for nothing.
     static func event(_ statistics: SampleUploader.Statistics?) -> JSONLine {
         var line = JSONLine(event: "sent")
@@ -293,11 +279,10 @@ final class ImageSender: Sendable {
         return line
     }
 
-    private func summarise() {
-        let (uploader, startedAt, isUsageError) = state.withLock { ($0.uploader, $0.startedAt, $0.isUsageError) }
-        let statistics = uploader?.statistics
-        if !isUsageError { events.print(Self.event(statistics)) }
-        guard !command.isQuiet, let statistics, statistics.offered > 0 else { return }
+    /// Prints what was sent for a person.
+    func summarise() {
+        let (uploader, startedAt) = state.withLock { ($0.uploader, $0.startedAt) }
+        guard !command.isQuiet, let statistics = uploader?.statistics, statistics.offered > 0 else { return }
         let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
         var parts = [
             "sent \(Format.count(statistics.sent, "frame")) of \(statistics.offered)",

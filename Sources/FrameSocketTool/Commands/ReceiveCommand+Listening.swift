@@ -52,8 +52,10 @@ extension ReceiveCommand {
             if let directory { try prepare(directory) }
             if let wireLog { try log?.open(wireLog) }
             if let audio { await reception.writeSound(to: try OutputFile(audio, overwrites: true)) }
+            // If they cannot be written now, nothing is received, and nothing written at the end.
+            try writeMetrics(server, reception)
         } catch {
-            throw CommandFailure(.cannotCreate, error.isTaken ? Files.refusal(error.name) : error.message)
+            throw CommandFailure(.cannotCreate, opening: error)
         }
         gate.open()
         return server

@@ -28,11 +28,6 @@ extension ReceiveCommand {
 
     /// Reports to everybody concerned that the server listens.
     func announce(_ server: FrameServer, _ reception: Reception, to manager: ServiceManager) async {
-        do {
-            try writeMetrics(server, reception)
-        } catch {
-            return await reception.finish(.failure(CommandFailure(.cannotCreate, error.message)))
-        }
         await reception.report(.listening(at: server.endpoint))
         manager.tell(.ready(status: "listening at \(server.endpoint)"))
     }
@@ -81,7 +76,8 @@ extension ReceiveCommand {
         await reception.summarise()
     }
 
-    private func writeMetrics(_ server: FrameServer, _ reception: Reception) throws(Files.Failure) {
+    /// Writes the counters, if a file is named for them.
+    func writeMetrics(_ server: FrameServer, _ reception: Reception) throws(Files.Failure) {
         guard let metrics else { return }
         let (senders, totals) = reception.counts
         let text = ReceptionMetrics(

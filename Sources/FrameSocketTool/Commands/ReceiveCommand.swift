@@ -143,10 +143,6 @@ struct ReceiveCommand: Command {
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
         guard !isUpright || settings != nil else { throw UsageError(message: "--upright requires --raw or --y4m") }
         guard !overwrites || directory != nil else { throw UsageError(message: "--overwrite requires --output") }
-        let files = [wireLog, audio, metrics].compactMap(\.self).filter { $0 != "-" }
-        guard Set(files.map(Files.place)).count == files.count else {
-            throw UsageError(message: "--audio, --wire-log and --metrics need a file each")
-        }
         guard metrics != "-" else { throw UsageError(message: "--metrics writes to a file, not to standard output") }
         guard !acceptsSharedMemory || (!isMJPEG && directory == nil && wireLog == nil) else {
             throw UsageError(
@@ -154,6 +150,14 @@ struct ReceiveCommand: Command {
             )
         }
         place = try ListeningPlace(&arguments)
+        var files = DistinctFiles()
+        if case .at(let endpoint) = place { try files.add(endpoint) }
+        try files.add(tokens)
+        try files.add(directory, as: "--output")
+        try files.add(wireLog, as: "--wire-log")
+        try files.add(audio, as: "--audio")
+        try files.add(metrics, as: "--metrics")
+        try files.add(metrics.map(Files.temporaryName), as: "--metrics")
     }
 
     /// The format of raw video; nil if none is written.
@@ -200,8 +204,13 @@ struct ReceiveCommand: Command {
         let manager = ServiceManager()
         prepare(for: manager)
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            let timer = startTimer(for: reception)
+            defer { timer?.cancel() }
             do throws(CommandFailure) {
-                let server = try await listen(reception, log, holder, gate)
+                // Opening a named pipe blocks, and must hold up neither the timer nor Swift's pool.
+                let server = try await withTaskExecutorPreference(reception.thread) { () throws(CommandFailure) in
+                    try await listen(reception, log, holder, gate)
+                }
                 await announce(server, reception, to: manager)
                 return await receive(from: server, reception, manager)
             } catch {
@@ -227,7 +236,21 @@ struct ReceiveCommand: Command {
     private func failure(of reception: Reception, _ log: WireLogWriter?) async -> CommandFailure? {
         if let failure = await reception.outputFailure { return failure }
         if Interruption.isTermination, let failure = await reception.drainFailure { return failure }
-        return log?.failure.map { CommandFailure(.cannotCreate, $0.message) }
+        // As for every output, a reader that has gone or was given up is not a failure.
+        guard let failure = log?.failure, !failure.isBrokenPipe else { return nil }
+        guard failure.isGivenUp else { return CommandFailure(.cannotCreate, failure.message) }
+        return Interruption.isTermination ? Reception.drainFailure(of: failure.name) : nil
+    }
+
+    /// Ends the reception when its time is over, even if a file is still being opened.
+    private func startTimer(for reception: Reception) -> Task<Void, Never>? {
+        timeout.map { seconds in
+            Task {
+                guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
+                BlockedCall.hurry()
+                await reception.timeOut(after: seconds)
+            }
+        }
     }
 
     /// Receives frames until there are enough, or until something ends it.
@@ -252,13 +275,6 @@ struct ReceiveCommand: Command {
                 await reception.finish(.success(()))
             }
             group.addTask { await serve(server, reception, manager) }
-            if let timeout {
-                group.addTask {
-                    guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
-                    BlockedCall.hurry()
-                    await reception.timeOut(after: timeout)
-                }
-            }
             if printsStatistics || (Terminal.isInteractive && !isQuiet) {
                 group.addTask(executorPreference: thread) {
                     while (try? await Task.sleep(for: .seconds(1))) != nil { await reception.tick() }

@@ -32,6 +32,8 @@ actor Reception {
     private(set) var outputFailure: CommandFailure?
     /// The output whose reader was given up, because the end of the reception has been decided on.
     private var givenUp: String?
+    /// Whether a frame has arrived that could not be written.
+    private var hasUnwrittenFrame = false
     /// The number of connected senders and the totals, for whoever cannot wait until a frame is written.
     private let counters = Locked((senders: 0, totals: ReceptionTotals()))
     private var waiters: [CheckedContinuation<Result<Void, CommandFailure>, Never>] = []
@@ -78,14 +80,17 @@ actor Reception {
 
     /// The failure of a service whose frames had time to be written, and were not; nil if they were.
     var drainFailure: CommandFailure? {
-        givenUp.map {
-            CommandFailure(.cannotCreate, "\($0): its reader does not read; frames that had arrived are lost")
-        }
+        givenUp.map(Self.drainFailure)
+    }
+
+    /// The failure of a service whose output of that name was given up.
+    static func drainFailure(of output: String) -> CommandFailure {
+        CommandFailure(.cannotCreate, "\(output): its reader does not read; frames that had arrived are lost")
     }
 
     /// Ends the reception because its time is over.
     func timeOut(after seconds: Double) {
-        if command.count == nil, statistics.frames > 0 { return finish(.success(())) }
+        if command.count == nil, statistics.frames > 0 || hasUnwrittenFrame { return finish(.success(())) }
         let message =
             command.count.map { "\(statistics.frames) of \($0) frames" } ?? "no frame"
         finish(.failure(CommandFailure(.timedOut, "\(message) within \(Format.seconds(seconds))")))
@@ -181,6 +186,7 @@ actor Reception {
             statistics.undecodable += 1
             report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
         } catch let error as Files.Failure {
+            hasUnwrittenFrame = true
             finish(error)
         } catch let failure as CommandFailure {
             finish(.failure(failure))

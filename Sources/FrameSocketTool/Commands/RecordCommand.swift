@@ -17,12 +17,13 @@ struct RecordCommand: Command {
         same file.
 
           --count N        end after N frames
-          --once           end when the first sender leaves
+          --once           end when the first sender of a frame leaves
           --overwrite      replace FILE if it exists; by default that is an error
           --json           print one JSON object per line for each event
         \(HandshakeTokenFiles.help)
           --timeout S      end with exit code 75 unless --count is reached or, with
-                           --once, the first sender has left within S seconds
+                           --once, the first sender of a frame has left within S
+                           seconds
           --quiet          print nothing but failures on standard error
         """
 
@@ -54,16 +55,26 @@ struct RecordCommand: Command {
         guard path != "-" || !isJSON else {
             throw UsageError(message: "--json and a recording to standard output are mutually exclusive")
         }
+        var files = DistinctFiles()
+        try files.add(endpoint)
+        try files.add(tokens)
+        try files.add(path, as: "FILE")
     }
 
     func run() async throws(CommandFailure) {
         let recording = Recording(self)
         let holder = Locked<FrameServer?>(nil)
+        // Opening a named pipe and writing may block, and must hold up neither the sockets nor Swift's pool.
+        let thread = IOThread()
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            let timer = startTimer(for: recording)
+            defer { timer?.cancel() }
             do throws(CommandFailure) {
-                let server = try await listen(recording, holder)
+                let server = try await withTaskExecutorPreference(thread) { () throws(CommandFailure) in
+                    try await listen(recording, holder)
+                }
                 await recording.report(.listening(at: server.endpoint))
-                return await record(from: server, recording)
+                return await record(from: server, recording, on: thread)
             } catch {
                 return .failure(error)
             }
@@ -104,17 +115,31 @@ struct RecordCommand: Command {
             await recording.report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
             throw CommandFailure(ExitCode(error), error.description)
         } catch let error as Files.Failure {
-            throw CommandFailure(.cannotCreate, error.isTaken ? Files.refusal(error.name) : error.message)
+            throw CommandFailure(.cannotCreate, opening: error)
         } catch {
             throw CommandFailure(.cannotCreate, "\(error)")
         }
     }
 
+    /// Ends the recording when its time is over, even if the file is still being opened.
+    private func startTimer(for recording: Recording) -> Task<Void, Never>? {
+        timeout.map { seconds in
+            Task {
+                guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
+                BlockedCall.hurry()
+                let message = "the recording did not end within \(Format.seconds(seconds))"
+                await recording.finish(.failure(CommandFailure(.timedOut, message)))
+            }
+        }
+    }
+
     /// Records until there are enough frames, or until something ends it.
-    private func record(from server: FrameServer, _ recording: Recording) async -> Result<Void, CommandFailure> {
-        // Writing may block, and must hold up neither the sockets nor Swift's pool.
-        let thread = IOThread()
-        return await withTaskGroup(of: Void.self) { group in
+    private func record(
+        from server: FrameServer,
+        _ recording: Recording,
+        on thread: IOThread
+    ) async -> Result<Void, CommandFailure> {
+        await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: thread) {
                 do {
                     // One after another: the next may connect while frames of one that has left are still written.
@@ -124,14 +149,6 @@ struct RecordCommand: Command {
                 }
                 // The server has ended, and everything received from it is recorded.
                 await recording.finish(.success(()))
-            }
-            if let timeout {
-                group.addTask {
-                    guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
-                    let message = "the recording did not end within \(Format.seconds(timeout))"
-                    BlockedCall.hurry()
-                    await recording.finish(.failure(CommandFailure(.timedOut, message)))
-                }
             }
             let outcome = await recording.outcome()
             server.close()

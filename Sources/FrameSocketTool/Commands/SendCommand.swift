@@ -1,4 +1,5 @@
 import FrameSocket
+import Locking
 
 /// `framesocket send`: sends images to a server, every one of them.
 struct SendCommand: Command {
@@ -12,7 +13,8 @@ struct SendCommand: Command {
         Sends every image to the server at PATH, or at tcp:PORT on this machine, in
         order. FILE is a JPEG, PNG or PNM file, or a directory of such files; - reads a
         stream of JPEGs, one after another, or Y4M from standard input, or raw video if
-        its size and format are given.
+        its size and format are given. If there are several files, one that cannot be
+        read or sent is skipped, and the exit code is 65.
 
           --fps N          send at most N frames a second; by default, as fast as they
                            are accepted
@@ -132,15 +134,39 @@ struct SendCommand: Command {
         return FileSource(try ImageFile.expand(paths), loops: loops)
     }
 
+    /// What is known of the sending at its end.
+    private struct State {
+        var sender: ImageSender?
+        /// Whether the command was typed wrong, so that nothing is reported.
+        var isUsageError = false
+    }
+
     func run() async throws(CommandFailure) {
         let events = EventOutput(isOn: isJSON)
-        let sender: ImageSender
-        do throws(CommandFailure) {
-            sender = try ImageSender(self, makeSource(), events)
-        } catch {
-            if error.code != .usage { events.print(ImageSender.event(nil)) }
-            throw error
+        let state = Locked(State())
+        let outcome: Result<Void, CommandFailure> = await Interruption.around {
+            // Opening and reading files and pipes blocks, so it happens on a thread of its own.
+            await Task(executorPreference: IOThread()) {
+                do throws(CommandFailure) {
+                    let sender = try ImageSender(self, makeSource(), events)
+                    try state.withLock { state throws(CommandFailure) in
+                        try Interruption.check()
+                        state.sender = sender
+                    }
+                    try await sender.send()
+                    return Result<Void, CommandFailure>.success(())
+                } catch {
+                    state.withLock { $0.isUsageError = error.code == .usage }
+                    return .failure(error)
+                }
+            }.value
+        } end: {
+            let state = state.withLock { $0 }
+            await state.sender?.close()
+            if !state.isUsageError { events.print(state.sender?.event ?? ImageSender.event(nil)) }
+            state.sender?.summarise()
         }
-        try await sender.run()
+        try outcome.get()
+        try events.check()
     }
 }

@@ -37,6 +37,10 @@ struct SendOptions {
         }
         let scale = try Self.scale(&arguments)
         let isTurned = arguments.flag("--rotate")
+        let (isPlain, isSharing) = (arguments.flag("--plain"), arguments.flag("--shared"))
+        guard !isPlain || !isSharing else {
+            throw UsageError(message: "--plain and --shared are mutually exclusive: deployed senders share no memory")
+        }
         changesImages = quality != nil || subsampling != nil || scale != nil || isTurned
         configuration = SampleUploader.Configuration(
             quality: quality ?? 80,
@@ -44,9 +48,9 @@ struct SendOptions {
             subsampling: subsampling ?? .yuv420,
             pacing: try Self.pacing(&arguments),
             appliesOrientation: isTurned,
-            sendsTiming: !arguments.flag("--plain"),
+            sendsTiming: !isPlain,
             strips: arguments.flag("--no-strips") ? .off : .automatic,
-            sharing: arguments.flag("--shared") ? .allowed() : .off
+            sharing: isSharing ? .allowed() : .off
         )
     }
 

@@ -50,21 +50,24 @@ struct ImageFile {
     }
 
     /// Returns the files that `paths` name: files themselves, and the images in directories, sorted by name.
+    ///
+    /// Of a directory, what is not a file is left out: other directories, pipes, and links to nothing, such as the locks
+    /// of some editors.
     static func expand(_ paths: [String]) throws(CommandFailure) -> [FilePath] {
         var files: [FilePath] = []
         for path in paths {
-            guard Files.isDirectory(path) else {
-                guard Files.exists(path) else { throw CommandFailure(.noInput, "\(path): no such file") }
-                files.append(FilePath(path))
-                continue
-            }
-            do {
+            do throws(Files.Failure) {
+                guard Files.isDirectory(path) else {
+                    try Files.checkExists(path)
+                    files.append(FilePath(path))
+                    continue
+                }
                 let entries = try Files.entries(in: path).filter { entry in
                     extensions.contains { entry.text.lowercased().hasSuffix($0) }
                 }
-                files += entries.map { FilePath(path).appending($0) }
+                files += entries.map { FilePath(path).appending($0) }.filter(Files.mayBeRegular)
             } catch {
-                throw CommandFailure(.noInput, error.message)
+                throw CommandFailure(.noInput, error.isMissing ? "\(path): no such file" : error.message)
             }
         }
         guard !files.isEmpty else {

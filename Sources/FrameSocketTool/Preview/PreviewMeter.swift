@@ -25,11 +25,12 @@ struct PreviewMeter {
     private var samples: [Sample] = []
     private var firstAt: UInt64?
 
-    mutating func add(_ frame: Frame) {
+    /// Adds a frame whose JPEG has `byteCount` bytes without its padding.
+    mutating func add(_ frame: Frame, byteCount: Int) {
         if firstAt == nil { firstAt = frame.receivedAt }
         let (age, isAhead) = frame.receivedAt.subtractingReportingOverflow(frame.timestamp ?? .max)
         samples.append(
-            Sample(receivedAt: frame.receivedAt, byteCount: frame.jpeg.count, latency: isAhead ? nil : age)
+            Sample(receivedAt: frame.receivedAt, byteCount: byteCount, latency: isAhead ? nil : age)
         )
         if samples.count > Self.capacity { samples.removeFirst(samples.count - Self.capacity) }
     }

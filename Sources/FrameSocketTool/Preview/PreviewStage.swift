@@ -13,6 +13,8 @@ final class PreviewStage: Sendable {
         var isPaused = false
         var statistics = ReceptionStatistics()
         var meter = PreviewMeter()
+        /// Bytes of JPEG, without padding.
+        var byteCount: UInt64 = 0
         /// Frames that were superseded by newer ones before this program handled them.
         var superseded = 0
         /// Frames that are not valid images.
@@ -78,9 +80,11 @@ final class PreviewStage: Sendable {
             if isWatched { _ = try image.jpeg() }
             return image
         }
+        let byteCount = frame.jpeg.withBytes { $0.countWithoutPadding }
         change(connection.id) { sender in
             sender.statistics.add(frame)
-            sender.meter.add(frame)
+            sender.meter.add(frame, byteCount: byteCount)
+            sender.byteCount += UInt64(byteCount)
             sender.superseded = connection.supersededFrames
             if case .success(let image) = image { sender.image = image } else { sender.undecodable += 1 }
         }

@@ -61,7 +61,7 @@ extension PreviewStage.Sender {
     fileprivate func describe(in line: inout JSONLine, at now: UInt64) {
         identify(in: &line)
         line.add("frames", statistics.frames)
-        line.add("bytes", statistics.bytes)
+        line.add("bytes", byteCount)
         line.add("missing", statistics.missing)
         line.add("superseded", superseded)
         line.add("undecodable", undecodable)

@@ -87,8 +87,10 @@ actor Recording {
     }
 
     private func take(from connection: FrameConnection) async {
+        var isSender = false
         do {
             for try await frame in connection.frames {
+                isSender = true
                 guard result == nil, !isGivenUp else { break }
                 take(frame, of: connection)
             }
@@ -96,7 +98,8 @@ actor Recording {
             let code = error.wireError?.code.rawValue ?? error.code.rawValue
             report(.failed(connection: connection.id, code: code, message: error.description))
         }
-        if command.endsWithSender { finish(.success(())) }
+        // Who has sent no frame was only a visitor, such as the doctor.
+        if command.endsWithSender, isSender { finish(.success(())) }
         if result != nil || isGivenUp { connection.close() }
     }
 

@@ -27,11 +27,19 @@ final class WireLogWriter: FrameServer.Tap {
     var failure: Files.Failure? { state.withLock { $0.failure } }
 
     /// Creates the log, or empties it.
+    ///
+    /// - Throws: The system's error, unless the log is a pipe whose reader has gone: that is reported as for a record.
     func open(_ path: String) throws(Files.Failure) {
         let output = try OutputFile(path, overwrites: true)
         let magic = WireLog.magic
-        try output.write(magic.span)
-        state.withLock { $0 = State(output: output, startedAt: MonotonicClock.now()) }
+        do throws(Files.Failure) {
+            try output.write(magic.span)
+            state.withLock { $0 = State(output: output, startedAt: MonotonicClock.now()) }
+        } catch {
+            guard error.isBrokenPipe else { throw error }
+            state.withLock { $0.failure = error }
+            failed(error)
+        }
     }
 
     func connectionDidOpen(_ id: Int) { write(.opened, id, []) }

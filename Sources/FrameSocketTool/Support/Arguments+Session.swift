@@ -88,7 +88,7 @@ struct HandshakeTokenFiles {
         } catch let failure as CommandFailure {
             throw failure
         } catch let failure as Files.Failure {
-            throw CommandFailure(.noInput, failure.message)
+            throw CommandFailure(.noInput, opening: failure)
         } catch {
             throw CommandFailure(.noInput, "\(error)")
         }

@@ -54,3 +54,14 @@ struct CommandFailure: Error {
         self.message = message
     }
 }
+
+extension CommandFailure {
+    /// The failure of a command that could not open a file.
+    init(_ code: ExitCode, opening failure: Files.Failure) {
+        guard !failure.isGivenUp else {
+            self.init(.timedOut, "\(failure.name): not opened in time; is it a pipe that no other program opens?")
+            return
+        }
+        self.init(code, failure.isTaken ? Files.refusal(failure.name) : failure.message)
+    }
+}

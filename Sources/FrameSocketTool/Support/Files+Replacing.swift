@@ -53,7 +53,7 @@ extension Files {
     }
 
     /// Returns a name beside a file that belongs to this program: what an earlier process has left there is deleted.
-    private static func temporaryName(of path: String) -> String {
+    static func temporaryName(of path: String) -> String {
         let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
         return path[..<start] + ".framesocket." + path[start...]
     }

@@ -44,6 +44,9 @@ enum Files {
         /// Whether the reader of a pipe has gone, which ends a program quietly.
         var isBrokenPipe: Bool { error == EPIPE }
 
+        /// Whether there is no such file.
+        var isMissing: Bool { error == ENOENT }
+
         /// Whether the file to be created already exists.
         var isTaken: Bool { error == EEXIST }
 
@@ -55,13 +58,13 @@ enum Files {
         }
     }
 
-    /// Returns the path of a file with its directory resolved, equal for two paths of one file.
-    static func place(_ path: String) -> String {
-        let name = path.split(separator: "/").last.map(String.init) ?? path
-        let directory = path.contains("/") ? String(path.dropLast(name.count)) : "."
-        guard let resolved = unsafe realpath(directory, nil) else { return path }
-        defer { unsafe free(resolved) }
-        return unsafe String(cString: resolved) + "/" + name
+    /// Returns the path that a symbolic link holds; nil if there is no link, or one that is not UTF-8.
+    static func target(ofLink path: String) -> String? {
+        let capacity = Int(PATH_MAX)
+        var target = [CChar](repeating: 0, count: capacity)
+        let count = unsafe readlink(path, &target, capacity)
+        guard count >= 0 else { return nil }
+        return String(validating: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// The maximum size of a file that is read into memory.
@@ -109,7 +112,7 @@ enum Files {
     /// - Returns: Its first bytes.
     /// - Throws: The system's error, or a failure if others can read the file.
     static func secret(in path: String, limit: Int) throws -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = BlockedCall.perform(on: nil) { unsafe open(path, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { throw Failure(path) }
         defer { close(descriptor) }
         var status = stat()
@@ -192,8 +195,15 @@ enum Files {
         return unsafe stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 
-    static func exists(_ path: String) -> Bool {
-        unsafe access(path, F_OK) == 0
+    static func checkExists(_ path: String) throws(Failure) {
+        guard unsafe access(path, F_OK) == 0 else { throw Failure(path) }
+    }
+
+    /// Whether a path names a regular file, or one of which that cannot be told.
+    static func mayBeRegular(_ path: FilePath) -> Bool {
+        var status = stat()
+        let result = unsafe path.withCString { unsafe stat($0, &status) } ?? -1
+        return result == 0 ? status.st_mode & S_IFMT == S_IFREG : errno != ENOENT && errno != ELOOP
     }
 
     /// The names in a directory that are UTF-8, sorted by their bytes.

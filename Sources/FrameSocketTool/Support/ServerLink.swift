@@ -43,7 +43,9 @@ final class ServerLink: Sendable {
             return connection
         } catch {
             let hint = error.code == .tokenRejected ? "; does --token-file name the same token at both ends?" : ""
-            throw CommandFailure(ExitCode(error), error.description + hint)
+            // A later attempt has only the rest of the time, a number that nobody has given.
+            let message = error.description.replacing("within \(limit)", with: "within \(Format.seconds(wait))")
+            throw CommandFailure(ExitCode(error), message + hint)
         }
     }
 

@@ -43,11 +43,14 @@ extension PathExaminer {
         )
     }
 
-    static func free() -> PathDiagnosis.Finding {
+    /// Nothing exists at the path; `isUsable` tells whether a server can listen there, as far as is known.
+    static func free(isUsable: Bool = true) -> PathDiagnosis.Finding {
         PathDiagnosis.Finding(
             .freePath,
             .note,
-            "nothing exists at the path: a server can listen here, and senders wait for one"
+            isUsable
+                ? "nothing exists at the path: a server can listen here, and senders wait for one"
+                : "nothing exists at the path: senders wait for a server"
         )
     }
 
@@ -57,13 +60,15 @@ extension PathExaminer {
             case .link: "a symbolic link"
             case .directory: "a directory"
             case .file: "a regular file"
-            default: "a pipe or a device"
+            case .device: "a device"
+            case .other, .socket: "a pipe"
             }
         return PathDiagnosis.Finding(
             entry.kind == .link ? .symbolicLink : .notASocket,
             .failure,
             "the path is \(what), which a server does not replace",
-            remedy: remedy(forOccupied: path)
+            // Other programs need a device where it is.
+            remedy: entry.kind == .device ? "choose another path" : remedy(forOccupied: path)
         )
     }
 
@@ -125,6 +130,23 @@ extension PathExaminer {
                 values: ["errno": Int(error.rawValue)]
             )
         }
+    }
+
+    static func closedDirectory(
+        _ path: SocketPath,
+        _ entry: Syscalls.Entry,
+        _ error: Errno
+    ) -> PathDiagnosis.Finding {
+        let user = Syscalls.effectiveUserID
+        return PathDiagnosis.Finding(
+            .closedDirectory,
+            .failure,
+            "you (user \(user)) cannot access files in \(path.directory), which belongs to user \(entry.owner) and has "
+                + "mode \(octal(entry.mode)) (\(error))",
+            remedy: entry.owner == user
+                ? "chmod u+wx -- \(quoted(path.directory))" : "choose a directory owned by you (user \(user))",
+            values: ["mode": Int(entry.mode), "uid": Int(entry.owner)]
+        )
     }
 
     static func foreignDirectory(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathDiagnosis.Finding {

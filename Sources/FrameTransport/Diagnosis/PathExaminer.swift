@@ -43,18 +43,25 @@ struct PathExaminer {
             return nil
         }
         var probe = SocketProbe(path: path, directory: directory.rawValue, peers: peers, patience: patience)
-        let found = Self.entryFinding(path, in: directory.rawValue) ?? probe.finding()
+        var found = Self.entryFinding(path, in: directory.rawValue) ?? probe.finding()
         // Whether files can be created there matters only to a server that is yet to start.
         let isServed = [.liveServer, .silentServer, .turningServer, .refusedPeer].contains(found.code)
-        findings += Self.directoryFindings(path, directory.rawValue, isServed: isServed)
+        let isClosed = found.code == .closedDirectory
+        findings += Self.directoryFindings(path, directory.rawValue, isServed: isServed, isClosed: isClosed)
         if !isServed, let lock = Self.lockFinding(path, in: directory.rawValue) { findings.append(lock) }
+        if found.code == .freePath, findings.contains(where: { $0.severity == .failure }) {
+            found = Self.free(isUsable: false)
+        }
         findings.append(found)
         return probe.server
     }
 
-    private static func directoryFindings(_ path: SocketPath, _ directory: Int32, isServed: Bool) -> [PathDiagnosis
-        .Finding]
-    {
+    private static func directoryFindings(
+        _ path: SocketPath,
+        _ directory: Int32,
+        isServed: Bool,
+        isClosed: Bool
+    ) -> [PathDiagnosis.Finding] {
         var findings: [PathDiagnosis.Finding] = []
         do throws(Errno) {
             let entry = try Syscalls.entry(of: directory)
@@ -63,6 +70,8 @@ struct PathExaminer {
             } else if entry.isOpenToOthers {
                 findings.append(openDirectory(path, entry))
             }
+            // Without access to its files, none can be created either.
+            guard !isClosed else { return findings }
             do throws(Errno) {
                 try Syscalls.checkWritable(directory)
             } catch {
@@ -82,6 +91,9 @@ struct PathExaminer {
         } catch .noEntry {
             return free()
         } catch {
+            if error == .accessDenied, let entry = try? Syscalls.entry(of: directory) {
+                return closedDirectory(path, entry, error)
+            }
             return system(error, "the file at the path cannot be examined")
         }
     }

@@ -13,7 +13,7 @@ extension Syscalls {
     /// A file at a name, without following a link.
     struct Entry {
         enum Kind {
-            case file, directory, socket, link, other
+            case file, directory, socket, link, device, other
         }
 
         let device: UInt64
@@ -34,6 +34,7 @@ extension Syscalls {
                 case S_IFDIR: .directory
                 case S_IFSOCK: .socket
                 case S_IFLNK: .link
+                case S_IFCHR, S_IFBLK: .device
                 default: .other
                 }
             mode = UInt32(status.st_mode & ~S_IFMT)

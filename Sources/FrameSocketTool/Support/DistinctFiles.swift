@@ -1,0 +1,82 @@
+import FrameSocket
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The files that a command names, each of which serves one purpose.
+///
+/// They are compared by what they are: links and different paths are names of one file. Devices are not compared, since
+/// `/dev/null` may serve any number of purposes.
+struct DistinctFiles {
+    private enum Identity: Hashable {
+        case file(device: UInt64, inode: UInt64)
+        /// A file that does not exist yet, in a directory that does.
+        case entry(device: UInt64, inode: UInt64, name: String)
+        /// A file in a directory that does not exist yet.
+        case path(String)
+    }
+
+    private var purposes: [Identity: String] = [:]
+
+    /// Adds a file; nil and `-`, which is a standard stream, are ignored.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - purpose: The option or the operand that names it.
+    /// - Throws: A usage error if the file serves another purpose already.
+    mutating func add(_ path: String?, as purpose: String) throws(UsageError) {
+        guard let path, path != "-", let identity = Self.identity(of: path) else { return }
+        if let other = purposes[identity] {
+            throw UsageError(message: "\(other) and \(purpose) name the same file; choose another for \(purpose)")
+        }
+        purposes[identity] = purpose
+    }
+
+    /// Adds the socket of a server and its lock.
+    mutating func add(_ endpoint: SocketEndpoint) throws(UsageError) {
+        guard case .path(let path) = endpoint else { return }
+        try add(path, as: "PATH")
+        try add(path + ".lock", as: "PATH.lock")
+    }
+
+    /// Adds the files with tokens, which may be one file.
+    mutating func add(_ tokens: HandshakeTokenFiles?) throws(UsageError) {
+        guard let tokens else { return }
+        try add(tokens.own, as: "--token-file")
+        guard Self.identity(of: tokens.peer) != Self.identity(of: tokens.own) else { return }
+        try add(tokens.peer, as: "--peer-token-file")
+    }
+
+    /// The maximum number of links that lead to a file, more than any system follows.
+    private static let maximumLinkCount = 40
+
+    /// Returns what a path names; nil for a device.
+    private static func identity(of path: String) -> Identity? {
+        var path = path
+        for _ in 0..<maximumLinkCount {
+            var status = stat()
+            if unsafe stat(path, &status) == 0 {
+                guard status.st_mode & S_IFMT != S_IFCHR else { return nil }
+                return .file(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
+            }
+            // A link to a file that does not exist yet is followed by hand.
+            guard let target = Files.target(ofLink: path) else { break }
+            path = target.hasPrefix("/") ? target : split(path).directory + "/" + target
+        }
+        let (directory, name) = split(path)
+        var status = stat()
+        guard unsafe stat(directory, &status) == 0 else { return .path(path) }
+        let device = UInt64(truncatingIfNeeded: status.st_dev)
+        return .entry(device: device, inode: UInt64(status.st_ino), name: name)
+    }
+
+    private static func split(_ path: String) -> (directory: String, name: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+        return (String(path[...slash]), String(path[path.index(after: slash)...]))
+    }
+}

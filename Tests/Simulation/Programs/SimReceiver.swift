@@ -53,6 +53,8 @@ final class SimReceiver {
     var isClosed = false
     var closeReasonSent: FinishReason?
     var frames = Consumer()
+    /// The error with which its frames ended.
+    var framesError: TransportError?
     var audioConsumer = Consumer()
     var statusConsumer = Consumer()
 

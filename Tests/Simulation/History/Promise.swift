@@ -87,6 +87,8 @@ enum Promise: Int, CaseIterable {
     case visitorsAreBounded
     /// P154, P166: there are no more connections than places, and few of them without a token.
     case placesAreBounded
+    /// P197: a connection that waits to be taken asks for no memory.
+    case untakenAskForNothing
     /// P103: frames that nobody wants hold up no audio.
     case audioNeedsNoFrames
     /// P102, P185: audio that was not asked for is skipped, and what is kept has a bound.

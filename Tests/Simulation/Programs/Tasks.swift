@@ -29,6 +29,7 @@ extension SimThread {
         case begin
         case giveWay
         case resume
+        case takenByProgram
         case roomAvailable
         case granted
         case undecodable

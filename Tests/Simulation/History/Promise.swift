@@ -103,6 +103,8 @@ enum Promise: Int, CaseIterable {
     case finishIgnoresLater
     /// P191: a connection has at most one entry among the deadlines.
     case oneDeadlineEach
+    /// P213: whoever waits for a server has at least one attempt.
+    case callersGetAnAttempt
     /// P202, P246: attempts that were made for somebody who gave up end.
     case cancelledAttemptsEnd
     /// P128, P130: a drain leaves senders their time.

@@ -3,10 +3,12 @@ internal import Locking
 /// A limit on the memory of messages being received, shared by connections.
 ///
 /// Half of the budget is divided among the places of all servers that share it, among eight at least: each connection
-/// may receive bodies of up to its share, two at a time, without a request. A larger body starts only when the other half
-/// has room for all of it, in the order of the requests; until then its connection is not read. Large bodies therefore
-/// wait for each other, but never forever, because a body that has started needs nothing more. They never hold up frames
-/// of the usual size.
+/// may receive bodies of up to its share, two at a time, without a request. A larger body starts only when the program
+/// has taken its connection and the other half has room for all of it, in the order of the requests; until then its
+/// connection is not read. A body that has started needs nothing more: it ends with its sender, or at its deadline. Once
+/// complete, it keeps its part until the frame is consumed or the sender has gone. A program that takes a connection and
+/// never consumes its frames may therefore hold up large bodies for as long as the sender stays, but never frames of the
+/// usual size.
 ///
 /// A frame counts until the consumer has taken it. Frames of departed senders are kept in the space that large bodies
 /// leave free; when that space is needed they are dropped, oldest first. Memory that senders share is counted there too,

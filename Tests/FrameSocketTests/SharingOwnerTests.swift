@@ -37,6 +37,17 @@ import Testing
         return try FrameDecoder().decode(frame, as: .gray).withPlane(0) { $0[0] }
     }
 
+    /// The next frame of about this brightness; JPEG is not exact.
+    private func frame(of value: UInt8, in frames: FrameConnection.Frames) async throws -> Frame? {
+        try await soon {
+            for try await frame in frames {
+                let difference = Int(try brightness(frame) ?? 0) - Int(value)
+                if abs(difference) <= 2 { return frame }
+            }
+            return nil
+        } ?? nil
+    }
+
     /// The thread that submits a frame is interrupted after the decision to send it, and the receiver changes meanwhile.
     @Test(arguments: [true, false])
     func `a frame that was to be sent to one receiver reaches the next as that one accepts it, and once`(
@@ -107,5 +118,30 @@ import Testing
             #expect(try brightness(frame) == 50)
             break
         }
+    }
+
+    @Test func `two uploaders on one connection both learn of receivers, and one of released buffers`() async throws {
+        let server = try server()
+        let connection = directory.connection()
+        let first = uploader(connection)
+        let second = SampleUploader(connection: connection)
+        var value: UInt8 = 0
+        for round in 1...2 {
+            let received = try #require(try await soon { try await firstConnection(of: server) } ?? nil)
+            try #require(await becomesTrue { connection.terms.connection == round && first.isSharing })
+            let frames = received.frames
+            // More than there are buffers, each of which is released before the next frame.
+            for _ in 0..<8 {
+                value += 10
+                try await first.waitForBuffer()
+                first.send(try drawn(value, by: first))
+                let frame = try #require(try await frame(of: value, in: frames))
+                #expect(frame.shared != nil, "\(value) arrived as a JPEG")
+            }
+            second.send(try drawn(230 + UInt8(round) * 10, by: second))
+            _ = try #require(try await frame(of: 230 + UInt8(round) * 10, in: frames))
+            received.close()
+        }
+        #expect(await becomesTrue { second.statistics.sent == 2 })
     }
 }

@@ -187,9 +187,9 @@ import Testing
         let sender = directory.connection()
         let taken = Mutex<[Bool]>([])
         let message = sound(1)
-        sender.observeTerms { [weak sender] terms in
+        sender.observeTerms(for: sender) { sender, terms in
             guard terms.wants.contains(.audio) else { return }
-            let isTaken = try? sender?.send(message)
+            let isTaken = try? sender.send(message)
             taken.withLock { $0.append(isTaken == true) }
         }
         try await sender.open(within: .seconds(30))

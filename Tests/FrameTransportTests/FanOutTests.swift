@@ -95,6 +95,24 @@ import Testing
         #expect(lateError == error)
     }
 
+    @Test func `every reader is told that a departed sender's frames were dropped`() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try directory.server { $0.memory = MemoryBudget(maximumBytes: 64 << 10) }
+        let visitor = try PeerSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        // More than the budget keeps of a sender that has left.
+        for seed in 0..<6 { try await visitor.write(message(body(seed, count: 20_000))) }
+        visitor.close()
+        #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
+        #expect(await becomesTrue { server.droppedVisitors == 1 })
+        let fanOut = FrameBroadcaster(of: connection)
+        for _ in 0..<2 {
+            var frames = fanOut.reader().makeAsyncIterator()
+            let error = await #expect(throws: TransportError.self) { try await frames.next() }
+            #expect(error?.code == .visitorDropped)
+        }
+    }
+
     @Test func `releasing a reader removes it`() async throws {
         let fanOut = FrameBroadcaster(of: connection)
         var reader: FrameBroadcaster.Reader? = fanOut.reader()

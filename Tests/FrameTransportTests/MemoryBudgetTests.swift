@@ -119,6 +119,54 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    @Test(arguments: [true, false])
+    func `large frames that nobody has taken yet keep no large frame from a connection that is consumed`(
+        areComplete: Bool
+    ) async throws {
+        let budget = MemoryBudget(maximumBytes: 512 << 10)
+        let server = try directory.server {
+            $0.memory = budget
+            $0.limits.maximumConnections = 16
+            $0.limits.bodyTimeout = .seconds(1)
+        }
+        var connections = server.connections.makeAsyncIterator()
+        let sender = try PeerSocket.connected(to: directory.socket)
+        let consumed = try #require(try await connections.next())
+        // Together they would have all the memory for large bodies.
+        let size = 32 << 10
+        var visitors: [PeerSocket] = []
+        for number in 0..<8 {
+            let visitor = try PeerSocket.connected(to: directory.socket)
+            try await visitor.write(message(body(number, count: size)).dropLast(areComplete ? 0 : 1000))
+            visitors.append(visitor)
+        }
+        await server.settle()
+        // Longer than a body may take: this side is the one that waits.
+        let over = MonotonicClock.deadline(in: .milliseconds(1500))
+        #expect(await eventually { MonotonicClock.now() > over })
+        #expect(budget.free == 256 << 10)
+        for round in 0..<3 {
+            try await sender.write(message(body(100 + round, count: 200 << 10)))
+            let frame = try #require(
+                try await soon {
+                    var frames = consumed.frames.makeAsyncIterator()
+                    return try await frames.next()
+                } ?? nil
+            )
+            #expect(frame.jpeg.array() == body(100 + round, count: 200 << 10))
+        }
+        sender.close()
+        // Their frames arrive when the program takes them.
+        for (number, visitor) in visitors.enumerated() {
+            if !areComplete { try await visitor.write(message(body(number, count: size)).suffix(1000)) }
+            let connection = try #require(try await connections.next())
+            var frames = connection.frames.makeAsyncIterator()
+            #expect(try await frames.next()?.jpeg.array() == body(number, count: size))
+        }
+        #expect(await becomesTrue { budget.free == 256 << 10 })
+        withExtendedLifetime(server) {}
+    }
+
     @Test func `a connection that ends while waiting leaves nothing behind`() async throws {
         let (server, budget) = try server()
         var connections = server.connections.makeAsyncIterator()

@@ -1,5 +1,6 @@
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// Who waits for a sender's connection, and how attempts end, without any socket or clock.
@@ -88,6 +89,46 @@ import Testing
         bench.open(waiter: 3, seconds: 0)
         #expect(bench.openings[3] == [nil])
         #expect(bench.connects == 3)
+    }
+
+    @Test func `a caller whose limit ends with the pause between two attempts gets one of its own`() {
+        let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
+        bench.report { $0.open(at: $1) }
+        bench.attempts = [.connected]
+        bench.open(waiter: 1, seconds: 1000)
+        #expect(bench.openings[1] == [nil] && bench.connects == 2)
+    }
+
+    @Test func `an attempt that is due is made before callers whose limit has passed give up`() {
+        let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
+        bench.report { $0.open(at: $1) }
+        bench.attempts = [.connected]
+        bench.open(waiter: 1, seconds: 1001)
+        // The report is late.
+        bench.now += 1002 * SenderBench.second
+        bench.report { $0.deadlinePassed(at: $1) }
+        #expect(bench.openings[1] == [nil] && bench.connects == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func `a caller that begins to wait while the last connection ends gets an attempt within its limit`(
+        isFrameCompleted: Bool
+    ) throws {
+        for (seconds, connects) in [(2, 2), (4, 2), (10, 1), (nil, 1)] as [(UInt64?, Int)] {
+            let bench = SenderBench.open { $0.retryInterval = 4 * SenderBench.second }
+            bench.room = 100
+            try bench.submit(FrameMessage([UInt8](repeating: 1, count: 20_000)), ticket: 1)
+            bench.receive(.end)
+            bench.pass(nanoseconds: 200_000_000)
+            bench.open(waiter: 1, seconds: seconds)
+            bench.attempts = [.connected]
+            // The server takes the rest of the frame, or the time for the end is over.
+            if isFrameCompleted { bench.makeRoom(.max) } else { bench.pass(nanoseconds: 800_000_000) }
+            #expect(bench.frames[1] == [isFrameCompleted ? nil : .connectionLost])
+            #expect(bench.connects == connects, "within \(seconds ?? 0) seconds")
+            bench.pass(seconds: 4)
+            #expect(bench.openings[1] == [nil])
+        }
     }
 
     @Test func `an established connection stays wanted if its opening is cancelled too late`() {

@@ -76,12 +76,13 @@ public final class SampleUploader: Sendable {
 
     /// Creates an uploader that opens `connection` and sends to it.
     ///
-    /// What the receiver has already requested applies from the start. Create only one uploader for a connection.
+    /// What the receiver has already requested applies from the start. Several uploaders may share a connection: each sends
+    /// its own latest frame, and what the receiver requests applies to all of them.
     public init(connection: SocketConnection, configuration: Configuration = .init()) {
         self.connection = connection
         machine = Locked(UploaderMachine(configuration, owner: Self.lastOwner.add(1, ordering: .relaxed).newValue))
-        connection.observeTerms { [weak self] terms in
-            self?.handle { $0.termsChanged(terms, at: MonotonicClock.now()) }
+        connection.observeTerms(for: self) { uploader, terms in
+            uploader.handle { $0.termsChanged(terms, at: MonotonicClock.now()) }
         }
         connection.onEnd { [weak self] in
             self?.handle { $0.close(at: MonotonicClock.now()) }

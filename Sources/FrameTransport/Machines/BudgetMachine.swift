@@ -4,9 +4,9 @@
 /// divided among the places of all servers that listen, but always among at least a few, so that a server with one
 /// place leaves room for one that starts later.
 ///
-/// The other half is for large bodies, which are granted whole and in the order of the requests; they wait for each
-/// other, but never forever, because a body that was started needs nothing more. Frames that departed senders have left
-/// unread also stay in that half, but only until their space is needed: then they are dropped, oldest first. So does
+/// The other half is for large bodies, which are granted whole and in the order of the requests. They wait for each
+/// other, until a granted one has been consumed, or has ended with its sender or at its deadline. Frames that departed
+/// senders have left unread also stay in that half, but only until their space is needed: then they are dropped, oldest first. So does
 /// the memory that senders share, which may stay for as long as a connection lasts: if its space is needed, it is
 /// revoked, largest first, after all unread frames have been dropped.
 package struct BudgetMachine: Sendable {

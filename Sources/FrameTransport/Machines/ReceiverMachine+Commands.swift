@@ -93,6 +93,12 @@ extension ReceiverMachine {
                 )
                 return nil
             }
+            guard mayAskForMemory else {
+                setGate(.awaitingProgram)
+                // This side causes the wait.
+                suspendDeadline()
+                return nil
+            }
             lastRequest += 1
             setGate(.awaitingMemory(request: lastRequest))
             // This side causes the wait.
@@ -106,6 +112,14 @@ extension ReceiverMachine {
             admitPendingBody()
         }
         return nil
+    }
+
+    /// Whether a large body may ask for a grant, which others may be waiting for.
+    ///
+    /// Nobody knows when the program will take a connection, and a complete body keeps its grant until it is consumed. A
+    /// drain does not last long.
+    private var mayAskForMemory: Bool {
+        if case .draining = state { true } else { isTaken }
     }
 
     mutating func admitPendingBody() {

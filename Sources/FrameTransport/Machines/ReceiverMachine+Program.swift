@@ -84,7 +84,8 @@ extension ReceiverMachine {
         switch state {
         case .handshaking, .showingToken:
             close(nil, at: now)
-        case .receiving(let gate):
+        case .receiving(var gate):
+            if case .awaitingProgram = gate { gate = .open(room: nil) }
             state = .draining(gate)
             // A sender that has stated why it stops has itself ended the connection.
             drainReason = stopReason.map { .closedByPeer($0) } ?? .closedLocally(.stoppedByUser)
@@ -104,6 +105,15 @@ extension ReceiverMachine {
                 TransportError(.undecodableFrames, "the sender sent \(count) frames in a row that cannot be decoded")
             )
         )
+    }
+
+    /// Handles that the program has taken the connection: from now on, large bodies ask for memory.
+    package mutating func taken(at now: UInt64) {
+        self.now = now
+        isTaken = true
+        guard case .awaitingProgram? = state.gate else { return }
+        turn = Turn()
+        setGate(.open(room: nil))
     }
 
     /// Continues after the consumer has made room.

@@ -68,7 +68,7 @@ extension SenderMachine {
         case .reopen:
             leaveSocket(ending.reason)
             publish(.disconnected(ending.reason))
-            retryLater(after: nil, at: now)
+            reopen(at: now)
         }
     }
 

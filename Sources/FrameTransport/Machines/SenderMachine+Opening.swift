@@ -23,8 +23,7 @@ extension SenderMachine {
             waiters.append(waiter)
         case .waiting(let until):
             waiters.append(waiter)
-            // Every waiter gets at least one attempt.
-            if let deadline, deadline < until { attempt(at: now) }
+            if waiter.givesUp(by: until) { attempt(at: now) }
         case .idle:
             waiters.append(waiter)
             attempt(at: now)
@@ -144,12 +143,22 @@ extension SenderMachine {
             if case .turnedAway? = failure {
                 turnAwayPauses.next().nanoseconds
             } else {
-                max(settings.retryInterval, Backoff.shortest.nanoseconds)
+                retryPause
             }
         enter(.waiting(until: now &+ pause))
         expireWaiters(at: now)
         giveUpIfUnwanted()
     }
+
+    /// Connects again after a connection has ended: at once if a caller that began to wait meanwhile gives up before the
+    /// next attempt would be made.
+    mutating func reopen(at now: UInt64) {
+        let next = now &+ retryPause
+        if waiters.contains(where: { $0.givesUp(by: next) }) { return attempt(at: now) }
+        retryLater(after: nil, at: now)
+    }
+
+    private var retryPause: UInt64 { max(settings.retryInterval, Backoff.shortest.nanoseconds) }
 
     /// Rejects a server permanently.
     private mutating func refuse(_ error: TransportError) {

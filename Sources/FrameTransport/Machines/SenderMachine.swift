@@ -116,10 +116,13 @@ package struct SenderMachine: Sendable {
     /// Handles the passing of the latest ``Command/setDeadline(_:)``.
     package mutating func deadlinePassed(at now: UInt64) {
         armedDeadline = nil
-        expireWaiters(at: now)
+        // What is due comes first: a caller whose limit has passed as well gives up only after it.
         switch state {
-        case .waiting(let until):
-            if until <= now { attempt(at: now) }
+        case .waiting(let until) where until <= now: return attempt(at: now)
+        case .ending(let ending) where ending.until <= now: return conclude(ending, at: now)
+        default: expireWaiters(at: now)
+        }
+        switch state {
         case .connecting(let until):
             if until <= now { giveUpAttempt(after: nil, at: now) }
         case .handshaking(let handshake):
@@ -130,9 +133,7 @@ package struct SenderMachine: Sendable {
             case .stalled(_, let until): if until <= now { commands.append(.lane(.report)) }
             case .broken(let error, let until): if until <= now { end(.failed(.lost(error)), at: now) }
             }
-        case .ending(let ending):
-            if ending.until <= now { conclude(ending, at: now) }
-        case .idle, .closed:
+        case .idle, .waiting, .ending, .closed:
             break
         }
     }

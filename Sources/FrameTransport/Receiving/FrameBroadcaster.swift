@@ -53,15 +53,20 @@ public final class FrameBroadcaster: Sendable {
 
     /// Creates a fan-out of everything that a connection receives, on the connection's own thread.
     ///
-    /// It is the connection's only consumer, and follows it to its end. It releases the connection when the fan-out and
-    /// its readers are released.
+    /// It is the connection's only consumer, and follows it to its end: readers throw the error that
+    /// ``FrameConnection/frames`` throws. It releases the connection when the fan-out and its readers are released.
     public convenience init(of connection: FrameConnection) {
         self.init()
         let task = Task(executorPreference: connection.thread) { [weak self] in
-            // A failure is part of the connection's close reason, which the readers receive.
-            while let frame = await connection.nextFrame() {
-                guard let self else { return }
-                self.publish(frame)
+            do throws(TransportError) {
+                while let frame = try await connection.nextFrame() {
+                    guard let self else { return }
+                    self.publish(frame)
+                }
+            } catch {
+                // Not necessarily the close reason, which is orderly if a departed sender's frames were dropped.
+                self?.end(.failed(error))
+                return
             }
             guard let reason = try? await connection.closed() else { return }
             self?.end(reason)
@@ -162,7 +167,7 @@ public final class FrameBroadcaster: Sendable {
 
             /// Returns the next frame; nil at the end, or if the calling task is cancelled.
             ///
-            /// - Throws: The error with which the connection failed.
+            /// - Throws: The error with which the connection failed, or `visitorDropped`.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
                 var frame = try await reader.mailbox.next(isolation: actor)
                 frame?.reader = reader.identity
@@ -171,7 +176,7 @@ public final class FrameBroadcaster: Sendable {
 
             /// Returns the next frame; nil at the end, or if the calling task is cancelled.
             ///
-            /// - Throws: The error with which the connection failed.
+            /// - Throws: The error with which the connection failed, or `visitorDropped`.
             public mutating func next() async throws(TransportError) -> Frame? {
                 try await next(isolation: nil)
             }
@@ -180,9 +185,9 @@ public final class FrameBroadcaster: Sendable {
 }
 
 extension FrameConnection {
-    /// Returns the next frame; nil if there is no further one, for any reason.
-    fileprivate func nextFrame() async -> Frame? {
+    /// Returns the next frame; nil if the frames have ended in order.
+    fileprivate func nextFrame() async throws(TransportError) -> Frame? {
         var frames = frames.makeAsyncIterator()
-        return try? await frames.next()
+        return try await frames.next()
     }
 }

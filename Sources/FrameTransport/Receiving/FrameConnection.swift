@@ -22,6 +22,11 @@ public final class FrameConnection: Sendable, Identifiable {
         driver.abandon()
     }
 
+    /// Handles that the program has taken the connection from ``FrameServer/connections``.
+    func taken() {
+        driver.taken()
+    }
+
     /// The frames, in the order sent; a sequence for one consumer.
     ///
     /// The sequence ends when the sender ends in order or this side closes, and throws if the connection fails; every

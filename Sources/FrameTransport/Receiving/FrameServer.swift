@@ -174,7 +174,8 @@ public final class FrameServer: Sendable {
     /// The sequence ends when the server is closed.
     ///
     /// A connection that is not consumed from this sequence stays open. With ``FrameServer/Delivery/everyFrame``, its
-    /// sender can send no more than is read ahead.
+    /// sender can send no more than is read ahead. A frame that is larger than the connection's share of the memory
+    /// budget waits until the connection is taken; see ``MemoryBudget``.
     public var connections: Connections { Connections(server: self) }
 
     /// The number of refused senders: over the limit, of another user, or without the right token.

@@ -50,6 +50,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             capacity: .init(count: .max),
             overflow: .refused,
             onTake: { connection, _ in
+                connection.taken()
                 guard let driver = owner.object else { return }
                 driver.thread.execute { driver.change { $0.taken(connection.id) } }
             }
@@ -214,7 +215,13 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         let peer = acceptedPeer
         let readers = configuration.readers
         let reader = readers.isEmpty ? thread : readers[id % readers.count]
-        let driver = ReceivingDriver(descriptor, id: id, thread: reader, configuration: configuration)
+        let driver = ReceivingDriver(
+            descriptor,
+            id: id,
+            thread: reader,
+            configuration: configuration,
+            isTaken: delegate != nil
+        )
         connections[id] = driver
         configuration.tap?.connectionDidOpen(id)
         let (delegate, mailbox) = (delegate, mailbox)

@@ -40,7 +40,14 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private var onClosed: ((_ wasReady: Bool) -> Void)?
     var onDropped: (@Sendable () -> Void)?
 
-    init(_ descriptor: consuming OwnedDescriptor, id: Int, thread: IOThread, configuration: FrameServer.Configuration) {
+    /// Creates the driver of a connection that the program has from the start, or that waits until ``taken()``.
+    init(
+        _ descriptor: consuming OwnedDescriptor,
+        id: Int,
+        thread: IOThread,
+        configuration: FrameServer.Configuration,
+        isTaken: Bool
+    ) {
         self.id = id
         self.thread = thread
         memory = configuration.memory
@@ -53,6 +60,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         settings.hello = configuration.hello
         settings.allowance = allowance
         settings.largestGrant = memory.largestGrant
+        settings.isTaken = isTaken
         settings.resetKeepsData = Syscalls.isLocal(descriptor.rawValue)
         settings.acceptsSharedMemory =
             configuration.acceptsSharedMemory && settings.resetKeepsData && SharedMemory.isSupported
@@ -106,6 +114,11 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             return change { $0.readFailed(error) }
         }
         change { $0.start(at: MonotonicClock.now()) }
+    }
+
+    /// Handles that the program has taken the connection, on any thread; see ``ReceiverMachine/taken(at:)``.
+    func taken() {
+        thread.execute { self.change { $0.taken(at: MonotonicClock.now()) } }
     }
 
     /// Delivers to closures instead of the mailbox.

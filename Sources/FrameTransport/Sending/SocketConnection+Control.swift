@@ -62,12 +62,16 @@ extension SocketConnection {
     /// The receiver's terms.
     package var terms: ReceiverTerms { driver.terms.terms }
 
-    /// Calls `observer` with the receiver's terms before returning, and with every change on the connection's thread.
+    /// Calls `call` with the receiver's terms before returning, and with every change on the connection's thread, as long
+    /// as `observer` exists.
     ///
-    /// There is one observer. It must be quick, and may at first be called from two threads: see
-    /// ``ReceiverTerms/revision``.
-    package func observeTerms(_ observer: @escaping @Sendable (ReceiverTerms) -> Void) {
-        driver.terms.observe(observer)
+    /// There may be several observers, one for each uploader. `call` must be quick, and may at first be called from two
+    /// threads: see ``ReceiverTerms/revision``.
+    package func observeTerms<Observer: AnyObject & Sendable>(
+        for observer: Observer,
+        _ call: @escaping @Sendable (Observer, ReceiverTerms) -> Void
+    ) {
+        driver.terms.observe(for: observer, call)
     }
 
     /// Tells the receiver of a connection, given by the number in its terms, that its preference is refused.

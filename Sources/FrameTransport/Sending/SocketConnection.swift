@@ -160,6 +160,9 @@ public final class SocketConnection: Sendable {
 
     /// Connects, and waits until a server has been reached.
     ///
+    /// At least one attempt is made within the limit, however long ``Configuration/retryInterval`` is, unless the last
+    /// connection is still ending when the limit passes.
+    ///
     /// If the limit passes or the calling task is cancelled, the attempt that this call started ends, unless another
     /// caller waits for it or ``open()`` was called; it may be started again. Once a server has been reached, the
     /// connection behaves as after ``open()``. An unusable path, port or token ends the connection for good, and so

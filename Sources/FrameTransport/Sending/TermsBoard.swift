@@ -1,33 +1,47 @@
 internal import Locking
 
-/// The current ``ReceiverTerms`` of a connection, readable from any thread and followed by one observer.
+/// The current ``ReceiverTerms`` of a connection, readable from any thread and followed by any number of observers.
 final class TermsBoard: Sendable {
+    private struct Observer {
+        weak var object: (any AnyObject & Sendable)?
+        let call: @Sendable (ReceiverTerms) -> Void
+    }
+
     private struct State {
         var terms = ReceiverTerms()
-        var observer: (@Sendable (ReceiverTerms) -> Void)?
+        var observers: [Observer] = []
     }
 
     private let state = Locked(State())
 
     var terms: ReceiverTerms { state.withLock { $0.terms } }
 
-    /// Calls `observer` with the current terms, and with every later snapshot on the connection's thread.
+    /// Calls `call` with the current terms, and with every later snapshot on the connection's thread, as long as
+    /// `observer` exists.
     ///
     /// At first two threads may deliver at the same time; the revision shows which snapshot is newer.
-    func observe(_ observer: @escaping @Sendable (ReceiverTerms) -> Void) {
+    func observe<Object: AnyObject & Sendable>(
+        for observer: Object,
+        _ call: @escaping @Sendable (Object, ReceiverTerms) -> Void
+    ) {
         let terms = state.withLock { state in
-            state.observer = observer
+            state.observers.removeAll { $0.object == nil }
+            state.observers.append(
+                Observer(object: observer) { [weak observer] terms in
+                    if let observer { call(observer, terms) }
+                }
+            )
             return state.terms
         }
-        observer(terms)
+        call(observer, terms)
     }
 
-    /// Replaces the terms, and notifies the observer.
+    /// Replaces the terms, and notifies the observers.
     func publish(_ terms: ReceiverTerms) {
-        let observer = state.withLock { state in
+        let observers = state.withLock { state in
             state.terms = terms
-            return state.observer
+            return state.observers
         }
-        observer?(terms)
+        for observer in observers { observer.call(terms) }
     }
 }

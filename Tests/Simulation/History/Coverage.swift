@@ -14,7 +14,7 @@ struct Coverage {
         case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, drawnFrame, copiedFrame, notShared
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
         case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain
-        case programOvertakes, consumerOvertakes, anotherReader, acceptedAtTheEnd
+        case programOvertakes, consumerOvertakes, anotherReader, acceptedAtTheEnd, largeBodyWaitedForProgram
 
         /// The name in words.
         var name: String {

@@ -51,6 +51,24 @@ extension PlanGenerator {
         }
     }
 
+    /// Lets senders' programs wait for a server while their connection to a draining one is ending.
+    mutating func addImpatience() {
+        var random = Random(seed: seed, part: 6)
+        for step in plan.steps {
+            guard step.actor >= 0, case .server(let server) = plan.actors[step.actor] else { continue }
+            switch step.action {
+            case .drain, .drainConnection: break
+            default: continue
+            }
+            for sender in senders(at: server.place) where random.chance(40) {
+                let time = min(step.time + random.time(in: 100_000...400_000_000), self.time)
+                let index = plan.steps.firstIndex { $0.time > time } ?? plan.steps.count
+                let wait = Plan.Action.openWithin(random.pick(300_000_000, 1_000_000_000), cancelledAfter: nil)
+                plan.steps.insert(Plan.Step(time: time, actor: sender, action: wait), at: index)
+            }
+        }
+    }
+
     private mutating func advance() {
         switch random.below(100) {
         case ..<70: time += random.time(in: 10_000...4_000_000)

@@ -53,6 +53,7 @@ struct PlanGenerator {
         for _ in 0..<stepCount { addStep() }
         addLateArrivals()
         addCrowds()
+        addImpatience()
         plan.end = time + 1_000_000
         return plan
     }

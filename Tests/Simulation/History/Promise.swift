@@ -91,6 +91,8 @@ enum Promise: Int, CaseIterable {
     case visitorsAreBounded
     /// P154, P166: there are no more connections than places, and few of them without a token.
     case placesAreBounded
+    /// P197: a connection that waits to be taken asks for no memory.
+    case untakenAskForNothing
     /// P103: frames that nobody wants hold up no audio.
     case audioNeedsNoFrames
     /// P102, P185: audio that was not asked for is skipped, and what is kept has a bound.
@@ -105,6 +107,8 @@ enum Promise: Int, CaseIterable {
     case finishIgnoresLater
     /// P191: a connection has at most one entry among the deadlines.
     case oneDeadlineEach
+    /// P213: whoever waits for a server has at least one attempt.
+    case callersGetAnAttempt
     /// P202, P246: attempts that were made for somebody who gave up end.
     case cancelledAttemptsEnd
     /// P128, P130: a drain leaves senders their time.

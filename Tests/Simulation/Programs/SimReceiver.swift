@@ -53,6 +53,8 @@ final class SimReceiver {
     var isClosed = false
     var closeReasonSent: FinishReason?
     var frames = Consumer()
+    /// The error with which its frames ended.
+    var framesError: TransportError?
     var audioConsumer = Consumer()
     var statusConsumer = Consumer()
 
@@ -131,6 +133,7 @@ final class SimReceiver {
         configuration.hello = server.plan.hello.map { ControlRequest.Hello(wants: $0) }
         configuration.allowance = allowance
         configuration.largestGrant = largestGrant
+        configuration.isTaken = server.plan.usesDelegate
         configuration.resetKeepsData = !server.plan.isPort
         acceptsSharedMemory = server.plan.acceptsSharedMemory && !server.plan.isPort
         configuration.acceptsSharedMemory = acceptsSharedMemory

@@ -26,6 +26,8 @@ final class SimSender {
     var submitted: [Int: UInt32] = [:]
     /// Callers that wait for an opening, and when each has to be told.
     var waiters: [Waiter] = []
+    /// When its last connection ended.
+    var disconnectedAt: UInt64 = 0
     var lastWaiter = 0
     var content: UInt32 = 0
 
@@ -165,6 +167,9 @@ final class SimSender {
         var deadline: UInt64?
         var cancelledAt: UInt64?
         var isSettled = false
+        /// When the machine heard of it, and whether an attempt was in progress then.
+        var beganAt: UInt64 = 0
+        var joinedAttempt = false
     }
 
     /// Decides which of the program's threads and the connection's is faster.

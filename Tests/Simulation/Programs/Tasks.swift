@@ -29,6 +29,7 @@ extension SimThread {
         case begin
         case giveWay
         case resume
+        case takenByProgram
         case roomAvailable
         case granted
         case undecodable
@@ -152,6 +153,7 @@ extension World {
                 sender.isWanted = true
                 change(sender) { $0.open(at: now) }
             case .openWithin(let id, let limit):
+                waiterBegins(id, of: sender)
                 let deadline = sender.waiters.first { $0.id == id }?.deadline
                 change(sender) {
                     $0.open(waiter: id, limit: .nanoseconds(Int64(clamping: limit)), deadline: deadline, at: now)

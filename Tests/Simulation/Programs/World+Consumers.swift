@@ -190,6 +190,7 @@ extension World {
             return violate(.reasons, "the frames of connection \(receiver.index) end, which goes on")
         }
         receiver.frames.hasEnded = true
+        receiver.framesError = error
         if let reason = receiver.closeReason { endFanOut(receiver, reason) }
         endOfFrames(receiver, error)
     }

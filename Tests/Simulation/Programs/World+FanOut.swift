@@ -71,8 +71,11 @@ extension World {
         }
     }
 
+    /// The frames of a connection have ended, and its readers are told how.
     func endFanOut(_ receiver: SimReceiver, _ reason: CloseReason) {
         guard receiver.fanOut >= 0 else { return }
+        // The frames of a departed sender that were dropped end with an error, its connection in order.
+        let reason = receiver.framesError.map { .failed($0) } ?? reason
         for number in fanOuts[receiver.fanOut].machine.end(reason) {
             guard let index = readers.firstIndex(where: { $0.fanOut == receiver.fanOut && $0.number == number }) else {
                 continue
@@ -96,9 +99,17 @@ extension World {
         readers[index].hasBeenWoken = false
         switch readers[index].mailbox.takeDelivery(for: waiter) {
         case .element(let taken): take(taken.element, index)
-        case .end: return readers[index].hasEnded = true
+        case .end(let error): return readerEnded(index, error)
         }
         if !readers[index].hasLeft { read(index) }
+    }
+
+    private func readerEnded(_ index: Int, _ error: TransportError?) {
+        readers[index].hasEnded = true
+        let receiver = receivers[fanOuts[readers[index].fanOut].receiver]
+        guard !readers[index].hasLeft, !receiver.isLetGo else { return }
+        let expected = receiver.framesError
+        check(.fanOutReaders, error == expected, "a reader is told \(error?.message ?? "nothing") of the end")
     }
 
     private func take(_ frame: SimFrame, _ index: Int) {

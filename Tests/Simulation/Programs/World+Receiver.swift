@@ -25,6 +25,10 @@ extension World {
             change(receiver) { $0.close(reason, at: now) }
         case .drain: drain(receiver)
         case .resume: change(receiver) { $0.resume(at: now) }
+        case .takenByProgram:
+            let request = receiver.requestNumber
+            change(receiver) { $0.taken(at: now) }
+            if receiver.requestNumber != request { coverage.count(.largeBodyWaitedForProgram) }
         case .roomAvailable: change(receiver) { $0.roomAvailable(at: now) }
         case .granted: granted(receiver)
         case .undecodable: change(receiver) { $0.undecodableLimitReached() }
@@ -174,6 +178,8 @@ extension World {
     // MARK: Memory
 
     private func ask(_ receiver: SimReceiver, for bytes: Int, request: Int) {
+        let mayAsk = receiver.isTaken || receiver.drainedAt != nil
+        check(.untakenAskForNothing, mayAsk, "connection \(receiver.index) asks for memory, and nobody has taken it")
         let (answer, effects) = budgets[receiver.budget].machine.ask(bytes)
         (receiver.requestNumber, receiver.requestedBytes) = (request, bytes)
         switch answer {

@@ -157,6 +157,21 @@ extension World {
         if let cancelledAfter { schedule(.cancelOpening(id), of: sender, after: cancelledAfter) }
     }
 
+    /// The machine is about to hear of a caller.
+    func waiterBegins(_ id: Int, of sender: SimSender) {
+        guard let index = sender.waiters.firstIndex(where: { $0.id == id }) else { return }
+        let state = sender.machine.publishedState
+        sender.waiters[index].beganAt = now
+        sender.waiters[index].joinedAttempt = sender.socket >= 0 && state != .connected
+    }
+
+    /// A caller has given up: a server was tried for it, unless the last connection had not ended.
+    private func checkAttempt(for waiter: SimSender.Waiter, of sender: SimSender) {
+        let wasTried = waiter.joinedAttempt || sender.connectedAt ?? 0 >= waiter.beganAt
+        let lasted = sender.machine.publishedState == .connected || sender.disconnectedAt >= waiter.deadline ?? .max
+        check(.callersGetAnAttempt, wasTried || lasted, "sender \(sender.index): an opening ends without an attempt")
+    }
+
     func settle(_ waiter: Int, _ error: TransportError?, of sender: SimSender) {
         guard let index = sender.waiters.firstIndex(where: { $0.id == waiter }) else {
             return violate(.toldOnce, "a caller is told that nobody knows")
@@ -167,6 +182,7 @@ extension World {
             coverage.count(.openTimeout)
             let deadline = sender.waiters[index].deadline ?? 0
             check(.promptness, now >= deadline, "an opening timed out before its limit")
+            checkAttempt(for: sender.waiters[index], of: sender)
             checkWanted(sender)
         }
     }
@@ -205,6 +221,7 @@ extension World {
             check(.toldOnce, sender.states.last != state, "a state is told twice")
             if state == .connected, sender.states.contains(.connected) { coverage.count(.reconnect) }
             sender.states.append(state)
+            if case .disconnected = state { sender.disconnectedAt = now }
             if state == .connected {
                 sender.isWanted = true
                 check(.neverItself, !isConnectedToItself(sender.socket), "sender \(sender.index) talks to itself")

@@ -309,6 +309,7 @@ extension World {
     }
 
     private func take(_ receiver: SimReceiver, _ server: SimServer) {
+        execute(.takenByProgram, for: .receiver(receiver.index), on: receiver.thread)
         execute(.taken(receiver.id), for: .server(server.index), on: server.plan.thread)
         receiver.isTaken = true
         server.current = receiver.index

@@ -165,7 +165,7 @@ import Testing
             forWidth: example.image.width,
             height: example.image.height,
             orientation: orientation,
-            subsampling: configuration.subsampling
+            subsampling: example.image.format.isPlanar ? .yuv420 : configuration.subsampling
         )
         let name = "\(example.name), \(configuration.scale), \(orientation)"
         let becomesPlanes = configuration.subsampling == .yuv420 && example.image.canBecomePlanes(by: plan)

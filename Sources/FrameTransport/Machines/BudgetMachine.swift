@@ -6,9 +6,9 @@
 ///
 /// The other half is for large bodies, which are granted whole and in the order of the requests. They wait for each
 /// other, until a granted one has been consumed, or has ended with its sender or at its deadline. Frames that departed
-/// senders have left unread also stay in that half, but only until their space is needed: then they are dropped, oldest first. So does
-/// the memory that senders share, which may stay for as long as a connection lasts: if its space is needed, it is
-/// revoked, largest first, after all unread frames have been dropped.
+/// senders have left unread also stay in that half, but only until their space is needed: then they are dropped, oldest
+/// first. So does the memory that senders share, which may stay for as long as a connection lasts: if its space is
+/// needed, it is revoked, largest first, after all unread frames have been dropped.
 package struct BudgetMachine: Sendable {
     /// The answer to a request for a large body.
     package enum Answer: Sendable, Hashable {

@@ -24,16 +24,18 @@ final class TermsBoard: Sendable {
         for observer: Object,
         _ call: @escaping @Sendable (Object, ReceiverTerms) -> Void
     ) {
-        let terms = state.withLock { state in
-            state.observers.removeAll { $0.object == nil }
+        // An observer whose last other reference goes meanwhile is released outside the lock.
+        let (terms, others) = state.withLock { state in
+            let others = state.observers.map(\.object)
+            state.observers = zip(state.observers, others).filter { $1 != nil }.map(\.0)
             state.observers.append(
                 Observer(object: observer) { [weak observer] terms in
                     if let observer { call(observer, terms) }
                 }
             )
-            return state.terms
+            return (state.terms, others)
         }
-        call(observer, terms)
+        withExtendedLifetime(others) { call(observer, terms) }
     }
 
     /// Replaces the terms, and notifies the observers.

@@ -159,7 +159,13 @@ extension World {
         sender.submitted[ticket] = 0
         // What waits for a buffer from now on is another frame.
         (sender.bufferWaitSince, sender.bufferWaitEnd) = (nil, .max)
-        if case .shared = message { sender.submitsShared = true } else { sender.submitsShared = false }
+        if case .shared(let shared) = message {
+            sender.submitsShared = true
+            let isOwn = shared.owner == UInt64(sender.index) + 1
+            check(.integrity, isOwn, "uploader \(sender.index) sends an image in the buffer of another")
+        } else {
+            sender.submitsShared = false
+        }
         do {
             try submit(message, for: connection, ticket: ticket, of: sender)
             if case .shared = message, sender.lane.queueCount > 0, random.chance(20) { declineForPeer(of: sender) }

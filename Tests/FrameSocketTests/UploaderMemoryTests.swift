@@ -262,6 +262,22 @@ import Testing
         return FrameEncoder().memoryNeed(.pixels(image), .up, configuration).total
     }
 
+    @Test(arguments: [(PixelFormat.bgra, 1), (.rgb, 1), (.nv12, 4), (.i420, 0), (.gray, 0)])
+    func `the memory of pixels that are interpolated counts`(format: PixelFormat, divisor: Int) throws {
+        let image = try PixelBuffer(width: 640, height: 480, format: format)
+        func need(_ numerator: Int, _ denominator: Int) -> Int {
+            let scale = OutputScale.fraction(numerator: numerator, denominator: denominator)
+            let configuration = SampleUploader.Configuration(scale: scale, subsampling: .yuv444, strips: .off)
+            let canvas = BufferSize(width: 640 * numerator / denominator, height: 480 * numerator / denominator)
+            let planes = EncodingMemory.bytes(ofPlanesFor: canvas, format)
+            let jpeg = EncodingMemory.bytes(ofJPEG: canvas, quality: 80, subsampling: .yuv444)
+            let images = EncodingMemory.bytes(of: image) + EncodingMemory.bytes(of: canvas, format)
+            return FrameEncoder().memoryNeed(.pixels(image), .up, configuration).total - images - planes - jpeg
+        }
+        #expect(need(3, 4) == (divisor > 0 ? (640 * 480 + 480 * 360) / divisor : 0))
+        #expect(need(1, 2) == 0 && need(1, 4) == 0)
+    }
+
     @Test func `planes that the encoder rearranges count as memory`() throws {
         let plain = try need(.i420, 640, 480)
         let (pairs, odd) = (try need(.nv12, 640, 480), try need(.i420, 641, 481))

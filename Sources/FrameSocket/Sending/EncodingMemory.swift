@@ -34,6 +34,16 @@ enum EncodingMemory {
         return luma + (format == .nv12 ? chroma : 0)
     }
 
+    /// Returns the bytes of one channel before and after scaling, if pixels are interpolated one channel at a time.
+    static func bytes(ofChannelFrom part: PixelRectangle, to scaled: BufferSize, _ format: PixelFormat) -> Int {
+        let (whole, scaled) = (encodable(BufferSize(width: part.width, height: part.height)), encodable(scaled))
+        let isHalf = 2 * scaled.width == whole.width && 2 * scaled.height == whole.height
+        let isBelowHalf = 2 * scaled.width < whole.width && 2 * scaled.height < whole.height
+        guard scaled.width != whole.width, !isHalf, !isBelowHalf, format != .gray, format != .i420 else { return 0 }
+        let byteCount = whole.width * whole.height + scaled.width * scaled.height
+        return format == .nv12 ? byteCount / 4 : byteCount
+    }
+
     /// Returns the maximum size of a JPEG.
     ///
     /// The worst cases that a search found are tiles of 8x8 or 16x8 black and white samples, up to 12 % larger than

@@ -159,6 +159,7 @@ extension EncodingPlan.Settings {
             plan.scaled != plan.canvas || plan.part.x + plan.part.y > 0
             || (plan.scaled.width, plan.scaled.height) != (plan.part.width, plan.part.height)
         return (isScaling ? canvas : 0) + (isTurning ? canvas : 0)
+            + EncodingMemory.bytes(ofChannelFrom: plan.part, to: plan.scaled, format)
     }
 
     /// Returns the most that an image of this size takes while it is encoded, without strips.

@@ -255,6 +255,14 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
             repeats: 62
         ),
         UploaderCase(
+            "a slow source of which every third frame is sent is kept alive between them",
+            .init(pacing: .every(3).skippingUnchanged(keepAlive: .seconds(1))),
+            [.connect, .offer(1), .wait(5000), .offer(2), .wait(5000), .offer(3), .wait(5000), .offer(4)],
+            sends: [UInt8](repeating: 1, count: 16) + [4],
+            repeats: 15,
+            drops: [.paced: 2]
+        ),
+        UploaderCase(
             "an unchanged image with another quality is a change",
             skippingForGood,
             [

@@ -63,6 +63,15 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
             drops: [.paced: 3]
         ),
         UploaderCase(
+            "every tenth of frames that come in pairs",
+            .init(pacing: .every(10)),
+            [.connect] as [UploaderRig.Step]
+                + (0..<20).flatMap { [.offer(2 * $0 + 1), .offer(2 * $0 + 2), .wait(66)] as [UploaderRig.Step] },
+            // At first, nothing is known of the source.
+            sends: [1, 4, 14, 24, 34],
+            drops: [.paced: 35]
+        ),
+        UploaderCase(
             "every third of what comes at once",
             .init(pacing: .every(3)),
             [.connect] as [UploaderRig.Step] + burst(3) + [.wait(99), .offer(4), .offer(5), .wait(99)],

@@ -109,6 +109,19 @@ import Testing
         #expect(!uploader.machine.hasRefusedPreferences)
     }
 
+    @Test func `a new size applies to an unchanged image, even after a repeat in the old one`() throws {
+        let image = try testImage(64, 48, as: .gray)
+        let pacing = Pacing.everyFrame.skippingUnchanged(keepAlive: nil)
+        var uploader = SharingUploader(.init(pacing: pacing, strips: .off, sharing: .allowed(buffers: 3)))
+        #expect(try uploader.send(.pixels(image)).job.lease != nil)
+        // The receiver keeps the first buffer, so that the repeat is copied to another.
+        uploader.change { $0.preferences = .init(size: BufferSize(width: 32, height: 24)) }
+        uploader.change { $0.refreshes += 1 }
+        #expect(try uploader.encodeNext()?.job.lease?.index != 0)
+        #expect(try uploader.send(.pixels(image)).job.plan?.output.canvas.width == 32)
+        #expect(throws: TransportError.self) { try uploader.send(.pixels(image)) }
+    }
+
     @Test func `a lack of memory to share with one receiver says nothing about the next`() throws {
         let image = try testImage(64, 48, as: .gray)
         var uploader = SharingUploader(.init(strips: .off, sharing: .allowed()))

@@ -81,6 +81,9 @@ package struct SharedPool: Sendable {
         buffers = []
     }
 
+    /// The bytes of the buffers that can be filled.
+    var freeByteCount: Int { buffers.indices.reduce(0) { $0 + (isFree($1) ? buffers[$1].byteCount : 0) } }
+
     /// Whether some buffer can be filled.
     var hasFree: Bool { buffers.indices.contains(where: isFree) }
 

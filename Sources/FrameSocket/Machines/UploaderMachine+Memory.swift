@@ -77,10 +77,17 @@ extension UploaderMachine {
     ///   - total: The bytes that it takes while it is encoded.
     /// - Returns: Whether the memory limit leaves more room for frames than before.
     private mutating func reclaimBuffersForPreferredSize(_ byteCount: Int, total: Int) -> Bool {
-        guard terms.preferences.size != nil, total <= memoryLimit else { return false }
+        guard terms.preferences.size != nil, total <= frameLimit + reclaimableBytes else { return false }
         let limit = frameLimit
         reclaimBuffers(for: byteCount, total: total)
         return frameLimit > limit
+    }
+
+    /// The bytes of shared buffers that neither the receiver nor the program has.
+    private var reclaimableBytes: Int {
+        guard pool.isOpen else { return 0 }
+        let leases = [sentFrame?.lease, deferral?.frame.lease, waiting?.lease].compactMap(\.self)
+        return pool.freeByteCount + leases.filter { pool.canSend($0) }.reduce(0) { $0 + $1.byteCount }
     }
 
     /// Tells the receiver, once, that there is no memory for what it prefers.

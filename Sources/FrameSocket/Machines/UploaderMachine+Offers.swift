@@ -7,6 +7,7 @@ extension UploaderMachine {
     package mutating func offer(_ frame: consuming UploadFrame, at now: UInt64) -> Admission {
         frame.ticket = takeTicket()
         frame.sourceTime = sourceTime(of: frame)
+        if frame.content?.isScaled == true { frame.settingsEdition = settingsEdition }
         if barrier == nil, !isClosed, frame.digest == nil, pacer.comparesFrame(at: frame.sourceTime) {
             return .compare(frame)
         }

@@ -73,7 +73,8 @@ extension UploaderMachine {
         guard case .idle = activity, barrier == nil,
             !(pool.isOpen && awaitsBuffer(at: now) && candidate(at: now) != nil)
         else { return waitEnd }
-        var deadline = deferral?.dueAt ?? repeatTime
+        var deadline = deferral?.dueAt
+        if let repeatTime { deadline = min(deadline ?? .max, repeatTime) }
         if let retry, retry.revision == terms.revision, now < retry.at {
             deadline = waiting != nil || deferral != nil || sentFrame != nil ? retry.at : nil
         }
@@ -146,9 +147,9 @@ extension UploaderMachine {
     /// The time of the last frame, submitted by the source or sent, if nothing but the sent frame is held and it could be
     /// repeated.
     package var silentSince: UInt64? {
-        guard case .idle = activity, barrier == nil, waiting == nil, deferral == nil, sentFrame != nil else {
-            return nil
-        }
+        guard case .idle = activity, barrier == nil, waiting == nil, deferral?.cause ?? .paced == .paced,
+            sentFrame != nil
+        else { return nil }
         return max(lastSubmissionAt, lastOffer?.at ?? 0)
     }
 

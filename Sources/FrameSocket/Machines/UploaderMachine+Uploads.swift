@@ -28,7 +28,8 @@ extension UploaderMachine {
         if let cause = deferral?.cause, let dueAt = deferral?.dueAt, let ticket = deferral?.frame.ticket {
             // Any cause other than the pacing is a barrier that is gone, or an attempt that failed.
             if isOwed || cause != .paced { return .deferred(isForced: true) }
-            return ticket <= flushedTicket || dueAt <= now ? .deferred(isForced: false) : nil
+            if ticket <= flushedTicket || dueAt <= now { return .deferred(isForced: false) }
+            // Meanwhile the receiver is kept alive by what it has.
         }
         guard sentFrame != nil else { return nil }
         return isOwed || repeatTime.map { $0 <= now } ?? false ? .sent : nil
@@ -76,7 +77,8 @@ extension UploaderMachine {
     private mutating func repeatSent(at now: UInt64) -> EncodingJob? {
         guard var frame = sentFrame.take() else { return nil }
         number(&frame)
-        pacer.takeAgain(at: sourceTime(at: now))
+        // What is deferred counts from the frame before, not from its repeats.
+        if deferral == nil { pacer.takeAgain(at: sourceTime(at: now)) }
         reference.ticket = frame.ticket
         return begin(frame, isForced: true, isRepeat: true, at: now)
     }
@@ -119,7 +121,8 @@ extension UploaderMachine {
         let byteCount = frame.totalByteCount
         // Until this frame is hashed, every newer frame counts as changed.
         reference = (frame.ticket, frame.digest)
-        frame.settingsEdition = settingsEdition
+        // An image that was scaled before is not scaled again.
+        if frame.settingsEdition == nil || frame.content?.isScaled != true { frame.settingsEdition = settingsEdition }
         var job = EncodingJob(
             content: frame.takeContent(),
             orientation: frame.orientation,

@@ -9,6 +9,12 @@ package struct SourceRhythm: Sendable {
     private var last: UInt64?
     /// The last two steps, the later one first.
     private var steps: (UInt64?, UInt64?) = (nil, nil)
+    /// How the last typical step differed from the interval.
+    private var pace = Pace.same
+
+    private enum Pace: Sendable {
+        case faster, same, slower
+    }
 
     package init() {}
 
@@ -19,17 +25,22 @@ package struct SourceRhythm: Sendable {
         let step = time > last ? time - last : 0
         let typical = typical(step)
         steps = (step, steps.0)
-        guard interval / 2 <= typical, typical <= interval.multipliedClamping(by: 2) else {
+        let double = interval.multipliedClamping(by: 2)
+        let old = pace
+        pace = typical < interval / 2 ? .faster : typical > double ? .slower : .same
+        // Frames that come in pairs are faster and slower in turn.
+        guard interval > 0, pace == .same || pace != old else {
             interval = typical
             return
         }
         // An eighth of the difference, in either direction.
-        interval = typical > interval ? interval + (typical - interval) / 8 : interval - (interval - typical) / 8
+        let capped = min(typical, double)
+        interval = capped > interval ? interval + (capped - interval) / 8 : interval - (interval - capped) / 8
     }
 
     /// Returns the median of the last three steps, or the shorter of two.
     ///
-    /// A single pause, or two frames submitted together, say nothing about the rate of a source.
+    /// A single pause says nothing about the rate of a source.
     private func typical(_ step: UInt64) -> UInt64 {
         guard let previous = steps.0 else { return step }
         let (shorter, longer) = (min(step, previous), max(step, previous))

@@ -24,16 +24,16 @@ extension Frame {
     /// Returns the frame with its JPEG flipped and rotated upright, without decoding and therefore losslessly.
     ///
     /// The result is a message, ready to be forwarded; its size is that of the new JPEG. Only whole blocks of 8, 16 or,
-    /// for 4:1:1, 32 pixels a side can move: see `JPEGTransform.Edges` for what happens to the rest. To keep every pixel, decode the
-    /// frame upright and encode it.
+    /// for 4:1:1, 32 pixels a side can move: see `JPEGTransform.Edges` for what happens to the rest. To keep every
+    /// pixel, decode the frame upright and encode it.
     ///
     /// - Parameters:
     ///   - edges: What happens to partial blocks. By default, those that would have to move are cut off: at most 7,
     ///     15 or, for 4:1:1, 31 pixels of width and height. An image without such blocks loses nothing.
     ///   - limits: The limits that the JPEG must meet.
     /// - Returns: The upright frame, with this frame's timestamp and number; the same bytes if it is upright already.
-    /// - Throws: The errors of `JPEGTransform`: `transformFailed` if `perfect` edges are impossible or nothing would remain, `unsupported` for
-    ///   4:1:1 turned on its side, and errors for damaged data.
+    /// - Throws: The errors of `JPEGTransform`: `transformFailed` if `perfect` edges are impossible or nothing would
+    ///   remain, `unsupported` for 4:1:1 turned on its side, and errors for damaged data.
     public func uprightJPEG(
         edges: JPEGTransform.Edges = .trim,
         limits: JPEGLimits = .init()

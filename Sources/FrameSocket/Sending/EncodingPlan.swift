@@ -166,14 +166,14 @@ extension EncodingPlan.Settings {
     func need(of size: BufferSize, _ format: PixelFormat) -> Int {
         let output = output(for: size, .up, format)
         let buffers = buffers(for: output, format, isTurning: appliesOrientation)
-        return need(content: EncodingMemory.bytes(of: size, format), besides: buffers, output, 0).total
+        return need(content: EncodingMemory.bytes(of: size, format), besides: buffers, output, 0, format).total
     }
 
     /// Returns the need of pixels that were scaled when they were submitted.
     func need(scaled output: OutputPlan, _ format: PixelFormat, isTurning: Bool, limit: Int) -> MemoryNeed {
         let plan = OutputPlan(output.canvas)
         let buffers = buffers(for: plan, format, isTurning: isTurning)
-        return need(content: EncodingMemory.bytes(of: output.canvas, format), besides: buffers, plan, limit)
+        return need(content: EncodingMemory.bytes(of: output.canvas, format), besides: buffers, plan, limit, format)
     }
 
     /// Returns the need of a JPEG that is decoded.

@@ -36,7 +36,7 @@ package enum FrameContent: Sendable {
     }
 
     /// Whether the content consists of pixels with the size to send.
-    var isScaled: Bool {
+    package var isScaled: Bool {
         switch self {
         case .scaled, .shared: true
         case .pixels, .jpeg, .resizableJPEG, .encoded: false

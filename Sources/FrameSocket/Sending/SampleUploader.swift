@@ -77,7 +77,9 @@ public final class SampleUploader: Sendable {
     /// Creates an uploader that opens `connection` and sends to it.
     ///
     /// What the receiver has already requested applies from the start. Several uploaders may share a connection: each
-    /// sends its own latest frame, and what the receiver requests applies to all of them.
+    /// sends its own latest frame, and what the receiver requests applies to all of them. A frame that is due while
+    /// another uploader's is being sent is tried again 100 ms later, so an uploader that keeps the connection busy leaves
+    /// little room for others.
     public init(connection: SocketConnection, configuration: Configuration = .init()) {
         self.connection = connection
         machine = Locked(UploaderMachine(configuration, owner: Self.lastOwner.add(1, ordering: .relaxed).newValue))

@@ -27,7 +27,7 @@ package struct UploadFrame: Sendable {
     /// A hash of the content, if it has been computed.
     package var digest: UInt64?
 
-    /// The number of the encoder's settings when the content was encoded; nil before that.
+    /// The number of the encoder's settings when the content was scaled or encoded; nil before that.
     var settingsEdition: UInt64?
 
     /// The plan for encoding this content; nil if none has been made, or the frame is sent unchanged.

@@ -15,7 +15,8 @@ public struct JPEGHeader: Sendable, Hashable {
     ///
     /// - Throws: `notJPEG`; `noPicture` if there are only tables; `truncated` if the bytes end within the header;
     ///   `malformed` and `missingTable` for a header that violates the format; `tooLarge` for a side of more than
-    ///   65,500 pixels; `decodeFailed` if the library cannot read it; `unsupported` for a kind of JPEG or a subsampling that this module cannot decode.
+    ///   65,500 pixels; `decodeFailed` if the library cannot read it; `unsupported` for a kind of JPEG or a subsampling
+    ///   that this module cannot decode.
     public init(inspecting jpeg: Span<UInt8>) throws(TurboJPEGError) {
         _ = try JPEGGate.structure(of: jpeg, limits: .any, extent: .header)
         try self.init(inspecting: jpeg, with: CodecHandle(for: .decompress))
@@ -113,7 +114,9 @@ extension JPEGHeader {
             }
             let blocks = structure.components.reduce(0) { $0 + structure.blockCount(of: $1, isAlone: false) }
             byteCount = blocks * 64 * 2
-            areKeptToDecode = structure.isProgressive
+            // The number of components follows the marker and the length.
+            let firstCount = structure.scans.first.map { Int(jpeg[$0.header.lowerBound + 4]) } ?? 0
+            areKeptToDecode = structure.isProgressive || firstCount < structure.components.count
         }
     }
 }

@@ -48,9 +48,9 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
     ///   - edges: The treatment of partial blocks; `keep` by default.
     ///   - limits: The limits that the JPEG must meet. The library needs up to twelve bytes per pixel.
     /// - Returns: The new JPEG.
-    /// - Throws: `transformFailed` if the library refuses, as it does for `perfect` and partial blocks, or if `trim` would
-    ///   leave nothing; `unsupported`
-    ///   if the sides of a `4:1:1` image would be swapped; and the errors of `JPEGDecoder.decode` for an invalid JPEG.
+    /// - Throws: `transformFailed` if the library refuses, as it does for `perfect` and partial blocks, or if `trim`
+    ///   would leave nothing; `unsupported` if the sides of a `4:1:1` image would be swapped; and the errors of
+    ///   `JPEGDecoder.decode` for an invalid JPEG.
     public func apply(
         to jpeg: Span<UInt8>,
         edges: Edges = .keep,

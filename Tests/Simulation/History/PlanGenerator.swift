@@ -149,7 +149,7 @@ struct PlanGenerator {
             plan.actors.append(.peer(peer(.plainSender(reads: random.chance(50)), at: place)))
         } else {
             var sender = sender(at: place)
-            if turning.chance(15) { makeTight(&sender) }
+            if turning.chance(30) { makeTight(&sender) }
             plan.actors.append(.sender(sender))
         }
     }
@@ -161,9 +161,9 @@ struct PlanGenerator {
             .adaptive(still: 2, motion: 20)
         )
         if sender.sharedBuffers != nil { sender.sharedBuffers = 1 }
-        if turning.chance(50) { sender.maximumMemory = turning.pick(2_000, 12_000) }
+        if turning.chance(80) { sender.maximumMemory = turning.pick(2_000, 2_000, 12_000) }
         // JPEGs fit then, and images do not.
-        if sender.maximumMemory == 2_000, turning.chance(50) { sender.images = .mixed }
+        if sender.maximumMemory == 2_000, turning.chance(80) { sender.images = .mixed }
     }
 
     private mutating func sender(at place: Int) -> SenderPlan {

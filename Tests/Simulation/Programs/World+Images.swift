@@ -71,7 +71,7 @@ extension World {
 
     /// An image that another uploader has lent: the program may mistake one for the other.
     private func foreignCanvas(_ sender: SimSender) -> PixelBuffer? {
-        guard random.chance(20) else { return nil }
+        guard random.chance(60) else { return nil }
         for other in senders where other !== sender {
             if other.canvas?.lender != nil {
                 coverage.count(.foreignBuffer)

@@ -215,7 +215,11 @@ extension World {
             guard let job = handle(sender, { $0.beginUpload(at: before) }) ?? nil else { return }
             check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
             sender.job = job
-            if let identity = job.content.flatMap({ Self.identity(of: $0) }), let machine = sender.uploader?.machine {
+            if let content = job.content, let identity = Self.identity(of: content),
+                let machine = sender.uploader?.machine,
+                // What was scaled before stays as it is.
+                !content.isScaled || sender.encodedWith[identity.number] == nil
+            {
                 sender.encodedWith[identity.number] = SimSender.Look(machine.configuration)
             }
             check(.integrity, job.hasPlanForContent, "uploader \(sender.index) has the plan of another image")

@@ -160,7 +160,7 @@ public final class SocketConnection: Sendable {
 
     /// Connects, and waits until a server has been reached.
     ///
-    /// At least one attempt is made within the limit, however long ``Configuration/retryInterval`` is, unless the last
+    /// At least one attempt begins within the limit, however long ``Configuration/retryInterval`` is, unless the last
     /// connection is still ending when the limit passes.
     ///
     /// If the limit passes or the calling task is cancelled, the attempt that this call started ends, unless another

@@ -19,8 +19,9 @@ internal import TurboJPEG
 /// also costs one pass over its bytes.
 ///
 /// The uploader keeps the latest frame: as submitted until it is encoded, then as its JPEG. A new receiver gets it at
-/// once (see ``Sharing/allowed(buffers:)`` for an exception), and so does one that requests a frame, resumes after a pause, or wants frames again; a source with no new
-/// frame does not have to do anything. A frame that is sent again keeps its timestamp, number and orientation.
+/// once (``Configuration/Sharing/allowed(buffers:)`` has an exception), and so does one that requests a frame, resumes
+/// after a pause, or wants frames again; a source with no new frame does not have to do anything. A frame that is sent
+/// again keeps its timestamp, number and orientation.
 ///
 /// A receiver may request a pause, another rate, size or quality, or an immediate frame, and the uploader complies for
 /// as long as that receiver stays connected. Another size or quality applies from the next frame on; the latest frame

@@ -116,13 +116,13 @@ extension World {
         }
     }
 
-    private func admit(_ frame: UploadFrame, _ number: UInt32, of sender: SimSender) {
+    func admit(_ frame: UploadFrame, _ number: UInt32, of sender: SimSender) {
         let before = sender.uploader?.machine.statistics.drops ?? [:]
         guard let outcome = handle(sender, { $0.admit(frame, at: now) }) else { return }
         decided(outcome, number, of: sender, after: before)
     }
 
-    private static func digest(_ content: UInt32) -> UInt64 { UInt64(content) &* 0x9e37_79b9_7f4a_7c15 }
+    static func digest(_ content: UInt32) -> UInt64 { UInt64(content) &* 0x9e37_79b9_7f4a_7c15 }
 
     /// Handles what the program is told of a frame; `drops` is what had been counted before.
     func decided(
@@ -204,98 +204,6 @@ extension World {
         }
     }
 
-    // MARK: Encoding
-
-    func stepUploading(_ timer: ProgramTimer, of sender: SimSender) {
-        switch timer {
-        case .turn:
-            sender.hasTurn = false
-            // Its clock was read before the lock was acquired, as for an offer.
-            let before = now - random.time(in: 0...20_000)
-            guard let job = handle(sender, { $0.beginUpload(at: before) }) ?? nil else { return }
-            check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
-            sender.job = job
-            if let content = job.content, let identity = Self.identity(of: content),
-                let machine = sender.uploader?.machine,
-                // What was scaled before stays as it is.
-                !content.isScaled || sender.encodedWith[identity.number] == nil
-            {
-                sender.encodedWith[identity.number] = SimSender.Look(machine.configuration)
-            }
-            check(.integrity, job.hasPlanForContent, "uploader \(sender.index) has the plan of another image")
-            if job.lease == nil, job.content?.pixels != nil { checkWaitedInVain(sender) }
-            schedule(.encoded, of: sender, after: sender.plan.encodingTime)
-        case .encoded: encoded(sender)
-        case .admit:
-            guard !sender.comparing.isEmpty else { return }
-            let (frame, number) = sender.comparing.removeFirst()
-            admit(frame, number, of: sender)
-        case .settled(let settlement): settled(settlement, of: sender)
-        case .submission:
-            guard let (message, connection) = sender.lateSubmission.take() else { return }
-            submit(message, for: connection, of: sender)
-        case .leaseEnded(let lease):
-            sender.endedClaims -= 1
-            handle(sender) { $0.leaseEnded(lease, at: now) }
-        case .draw(let lease, let isNew, let size): draw(lease, isNew, size, of: sender)
-        case .cancelWait(let id): cancelWait(id, of: sender)
-        case .finishIsDue(let id):
-            let isWaiting = sender.finishers.contains(id)
-            check(.promptness, !isWaiting, "uploader \(sender.index): finish waits for too long")
-        default: break
-        }
-    }
-
-    private func encoded(_ sender: SimSender) {
-        guard let job = sender.job, let content = job.content else { return }
-        sender.job = nil
-        guard let identity = Self.identity(of: content) else {
-            return violate(.heldBuffersStay, "uploader \(sender.index): the image of a frame has changed")
-        }
-        let digest = Self.digest(identity.content)
-        let result: EncodingResult
-        if sender.encoderFails {
-            coverage.count(.encodingFailed)
-            sender.unsendable.insert(identity.number)
-            // If a frame is owed, the one before goes out instead.
-            allowRepeat(sender)
-            result = .failed(TurboJPEGError(.encodeFailed, "The simulated encoder fails."))
-        } else if case .against(digest) = job.comparison {
-            coverage.count(.unchangedFrame)
-            result = .unchanged(content, digest: digest)
-        } else {
-            let known = job.comparison == .none ? nil : digest
-            if let lease = job.lease {
-                result = copyToBuffer(job, lease, content, identity, known, of: sender)
-            } else if case .jpeg(let jpeg, let size) = content {
-                let image = EncodedImage(jpeg: jpeg, bufferSize: size, orientation: job.orientation)
-                result = .encoded(image, digest: known)
-            } else {
-                result = .encoded(encodedImage(job, identity), digest: known)
-            }
-        }
-        reportEncoded(result, of: job, sender)
-        checkFinishersGoOn(sender)
-        checkLatestIsKept(sender)
-    }
-
-    /// Reports the encoder's result, and checks what only the machine before it tells.
-    private func reportEncoded(_ result: EncodingResult, of job: EncodingJob, _ sender: SimSender) {
-        guard let uploader = sender.uploader else { return }
-        let (nextSequence, isSharing) = (uploader.machine.nextSequence, uploader.machine.pool.isOpen)
-        let isEarlier = job.lease.map { !uploader.machine.pool.isCurrent($0) } ?? false
-        handle(sender) { $0.encoded(result, at: now) }
-        switch result {
-        case .unchanged:
-            let isTakenBack = uploader.machine.nextSequence == nextSequence - 1
-            check(.sequenceAscends, isTakenBack, "uploader \(sender.index): an unchanged frame keeps its number")
-        case .notShared where isEarlier:
-            let isSame = uploader.machine.pool.isOpen == isSharing
-            check(.buffersHaveOneConnection, isSame, "uploader \(sender.index) lacks memory for an earlier connection")
-        case .notShared, .encoded, .shared, .failed: break
-        }
-    }
-
     // MARK: The program
 
     func performUploading(_ action: Plan.Action, of sender: SimSender) {
@@ -361,14 +269,14 @@ extension World {
         checkFinished(sender, offers: sender.finisherOffers[Int(id)] ?? 0)
     }
 
-    private func cancelWait(_ id: Int, of sender: SimSender) {
+    func cancelWait(_ id: Int, of sender: SimSender) {
         guard sender.finishers.remove(id) != nil || sender.bufferWaiters.remove(id) != nil else { return }
         coverage.count(.cancelled)
         handle(sender) { $0.cancelWait(UInt64(id)) }
     }
 
     /// A repeat has a reason on the connection that there is.
-    private func allowRepeat(_ sender: SimSender) {
+    func allowRepeat(_ sender: SimSender) {
         guard sender.socket >= 0, sockets[sender.socket].monitor >= 0 else { return }
         monitors[sockets[sender.socket].monitor].hasReasonToRepeat = true
         monitors[sockets[sender.socket].monitor].reasonAt = now

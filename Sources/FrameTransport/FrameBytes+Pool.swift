@@ -15,6 +15,13 @@ extension FrameBytes {
         /// - Note: `@unchecked Sendable` holds because a chunk has one owner at a time: the pool, or one body.
         @safe struct Chunk: @unchecked Sendable {
             let memory: MemoryRun
+
+            static var none: Chunk { unsafe Chunk(memory: .empty) }
+
+            /// Returns new memory from the system; none if it has none.
+            static func allocated(_ size: Int) -> Chunk {
+                unsafe Chunk(memory: Syscalls.allocate(byteCount: size) ?? .empty)
+            }
         }
 
         private struct State {
@@ -26,11 +33,18 @@ extension FrameBytes {
         private static let smallest = 4 << 10
 
         private let maximumIdleBytes: Int
+        private let allocate: @Sendable (_ byteCount: Int) -> Chunk
         private let state = Locked(State())
 
         /// Creates a pool that keeps at most `maximumIdleBytes` idle bytes.
-        public init(maximumIdleBytes: Int) {
+        public convenience init(maximumIdleBytes: Int) {
+            self.init(maximumIdleBytes: maximumIdleBytes, allocate: Chunk.allocated)
+        }
+
+        /// Creates a pool of memory that `allocate` provides, or does not.
+        init(maximumIdleBytes: Int, allocate: @escaping @Sendable (_ byteCount: Int) -> Chunk) {
             self.maximumIdleBytes = maximumIdleBytes
+            self.allocate = allocate
         }
 
         deinit {
@@ -44,7 +58,7 @@ extension FrameBytes {
 
         /// Takes a chunk of at least `capacity` bytes; an empty one if the system has no memory.
         func take(_ capacity: Int) -> Chunk {
-            guard let size = Self.chunkSize(for: capacity) else { return unsafe Chunk(memory: .empty) }
+            guard let size = Self.chunkSize(for: capacity) else { return .none }
             let idle = state.withLock { state -> Chunk? in
                 guard let index = state.idle.lastIndex(where: { unsafe $0.memory.count == size }) else {
                     state.allocations += 1
@@ -54,7 +68,7 @@ extension FrameBytes {
                 return state.idle.remove(at: index)
             }
             if let idle { return idle }
-            return unsafe Chunk(memory: Syscalls.allocate(byteCount: size) ?? .empty)
+            return allocate(size)
         }
 
         func giveBack(_ chunk: Chunk) {

@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocketTesting
 import FrameWire
+import Locking
 import TestSupport
 import Testing
 
@@ -27,6 +28,25 @@ import Testing
         driver.thread.execute { driver.close(.stoppedByUser) }
         #expect(await driver.closed.wait() == .closedLocally(.stoppedByUser))
         _ = server
+    }
+
+    /// The thread may be busy, or the process stopped, while the bytes arrive and the deadline passes.
+    @Test func `what arrives before a deadline is reported before it`() async throws {
+        let thread = IOThread()
+        let pipe = Pipe()
+        let recorder = Recorder()
+        thread.execute {
+            let registration = try? thread.register(pipe.fileHandleForReading.fileDescriptor, recorder)
+            recorder.registration = registration
+            let deadline = MonotonicClock.now() + 1_000_000
+            registration?.deadline = deadline
+            pipe.fileHandleForWriting.write(Data([1]))
+            while MonotonicClock.now() <= deadline {}
+        }
+        #expect(await becomesTrue { recorder.events.withLock { $0.count == 2 } })
+        #expect(recorder.events.withLock { $0 } == ["ready", "deadline"])
+        thread.execute { recorder.registration?.cancel() }
+        await thread.settle()
     }
 
     /// A turn that was asked for before the close must not take back the time that the close is given.
@@ -59,6 +79,15 @@ import Testing
         // The client does not close; the time given ends it.
         #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
         _ = blocking
+    }
+
+    /// Records the calls of its thread.
+    private final class Recorder: IOHandler, @unchecked Sendable {
+        let events = Locked([String]())
+        var registration: IORegistration?
+
+        func becameReady(_ readiness: Readiness) { events.withLock { $0.append("ready") } }
+        func deadlinePassed() { events.withLock { $0.append("deadline") } }
     }
 
     /// A delegate that holds up its thread with the first frame.

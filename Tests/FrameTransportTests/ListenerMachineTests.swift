@@ -14,13 +14,17 @@ import Testing
     private func commands(
         _ machine: inout ListenerMachine,
         accept: (inout ListenerMachine) -> Void = { $0.wouldBlock() },
-        keepsPlace: Bool = false
+        keepsPlace: Bool = false,
+        hasJustTaken: Set<Int> = []
     ) -> [ListenerMachine.Command] {
         var commands: [ListenerMachine.Command] = []
         while let command = machine.nextCommand() {
             commands.append(command)
             if command == .accept { accept(&machine) }
             if case .makeWay(let id) = command { machine.madeWay(id, isLeaving: !keepsPlace) }
+            if case .dropDeparted(let id) = command {
+                machine.departedDropped(id, wasQueued: !hasJustTaken.contains(id))
+            }
         }
         return commands
     }
@@ -133,6 +137,18 @@ import Testing
             machine.ended(id, wasReady: true)
         }
         #expect(machine.queuedCount == 4)
+    }
+
+    @Test func `a departed sender that the program has just taken is not counted as dropped`() {
+        var machine = machine(places: 1)
+        for id in 1...3 {
+            machine.accepted(isAdmitted: true)
+            machine.queued(id)
+            machine.ended(id, wasReady: true)
+        }
+        #expect(commands(&machine, hasJustTaken: [1]).contains(.dropDeparted(1)) && machine.dropped == 1)
+        machine.taken(1)
+        #expect(machine.dropped == 1 && machine.queuedCount == 1)
     }
 
     @Test func `a shortage pauses accepting, longer each time, whoever connects meanwhile`() {

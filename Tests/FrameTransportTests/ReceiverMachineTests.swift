@@ -68,6 +68,14 @@ import Testing
         #expect(held == 0)
     }
 
+    @Test func `what nobody wants is skipped even if there is no memory for it`() {
+        let small = FrameBytes.Pool(maximumIdleBytes: 0) { $0 <= 4096 ? .allocated($0) : .none }
+        var rig = ReceiverRig(pool: small)
+        rig.arrive(otherMessage("Message-Type: later\r\n", body: 100_000) + message(body(1, count: 10)))
+        rig.resumeToTheEnd()
+        #expect(rig.frames.map(\.jpeg.count) == [10] && rig.reason == nil)
+    }
+
     @Test func `audio that was asked for and exceeds its memory is counted`() {
         var rig = ReceiverRig {
             $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
@@ -286,6 +294,34 @@ import Testing
         #expect(rig.reason == nil)
         rig.arrive([], end: true)
         #expect(rig.reason == .closedLocally(.callEnded))
+    }
+
+    // MARK: Requests
+
+    /// A connection whose sender has read one request, and then reads nothing until no more are queued.
+    private func unheard(after request: ControlRequest) -> ReceiverRig {
+        var rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
+        for _ in 0..<1000 {
+            rig.machine.send(request, at: rig.now)
+            rig.run()
+            rig.isWritable = false
+        }
+        return rig
+    }
+
+    @Test func `a request that is dropped changes nothing`() {
+        var paused = unheard(after: .pause)
+        paused.machine.send(.resume, at: paused.now)
+        paused.run()
+        #expect(paused.deadline == nil)
+
+        var speaking = unheard(after: .resume)
+        speaking.machine.send(.pause, at: speaking.now)
+        speaking.run()
+        #expect(speaking.deadline != nil)
+        speaking.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: speaking.now)
+        speaking.arrive(message([1]))
+        #expect(speaking.frames.count == 1)
     }
 
     // MARK: Deadlines

@@ -33,6 +33,25 @@ import Testing
         #expect(rig.requested == [5000, 6000])
     }
 
+    @Test func `a body without memory returns its grant`() throws {
+        let budget = MemoryBudget(maximumBytes: 1_000_000)
+        let free = budget.free
+        var rig = ReceiverRig(pool: FrameBytes.Pool(maximumIdleBytes: 0) { _ in .none }) {
+            $0.allowance = 2000
+            $0.largestGrant = 100_000
+        }
+        rig.arrive(message(body(1, count: 5000)))
+        #expect(rig.requested == [5000])
+        do {
+            guard case .granted(let grant) = budget.ask(5000, onGrant: { _ in }) else {
+                return _ = Issue.record("no grant")
+            }
+            rig.machine.memoryGranted(grant, for: 1, at: 2)
+        }
+        rig.run()
+        #expect(rig.reason?.error?.code == .noMemory && budget.free == free)
+    }
+
     @Test func `a large body of a taken connection waits for the consumer's room before it asks for memory`() {
         var rig = untaken()
         rig.room = 0

@@ -20,9 +20,8 @@ package struct DeadlineHeap {
 
     /// Returns how long a poller may wait for the first deadline: rounded up, so that the deadline has passed when it
     /// wakes; -1 for no limit.
-    package func milliseconds(until now: () -> UInt64) -> Int32 {
+    package func milliseconds(from now: UInt64) -> Int32 {
         guard let first = entries.first else { return -1 }
-        let now = now()
         guard first.time > now else { return 0 }
         return Int32(clamping: (first.time - now + 999_999) / 1_000_000)
     }

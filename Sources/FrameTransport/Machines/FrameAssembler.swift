@@ -193,6 +193,10 @@ package import FrameWire
         try makeRoom(for: 1)
         let rest = decoder.bodyRemaining
         let target = unsafe body?.freeRun(limit: min(rest, limit)) ?? .empty
+        if let body, body.capacity == 0, rest > 0 {
+            // There was no memory for what is discarded: it is read over the staging area, piece by piece.
+            return unsafe (MemoryRun(rebasing: staging[..<min(rest, limit, staging.count)]), .empty)
+        }
         // While the body does not fit yet, further bytes belong to it and not to the staging area.
         let isAllThere = target.count == rest || body == nil
         return unsafe (target, isAllThere ? staging : .empty)

@@ -166,6 +166,12 @@ package struct ListenerMachine: Sendable {
         departed.removeAll { $0 == id }
     }
 
+    /// Records whether a departed sender that was to be dropped was still in the queue; otherwise the program has taken it.
+    package mutating func departedDropped(_ id: Int, wasQueued: Bool) {
+        let isCounted = emptied.remove(id) != nil
+        if wasQueued, !isCounted { dropped += 1 }
+    }
+
     /// Records that a departed sender's unread frames were dropped for lack of memory.
     package mutating func framesDropped(_ id: Int) {
         dropped += 1
@@ -249,7 +255,6 @@ package struct ListenerMachine: Sendable {
         guard departed.count > max(1, places) else { return }
         let oldest = departed.removeFirst()
         queued.remove(oldest)
-        if emptied.remove(oldest) == nil { dropped += 1 }
         commands.append(.dropDeparted(oldest))
     }
 

@@ -68,7 +68,7 @@ package struct MailboxMachine<Element> {
     /// The elements that the last ``put(_:weight:more:)`` replaced, for the shell to release outside its lock.
     private var givenWay: [Element] = []
 
-    /// The number of elements that were replaced by newer ones, or discarded.
+    /// The number of elements that were replaced by newer ones.
     package private(set) var replaced = 0
 
     /// The weight of the waiting elements.

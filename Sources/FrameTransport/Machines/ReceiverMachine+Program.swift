@@ -20,28 +20,37 @@ extension ReceiverMachine {
         self.now = now
         guard isReady else { return }
         switch request {
-        case .hello(let hello): heed(hello)
-        case .pause: hasPaused = true
-        case .resume: hasPaused = false
         case .decline: return declineSharedMemory()
         // The connection knows itself what the program has released.
         case .release: return
-        case .stop, .prefer, .refresh, .ping: break
+        case .hello, .pause, .resume, .stop, .prefer, .refresh, .ping: break
         }
-        if case .hello(let hello) = request {
-            greet(with: hello)
-        } else {
-            if !hasSaidHello { greet(with: ControlRequest.Hello()) }
-            outbox.add(request)
-        }
+        // A request that was dropped has no consequences here either: the sender does not know of it.
+        if queue(request) { heed(request) }
         commands.append(.writeRequests)
     }
 
-    private mutating func greet(with hello: ControlRequest.Hello) {
+    /// - Returns: Whether the request was queued.
+    private mutating func queue(_ request: ControlRequest) -> Bool {
+        if case .hello(let hello) = request { return greet(with: hello) }
+        return (hasSaidHello || greet(with: ControlRequest.Hello())) && outbox.add(request)
+    }
+
+    private mutating func greet(with hello: ControlRequest.Hello) -> Bool {
         var hello = hello
         hello.sharedMemory = shared.terms == .accepted ? ControlRequest.Hello.sharedMemoryVersion : nil
-        hasSaidHello = true
-        outbox.add(.hello(hello))
+        let isQueued = outbox.add(.hello(hello))
+        hasSaidHello = hasSaidHello || isQueued
+        return isQueued
+    }
+
+    private mutating func heed(_ request: ControlRequest) {
+        switch request {
+        case .hello(let hello): heed(hello)
+        case .pause: hasPaused = true
+        case .resume: hasPaused = false
+        case .decline, .release, .stop, .prefer, .refresh, .ping: break
+        }
     }
 
     /// Ends the connection in order: shuts down sending, and discards input until the peer has closed too.
@@ -142,7 +151,10 @@ extension ReceiverMachine {
     ///
     /// A grant that is no longer needed is returned at once.
     mutating func memoryGranted(_ grant: MemoryBudget.Grant, for request: Int, at now: UInt64) {
-        if memoryGranted(for: request, at: now) { assembler.take(grant) }
+        guard case .awaitingMemory(request)? = state.gate else { return }
+        // Before the body begins: if that fails, the grant is returned with it.
+        assembler.take(grant)
+        _ = memoryGranted(for: request, at: now)
     }
 
     /// Handles a grant of memory.

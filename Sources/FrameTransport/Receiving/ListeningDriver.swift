@@ -172,8 +172,10 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         case .endPresenting(let error): mailbox.end(error)
         case .closeConnections: forEachConnection { $0.close() }
         case .drainConnections: forEachConnection { $0.drain() }
-        // Released outside the mailbox's lock: its deinitializer closes it.
-        case .dropDeparted(let id): _ = mailbox.removeFirst { $0.id == id }
+        case .dropDeparted(let id):
+            // Released outside the mailbox's lock: its deinitializer closes it.
+            let dropped = mailbox.removeFirst { $0.id == id }
+            change { $0.departedDropped(id, wasQueued: dropped != nil) }
         case .finished: closed.set(())
         }
     }

@@ -238,6 +238,7 @@ private final class IOLoop: @unchecked Sendable {
 
     private var registrations = SlotTable<IORegistration>()
     private var deadlines = DeadlineHeap()
+    private var horizon = PollHorizon()
     private var running: [Task] = []
 
     /// The maximum number of reports per round; further ones follow in the next.
@@ -314,14 +315,17 @@ private final class IOLoop: @unchecked Sendable {
             return inbox.isAsleep
         }
         guard let base = reports.baseAddress else { return 0 }
-        let timeout = mayBlock ? deadlines.milliseconds(until: MonotonicClock.now) : 0
-        let count = unsafe frame_poller_wait(poller.rawValue, base, Int32(reports.count), timeout)
+        let start = MonotonicClock.now()
+        let timeout = mayBlock ? deadlines.milliseconds(from: start) : 0
+        let count = Int(unsafe frame_poller_wait(poller.rawValue, base, Int32(reports.count), timeout))
+        // The wake-up is watched, too.
+        horizon.polled(at: start, count: count, capacity: reports.count, watched: registrations.count + 1)
         inbox.withLock { inbox in
             inbox.isAsleep = false
             inbox.tasks += inbox.later
             inbox.later.removeAll(keepingCapacity: true)
         }
-        return max(0, Int(count))
+        return max(0, count)
     }
 
     private func report(_ reports: UnsafeMutableBufferPointer<frame_readiness>, _ count: Int) {
@@ -331,9 +335,9 @@ private final class IOLoop: @unchecked Sendable {
         }
     }
 
+    /// Fires the deadlines that passed before the last poll: what arrived before them has been handled.
     private func fireDeadlines() {
-        guard !deadlines.isEmpty else { return }
-        let now = MonotonicClock.now()
+        let now = horizon.time
         while let token = deadlines.popFirst(upTo: now) {
             guard let registration = registrations[token] else { continue }
             registration.scheduled = nil

@@ -12,6 +12,9 @@ struct SlotTable<Element> {
     private var slots: [Slot] = []
     private var free: [Int] = []
 
+    /// The number of elements.
+    var count: Int { slots.count - free.count }
+
     /// Inserts the element that `make` returns for its token.
     mutating func insert(_ make: (_ token: UInt64) -> Element) -> Element {
         let index = free.popLast() ?? slots.endIndex

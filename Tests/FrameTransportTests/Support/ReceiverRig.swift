@@ -47,10 +47,13 @@ struct ReceiverRig: ~Copyable {
     /// How many commands came after the last one.
     private(set) var commandsAfterClose = 0
 
-    init(_ change: (inout ReceiverMachine.Configuration) -> Void = { _ in }) {
+    init(
+        pool: FrameBytes.Pool = FrameBytes.Pool(maximumIdleBytes: 1 << 20),
+        _ change: (inout ReceiverMachine.Configuration) -> Void = { _ in }
+    ) {
         var configuration = ReceiverMachine.Configuration()
         change(&configuration)
-        machine = ReceiverMachine(configuration, pool: FrameBytes.Pool(maximumIdleBytes: 1 << 20))
+        machine = ReceiverMachine(configuration, pool: pool)
         machine.start(at: now)
         run()
     }

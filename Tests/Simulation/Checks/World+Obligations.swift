@@ -10,15 +10,21 @@ extension World {
         guard sockets[socket].isOpen, case .thread(let thread, let registration) = sockets[socket].watcher,
             case .receiver(let index) = threads[thread].registrations[registration].owner
         else { return }
-        schedule(.departureIsDue, .receiver(index), after: 300_000_000)
+        schedule(.departureIsDue, .receiver(index), after: Self.timeToEnd)
     }
 
-    func checkDeparture(of receiver: SimReceiver) {
-        check(
-            .departedReleaseTheirPlace,
-            receiver.closeReason != nil,
-            "the sender of connection \(receiver.index) has gone, and the connection goes on"
-        )
+    private static let timeToEnd: UInt64 = 300_000_000
+
+    /// A connection has ended in time; if its thread was held up, that time begins afterwards.
+    func checkEnd(of receiver: SimReceiver, _ timer: ProgramTimer) {
+        let due = threads[receiver.thread].heldUpUntil + Self.timeToEnd
+        if now < due { return schedule(timer, .receiver(receiver.index), after: due - now) }
+        let hasEnded = receiver.closeReason != nil
+        if case .lingerIsOver = timer {
+            check(.lingerIsBounded, hasEnded, "connection \(receiver.index) lingers for too long")
+        } else {
+            check(.departedReleaseTheirPlace, hasEnded, "connection \(receiver.index) goes on without its sender")
+        }
     }
 
     // MARK: Budgets

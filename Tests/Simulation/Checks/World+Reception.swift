@@ -152,8 +152,10 @@ extension World {
             check(.reasons, !isAboutTheEnd, "connection \(receiver.index) ends in order between two frames: \(error)")
         }
         if error.code == .receiveTimedOut {
-            // What has arrived this instant is reported next.
-            let isRead = sockets[socket].inbound.visible == 0 || sockets[socket].isReported
+            // Only what has arrived after the deadline may still have to be reported.
+            let deadline = threads[receiver.thread].registrations[receiver.registration].passed
+            let isLate = sockets[socket].isReported && sockets[socket].reportedAt > deadline
+            let isRead = sockets[socket].inbound.visible == 0 || isLate
             check(.nothingIsStuck, isRead, "connection \(receiver.index) has not read all: \(error)")
             checkSilence(of: receiver, error)
         }
@@ -179,6 +181,7 @@ extension World {
         guard let idle = servers[receiver.server].plan.idle, receiver.machine.messages > 0,
             error.message.contains("its next message")
         else { return }
+        check(.deadlinesAreWhole, !receiver.maySenderBeSilent, "connection \(receiver.index): asked for: \(error)")
         let silence = now - receiver.heardAt
         check(.deadlinesAreWhole, silence >= idle, "connection \(receiver.index): silence of \(silence) ns: \(error)")
     }

@@ -12,6 +12,9 @@ extension World {
             if place.isPort { coverage.count(.tcp) }
         }
         for bytes in plan.budgets { budgets.append(SimBudget(bytes: bytes)) }
+        // Nothing that a sender promises takes long, so that only threads of servers are held up.
+        let busy = plan.actors.compactMap { if case .sender(let sender) = $0 { sender.thread } else { nil } }
+        for index in 0..<plan.threads { threads[index].isHeldUp = !busy.contains(index) }
         if plan.budgets.count == 1, plan.actors.count > 1 { coverage.count(.sharedBudget) }
         actors.removeAll(keepingCapacity: true)
         for actor in plan.actors {

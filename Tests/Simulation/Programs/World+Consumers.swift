@@ -48,10 +48,8 @@ extension World {
         case .audioConsumer: audioConsumerGoesOn(receiver)
         case .statusConsumer: statusConsumerGoesOn(receiver)
         case .reader(let index): readerGoesOn(index)
-        case .departureIsDue: checkDeparture(of: receiver)
+        case .departureIsDue, .lingerIsOver: checkEnd(of: receiver, timer)
         case .releaseKept: releaseKept(receiver)
-        case .lingerIsOver:
-            check(.lingerIsBounded, receiver.closeReason != nil, "connection \(receiver.index) lingers for too long")
         default: break
         }
     }

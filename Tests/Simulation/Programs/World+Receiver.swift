@@ -11,15 +11,10 @@ extension World {
             let hasGone = receiver.closeReason != nil || receiver.wasClosed || receiver.drainedAt != nil
             check(.placesAreBounded, hasGone, "a connection is still there that was to make way")
         case .send(let request):
-            let wasSilent = receiver.maySenderBeSilent
-            switch request {
-            case .hello(let hello) where receiver.machine.isReady: receiver.stated = hello.wants
-            case .pause where receiver.machine.isReady: receiver.hasPaused = true
-            case .resume where receiver.machine.isReady: receiver.hasPaused = false
-            default: break
-            }
-            if wasSilent, !receiver.maySenderBeSilent { receiver.heardAt = now }
-            change(receiver) { $0.send(request, at: now) }
+            let queued = receiver.machine.outbox.bytes.count
+            receiver.machine.send(request, at: now)
+            if receiver.machine.outbox.bytes.count > queued { note(request, of: receiver) }
+            run(receiver)
         case .close(let reason):
             receiver.wasClosed = true
             change(receiver) { $0.close(reason, at: now) }
@@ -37,6 +32,18 @@ extension World {
         case .sharedMemoryRevoked: change(receiver) { $0.sharedMemoryRevoked() }
         default: break
         }
+    }
+
+    /// A request was queued for the sender.
+    private func note(_ request: ControlRequest, of receiver: SimReceiver) {
+        let wasSilent = receiver.maySenderBeSilent
+        switch request {
+        case .hello(let hello): receiver.stated = hello.wants
+        case .pause: receiver.hasPaused = true
+        case .resume: receiver.hasPaused = false
+        default: break
+        }
+        if wasSilent, !receiver.maySenderBeSilent { receiver.heardAt = now }
     }
 
     /// Starts reading, on the connection's thread.

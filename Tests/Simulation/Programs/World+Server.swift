@@ -242,8 +242,10 @@ extension World {
     }
 
     private func dropDeparted(_ server: SimServer, _ id: Int) {
+        let index = server.mailbox.removeFirst { self.receivers[$0].id == id }
+        server.machine.departedDropped(id, wasQueued: index != nil)
+        guard let index else { return }
         coverage.count(.visitorDropped)
-        guard let index = server.mailbox.removeFirst(where: { self.receivers[$0].id == id }) else { return }
         letGo(receivers[index])
     }
 

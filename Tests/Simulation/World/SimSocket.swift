@@ -76,6 +76,8 @@ struct SimSocket {
     var watchesRoom = false
     /// Whether it is in its thread's list of changes already.
     var isReported = false
+    /// Since when.
+    var reportedAt: UInt64 = 0
     /// Connections that wait to be accepted, if it listens.
     var backlog: [Int] = []
     var backlogLimit = 0

@@ -24,6 +24,8 @@ struct SimThread {
         /// -1 for deadlines alone.
         let socket: Int
         var deadline: UInt64?
+        /// The last deadline that has passed.
+        var passed: UInt64 = 0
         /// The time of its entry among the deadlines.
         var scheduled: UInt64?
         var isCancelled = false
@@ -50,8 +52,12 @@ struct SimThread {
     var wakesAt: UInt64?
     var turns = 0
     var deadlines = DeadlineHeap()
+    var horizon = PollHorizon()
     /// How many registrations there are.
     var liveRegistrations = 0
+    /// Whether it is sometimes busy elsewhere for long, and until when it last was.
+    var isHeldUp = false
+    var heldUpUntil: UInt64 = 0
 
     mutating func reset() {
         phase = .asleep
@@ -63,9 +69,12 @@ struct SimThread {
         reports.removeAll(keepingCapacity: true)
         registrations.removeAll(keepingCapacity: true)
         deadlines = DeadlineHeap()
+        horizon = PollHorizon()
         wakesAt = nil
         turns = 0
         liveRegistrations = 0
+        isHeldUp = false
+        heldUpUntil = 0
     }
 
     mutating func beginTurn() {
@@ -98,6 +107,7 @@ struct SimThread {
             guard let deadline = registrations[registration].deadline else { continue }
             if deadline <= now {
                 registrations[registration].deadline = nil
+                registrations[registration].passed = deadline
                 return registration
             }
             schedule(deadline, of: registration)
@@ -111,7 +121,9 @@ struct SimThread {
 /// What the threads do.
 extension World {
     /// The most reports that one call of the poller returns.
-    private static let reportsPerTurn = 64
+    ///
+    /// Fewer than those of `IOThread`, so that it often leaves some for the next call.
+    private static let reportsPerTurn = 8
 
     func register(_ owner: Owner, socket: Int, on thread: Int) -> Int {
         let registration = threads[thread].registrations.count
@@ -196,7 +208,7 @@ extension World {
             case .reports:
                 beginBatch(thread)
             case .deadlines:
-                if let registration = threads[thread].takeDeadline(upTo: now) {
+                if let registration = threads[thread].takeDeadline(upTo: threads[thread].horizon.time) {
                     let owner = threads[thread].registrations[registration].owner
                     call(owner) { self.deadlinePassed(owner) }
                     return goOn(thread)
@@ -207,7 +219,10 @@ extension World {
     }
 
     private func goOn(_ thread: Int) {
-        threads[thread].wakesAt = now + random.time(in: 200...8_000)
+        let isHeldUp = threads[thread].isHeldUp && random.below(100) == 0
+        let time = now + random.time(in: isHeldUp ? 1_000_000...250_000_000 : 200...8_000)
+        threads[thread].wakesAt = time
+        if isHeldUp { threads[thread].heldUpUntil = time }
         events.schedule(.thread, thread, at: threads[thread].wakesAt ?? now)
     }
 
@@ -236,13 +251,15 @@ extension World {
             if !readiness.isEmpty { threads[thread].reports.append((registration, readiness)) }
         }
         threads[thread].changed.removeFirst(count)
+        let live = threads[thread].liveRegistrations
+        threads[thread].horizon.polled(at: now, count: count, capacity: Self.reportsPerTurn, watched: live)
     }
 
     private func endTurn(_ thread: Int) {
         let hasWork = !threads[thread].inbox.isEmpty || !threads[thread].later.isEmpty
         if hasWork || !threads[thread].changed.isEmpty { return beginTurn(thread) }
         threads[thread].phase = .asleep
-        let wait = threads[thread].deadlines.milliseconds(until: { now })
+        let wait = threads[thread].deadlines.milliseconds(from: now)
         if wait >= 0 { sleep(thread, until: now + UInt64(wait) * 1_000_000) }
     }
 

@@ -32,6 +32,7 @@ extension World {
             events.schedule(.peer, peer, socket, at: soon(1_000...60_000))
         case .thread(let thread, _):
             sockets[socket].isReported = true
+            sockets[socket].reportedAt = now
             threads[thread].changed.append(socket)
             wake(thread)
         }

@@ -9,6 +9,14 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
     (1...count).flatMap { [.offer($0), .wait(milliseconds)] as [UploaderRig.Step] }
 }
 
+/// A frame that is sent a second after the first, and takes 50 ms to encode; another one is offered meanwhile.
+private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> [UploaderRig.Step] {
+    let first: [UploaderRig.Step] = [.connect, .offer(1), .wait(10)]
+    let second: [UploaderRig.Step] = [.encoding(false), .wait(990), .encodingBegins]
+    let third: [UploaderRig.Step] = [.wait(10), .offer(3), .wait(40), .encoding(true)]
+    return first + late + second + third + more
+}
+
 /// The last frame of a burst: sent when its time comes, if no newer one is offered before.
 @Suite struct UploaderPacingTests {
     static let trailing: [UploaderCase] = [
@@ -139,6 +147,64 @@ private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderR
 
     @Test(arguments: trailing)
     func `the last frame is sent when its time comes`(_ example: UploaderCase) {
+        example.check()
+    }
+
+    private static let perSecond = SampleUploader.Configuration(pacing: .framesPerSecond(1))
+    private static let changesPerSecond = SampleUploader.Configuration(
+        pacing: .framesPerSecond(1).skippingUnchanged(keepAlive: nil)
+    )
+
+    static let encodedSlowly: [UploaderCase] = [
+        UploaderCase(
+            "no sooner than an interval later",
+            perSecond,
+            slow([.offer(2)], then: [.wait(949)]),
+            sends: [1, 2],
+            drops: [.paced: 1]
+        ),
+        UploaderCase("an interval later", perSecond, slow([.offer(2)], then: [.wait(950)]), sends: [1, 2, 3]),
+        UploaderCase(
+            "no sooner than an interval after one that is compared",
+            changesPerSecond,
+            slow([.offer(2)], then: [.wait(949)]),
+            sends: [1, 2],
+            drops: [.paced: 1]
+        ),
+        UploaderCase(
+            "an interval after one that is compared",
+            changesPerSecond,
+            slow([.offer(2)], then: [.wait(950)]),
+            sends: [1, 2, 3]
+        ),
+        UploaderCase(
+            "at once if the late one is unchanged",
+            changesPerSecond,
+            slow([.offer(2, shows: 1)], then: [.wait(0)]),
+            sends: [1, 3],
+            drops: [.unchanged: 1]
+        ),
+        UploaderCase(
+            "at once if the late one cannot be encoded",
+            perSecond,
+            slow([.offer(2), .encodingFails], then: [.wait(0)]),
+            sends: [1, 3],
+            drops: [.encodingFailed: 1]
+        ),
+        UploaderCase(
+            "after two others, if every third is sent",
+            .init(pacing: .every(3)),
+            [
+                .connect, .offer(1), .offer(2), .encoding(false), .wait(100), .encodingBegins, .offer(3), .offer(4),
+                .encoding(true), .offer(5),
+            ],
+            sends: [1, 2, 5],
+            drops: [.paced: 2]
+        ),
+    ]
+
+    @Test(arguments: encodedSlowly)
+    func `a frame that is offered while a late one is encoded follows it at the rate`(_ example: UploaderCase) {
         example.check()
     }
 

@@ -122,6 +122,36 @@ import Testing
         #expect(throws: TransportError.self) { try uploader.send(.pixels(image)) }
     }
 
+    @Test(arguments: [false, true])
+    func `frames wait for a hello only where memory can be shared`(mayShareMemory: Bool) {
+        var machine = UploaderMachine(.init(sharing: .allowed()), owner: 1)
+        var terms = ReceiverTerms()
+        (terms.connection, terms.revision, terms.isConnected) = (1, 1, true)
+        terms.mayShareMemory = mayShareMemory
+        machine.termsChanged(terms, at: 0)
+        machine.awaitBuffer(7, at: 0)
+        let frame = UploadFrame(.jpeg(FrameBytes([1]), BufferSize(width: 8, height: 8)), offeredAt: 0)
+        _ = machine.offer(frame, at: 0)
+        let effects = machine.takeEffects()
+        #expect(effects.startsUpload == !mayShareMemory)
+        #expect(machine.expectsBuffer(at: 0) == mayShareMemory)
+        #expect(effects.finished == (mayShareMemory ? [] : [7]))
+    }
+
+    @Test func `a receiver that declines gets the latest frame, even if the pacing holds it back`() throws {
+        let image = try testImage(64, 48, as: .gray)
+        var uploader = SharingUploader(.init(pacing: .framesPerSecond(1), strips: .off, sharing: .allowed()))
+        #expect(try uploader.send(.pixels(image)).job.lease != nil)
+        let second = try uploader.begin(.pixels(image))
+        try uploader.defer(.pixels(image))
+        uploader.change { $0.acceptsSharedMemory = false }
+        try uploader.end(second, with: { .notShared($0) })
+        // The one in progress, and the deferred one.
+        #expect(try uploader.encodeNext() != nil)
+        #expect(try uploader.encodeNext() != nil)
+        #expect(uploader.machine.statistics.sent == 3 && uploader.machine.statistics.drops.isEmpty)
+    }
+
     @Test func `a lack of memory to share with one receiver says nothing about the next`() throws {
         let image = try testImage(64, 48, as: .gray)
         var uploader = SharingUploader(.init(strips: .off, sharing: .allowed()))
@@ -168,7 +198,7 @@ private struct SharingUploader {
     init(_ configuration: SampleUploader.Configuration) {
         machine = UploaderMachine(configuration, owner: 1)
         (terms.connection, terms.isConnected) = (1, true)
-        (terms.isGreeted, terms.acceptsSharedMemory) = (true, true)
+        (terms.isGreeted, terms.mayShareMemory, terms.acceptsSharedMemory) = (true, true, true)
         change { _ in }
     }
 

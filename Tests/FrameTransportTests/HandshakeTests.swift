@@ -193,6 +193,22 @@ import Testing
         }
     }
 
+    @Test func `memory is never shared at a port, and that is known when the connection opens`() async throws {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = hostTokens
+        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+        var settings = SocketConnection.Configuration()
+        settings.tokens = tokens
+        let connection = SocketConnection(to: server.endpoint, configuration: settings)
+        try await connection.open(within: .seconds(30))
+        #expect(connection.terms.isConnected && !connection.terms.mayShareMemory)
+        let local = try makeServer()
+        let sender = directory.connection { $0.tokens = tokens }
+        try await sender.open(within: .seconds(30))
+        #expect(sender.terms.mayShareMemory == SharedMemory.isSupported)
+        withExtendedLifetime((server, local)) {}
+    }
+
     @Test(arguments: [0, 1025])
     func `a token that is empty or too long is rejected`(count: Int) async throws {
         let bad = HandshakeTokens(shared: [UInt8](repeating: 1, count: count))

@@ -30,6 +30,14 @@ import Testing
         #expect(bench.states == [.started, .handshaking, .connected])
     }
 
+    @Test(arguments: [true, false])
+    func `whether memory can be shared is known as long as the connection is open`(sharesMemory: Bool) {
+        let bench = SenderBench.open { $0.sharesMemory = sharesMemory }
+        #expect(bench.terms.last?.isConnected == true && bench.terms.last?.mayShareMemory == sharesMemory)
+        bench.receive(.end)
+        #expect(bench.terms.last?.isConnected == false && bench.terms.last?.mayShareMemory == false)
+    }
+
     @Test func `a server that sends its token and leaves has ended the connection`() {
         let bench = SenderBench { $0.tokens = token }
         bench.attempts = [.connected]

@@ -131,6 +131,41 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a failed attempt says nothing about a later opening`(isTurnedAway: Bool) {
+        let bench = bench(at: .handshaking)
+        bench.attempts = [isTurnedAway ? .connected : .failed(.refused)]
+        bench.open(waiter: 1, seconds: 2)
+        if isTurnedAway { bench.receive(.end) }
+        bench.pass(seconds: 2)
+        let code: TransportError.Code = isTurnedAway ? .tokenRejected : .openTimedOut
+        #expect(bench.openings[1] == [code])
+        #expect((bench.lastOpeningError?.underlyingErrno == nil) == isTurnedAway)
+        // The server is silent this time.
+        bench.input = []
+        bench.attempts = [.connected]
+        bench.open(waiter: 2, seconds: 2)
+        bench.pass(seconds: 2)
+        #expect(bench.connects == 2 && bench.openings[2] == [.openTimedOut])
+        #expect(bench.lastOpeningError?.underlyingErrno == nil)
+    }
+
+    @Test func `the pauses after attempts that were turned away start over with a new opening`() {
+        let bench = bench(at: .handshaking) { $0.retryInterval = SenderBench.second }
+        bench.attempts = [SenderBench.Attempt](repeating: .connected, count: 5)
+        bench.open(waiter: 1, seconds: 4)
+        bench.receive(.end)
+        bench.pass(seconds: 1)
+        // The second pause is twice as long.
+        bench.receive(.end)
+        bench.pass(seconds: 3)
+        #expect(bench.connects == 3 && bench.openings[1] == [.tokenRejected])
+        bench.open(waiter: 2, seconds: 4)
+        bench.receive(.end)
+        bench.pass(seconds: 1)
+        #expect(bench.connects == 5)
+    }
+
     @Test func `an established connection stays wanted if its opening is cancelled too late`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
         bench.attempts = [.connected]

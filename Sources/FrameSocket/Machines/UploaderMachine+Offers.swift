@@ -75,7 +75,8 @@ extension UploaderMachine {
         }
     }
 
-    /// Whether a frame that is yet to be submitted to the connection will settle what is owed.
+    /// Whether a frame that is yet to be submitted to the connection will settle what is owed, alone or with the
+    /// deferred one behind it.
     private var isFrameComing: Bool {
         if waiting != nil { return true }
         return if case .encoding = activity { true } else { false }
@@ -124,6 +125,7 @@ extension UploaderMachine {
         else { return discard(frame) }
         let older = deferral.take()
         deferral = makeDeferral(of: frame, cause, noLaterThan: older?.cause == .paced ? older?.latestDueAt : nil)
+        deferral?.isOwed = older?.isOwed ?? false
         if let older { discard(older.frame) }
     }
 }

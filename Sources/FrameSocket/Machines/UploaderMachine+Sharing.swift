@@ -21,11 +21,13 @@ extension UploaderMachine {
         let isNew = terms.connection != old.connection
         let mayShare = terms.isConnected && terms.acceptsSharedMemory && terms.connection != unsharedConnection
         let count = mayShare ? configuration.sharing.bufferCount : 0
-        if isNew, terms.isConnected, configuration.sharing != .off {
-            greetingEnd = now.addingClamping(Self.greetingTime)
+        if isNew {
+            // If memory cannot be shared, a hello changes nothing.
+            let isWorthWaiting = terms.isConnected && terms.mayShareMemory && configuration.sharing != .off
+            greetingEnd = isWorthWaiting ? now.addingClamping(Self.greetingTime) : nil
         }
         // A receiver that declines skips what is on its way.
-        if !isNew, isLatestShared, old.acceptsSharedMemory, !terms.acceptsSharedMemory { isOwed = true }
+        if !isNew, isLatestShared, old.acceptsSharedMemory, !terms.acceptsSharedMemory { oweLatest() }
         if isNew {
             pool.connect()
             (bufferWaitEnd, bufferPatience) = (nil, .max)
@@ -154,8 +156,12 @@ extension UploaderMachine {
         guard case .idle = activity, let frame = waiting, let lease = drawn(in: frame)?.claim.lease,
             pool.canSend(lease), case .waiting? = nextSource(at: now)
         else { return }
-        // The frame needs no job: nothing is left to encode or to copy.
-        _ = beginWaiting(at: now)
+        // The frame needs no job, unless it has just lost its buffer to the memory limit: then it goes to the queue.
+        guard let content = beginWaiting(at: now)?.content, case .encoding(var upload) = activity else { return }
+        activity = .idle
+        if let lease = upload.lease { pool.ended(lease) }
+        upload.frame.putBack(content)
+        returnToQueue(upload)
     }
 
     /// The time that a new receiver has for its hello before it gets JPEGs, as a receiver without a hello does.

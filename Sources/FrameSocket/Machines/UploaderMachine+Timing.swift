@@ -23,6 +23,13 @@ extension UploaderMachine {
         return Deferral(frame: frame, cause: cause, dueAt: dueAt, latestDueAt: latestDueAt)
     }
 
+    /// Gives the deferred frame, if there is one, the time at which the pacing in effect releases it.
+    mutating func renewDeferral() {
+        guard let held = deferral.take() else { return }
+        deferral = makeDeferral(of: held.frame, held.cause)
+        deferral?.isOwed = held.isOwed
+    }
+
     /// Returns the time on the source's clock, which may differ from ours: only the distance to its last frame counts.
     @inline(__always)
     func sourceTime(at now: UInt64) -> UInt64 {

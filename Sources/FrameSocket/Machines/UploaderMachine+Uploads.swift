@@ -27,7 +27,7 @@ extension UploaderMachine {
         if waiting != nil { return .waiting }
         if let cause = deferral?.cause, let dueAt = deferral?.dueAt, let ticket = deferral?.frame.ticket {
             // Any cause other than the pacing is a barrier that is gone, or an attempt that failed.
-            if isOwed || cause != .paced { return .deferred(isForced: true) }
+            if isOwed || deferral?.isOwed == true || cause != .paced { return .deferred(isForced: true) }
             if ticket <= flushedTicket || dueAt <= now { return .deferred(isForced: false) }
             // Meanwhile the receiver is kept alive by what it has.
         }
@@ -130,6 +130,7 @@ extension UploaderMachine {
             plan: frame.plan
         )
         var upload = Upload(frame: frame, beganAt: now, byteCount: byteCount)
+        if !isForced { pacer.takeInAdvance(at: sourceTime(at: now)) }
         upload.isLate = !isForced
         upload.isRepeat = isRepeat
         if case .share(let index, let size) = route {
@@ -171,6 +172,7 @@ extension UploaderMachine {
             {
                 submitEncoded(upload, at: now)
             } else {
+                takeBackTurn(of: upload)
                 reject(upload.frame, .outsideLimits, isRepeat: upload.isRepeat)
             }
         case .shared(let image, let orientation, let digest):
@@ -188,9 +190,11 @@ extension UploaderMachine {
             if let lease = upload.lease { pool.ended(lease) }
             upload.frame.putBack(content)
             upload.frame.digest = digest
+            takeBackTurn(of: upload)
             settleUnchanged(upload.frame)
         case .failed(let error):
             if let lease = upload.lease { pool.ended(lease) }
+            takeBackTurn(of: upload)
             if !upload.isRepeat { statistics.drop(.encodingFailed) }
             statistics.lastEncodingError = error
             if reference.ticket == upload.frame.ticket { reference.digest = nil }
@@ -198,10 +202,16 @@ extension UploaderMachine {
         advance(at: now)
     }
 
+    /// Takes back that the pacing counted a late frame, which is not sent after all: a newer frame that it held back
+    /// meanwhile is due as if the late one had never been.
+    private mutating func takeBackTurn(of upload: borrowing Upload) {
+        guard upload.isLate, pacer.takeBack() else { return }
+        renewDeferral()
+    }
+
     /// Sends a frame that has just been encoded or copied, or keeps it if it may not be sent any longer.
     mutating func submitEncoded(_ upload: consuming Upload, at now: UInt64) {
         upload.beganAt = now
-        if upload.isLate { pacer.takeLate(at: sourceTime(at: now)) }
         if let older = sentFrame.take() { discard(older) }
         if let barrier {
             if upload.isRepeat { keepSent(upload.frame) } else { keep(upload.frame, barrier) }

@@ -14,7 +14,8 @@ internal import FrameWire
 ///   that turned out to be unchanged, that one takes its place.
 ///
 /// A newer frame replaces an older one in the first two. The latest frame is *owed* to a receiver that has just
-/// connected, requests it, or wants frames again; the debt ends when the connection accepts a frame.
+/// connected, requests it, or wants frames again; the debt ends when the connection accepts a frame, and for a deferred
+/// frame, which is newer than the others, when the connection accepts that.
 package struct UploaderMachine: Sendable {
     package typealias Configuration = SampleUploader.Configuration
 
@@ -32,7 +33,7 @@ package struct UploaderMachine: Sendable {
         var frame: UploadFrame
         /// Whether the frame was sent before.
         var isRepeat = false
-        /// Whether the pacing counts it when it is sent, and not if it turns out to be unchanged.
+        /// Whether the pacing has counted it in advance, which is taken back if it turns out to be unchanged.
         var isLate = false
         /// The time at which encoding, or sending, began.
         var beganAt: UInt64
@@ -59,6 +60,8 @@ package struct UploaderMachine: Sendable {
         /// The latest time for that, also for a newer frame that replaces it, so that nothing is postponed
         /// indefinitely.
         var latestDueAt: UInt64
+        /// Whether the receiver is to get it, or a newer one in its place, regardless of pacing.
+        var isOwed = false
     }
 
     // MARK: Configuration and terms
@@ -203,10 +206,10 @@ package struct UploaderMachine: Sendable {
             isClosed = false
             if !old.isConnected || old.connection != new.connection {
                 // A new receiver has seen nothing.
-                isOwed = true
+                oweLatest()
                 reference.digest = nil
             } else if new.refreshes > old.refreshes || (oldBarrier != nil && barrier == nil) {
-                isOwed = true
+                oweLatest()
             }
         }
         if new.preferences != old.preferences || new.connection != old.connection { hasRefusedPreferences = false }
@@ -226,7 +229,7 @@ package struct UploaderMachine: Sendable {
 
     /// Owes the receiver the latest frame, or the next one if there is none.
     package mutating func requestFrame(at now: UInt64) {
-        isOwed = true
+        oweLatest()
         advance(at: now)
     }
 
@@ -275,6 +278,14 @@ package struct UploaderMachine: Sendable {
         setTimer(at: now)
     }
 
+    /// Owes the receiver the latest frame.
+    ///
+    /// If that is deferred, an older one that is waiting or in progress settles nothing.
+    mutating func oweLatest() {
+        isOwed = true
+        deferral?.isOwed = true
+    }
+
     private mutating func reconfigure() {
         let old = EncodingPlan.Settings(configuration)
         configuration = ownConfiguration.preferring(terms.preferences)
@@ -284,7 +295,7 @@ package struct UploaderMachine: Sendable {
             reference.digest = nil
         }
         if pacer.pacing != configuration.pacing { pacer.pacing = configuration.pacing }
-        if let held = deferral.take() { deferral = makeDeferral(of: held.frame, held.cause) }
+        renewDeferral()
     }
 
     // MARK: Tickets and numbers

@@ -5,41 +5,60 @@ internal import TurboJPEG
 /// Hashes the visible content of frames, with its own key.
 ///
 /// Frames are compared by 8 bytes: keeping and comparing the frame sent before would take longer, and 33 MB at 4K. One
-/// pass over a 1080p frame takes a twentieth of the time needed to encode it. Two different frames may have the same hash
-/// by chance; see `ImageHash`.
+/// pass over a 1080p frame takes a twentieth of the time needed to encode it. Two different frames may have the same
+/// hash by chance; see `ImageHash`.
 struct FrameDigester: Sendable {
     private let key = ImageHash.Key()
 
-    /// Returns the hash of the visible bytes, size, format and orientation.
-    func digest(_ image: PixelBuffer, orientation: FrameOrientation) -> UInt64 {
+    /// Returns the hash of all that determines what the receiver gets: the visible bytes and format of pixels, or the
+    /// bytes of a JPEG; size, orientation, and whether the configuration may change the size.
+    func digest(_ content: FrameContent, orientation: FrameOrientation) -> UInt64 {
         var hash = ImageHash(key: key)
-        hash.add(UInt64(image.width) << 32 | UInt64(image.height))
-        hash.add(UInt64(image.format.hashNumber) << 8 | UInt64(orientation.rawValue))
+        hash.add(UInt64(Kind(of: content).rawValue) << 8 | UInt64(orientation.rawValue))
+        // A JPEG's size is what the program states, whatever that is.
+        hash.add(UInt64(truncatingIfNeeded: content.size.width))
+        hash.add(UInt64(truncatingIfNeeded: content.size.height))
+        switch content {
+        case .pixels(let image), .scaled(let image): add(image, to: &hash)
+        case .shared(let shared): add(shared.pixels, to: &hash)
+        case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _), .encoded(let jpeg, _):
+            hash.add(UInt64(jpeg.count))
+            jpeg.withBytes { hash.add($0) }
+        }
+        return hash.value
+    }
+
+    private func add(_ image: PixelBuffer, to hash: inout ImageHash) {
+        hash.add(UInt64(image.format.hashNumber))
         for plane in 0..<image.planeCount {
             for row in 0..<image.plane(plane).height {
                 image.withRow(row, ofPlane: plane) { hash.add($0) }
             }
         }
-        return hash.value
     }
+}
 
-    /// Returns the hash of a JPEG's bytes and orientation.
-    func digest(_ jpeg: Span<UInt8>, orientation: FrameOrientation) -> UInt64 {
-        var hash = ImageHash(key: key)
-        hash.add(UInt64(jpeg.count))
-        hash.add(UInt64(orientation.rawValue))
-        hash.add(jpeg)
-        return hash.value
-    }
+/// The kinds of content, which are sent differently although the bytes are equal.
+private enum Kind: UInt8 {
+    /// Pixels that the configuration may scale.
+    case pixels
+    /// Pixels that are sent in their own size.
+    case scaledPixels
+    /// A JPEG that is sent as it is.
+    case jpeg
+    /// A JPEG that the configuration may resize.
+    case resizableJPEG
 
-    /// Returns the hash of a frame's content and orientation.
-    func digest(_ content: FrameContent, orientation: FrameOrientation) -> UInt64 {
-        switch content {
-        case .pixels(let image), .scaled(let image): digest(image, orientation: orientation)
-        case .shared(let shared): digest(shared.pixels, orientation: orientation)
-        case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _), .encoded(let jpeg, _):
-            jpeg.withBytes { digest($0, orientation: orientation) }
-        }
+    init(of content: FrameContent) {
+        self =
+            switch content {
+            case .pixels: .pixels
+            case .scaled: .scaledPixels
+            // An image that the program drew in a shared buffer was submitted as pixels, and is hashed as such before.
+            case .shared(let image): image.origin == .drawn ? .pixels : .scaledPixels
+            case .jpeg, .encoded: .jpeg
+            case .resizableJPEG: .resizableJPEG
+            }
     }
 }
 

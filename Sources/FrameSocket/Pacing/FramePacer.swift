@@ -34,6 +34,17 @@ package struct FramePacer: Sendable {
     private var sourceInterval = 0.0
     private var takesNext = true
 
+    /// What counted before the last frame that was taken, if that was taken in advance.
+    private var before: Count?
+
+    /// What changes when a frame is taken.
+    private struct Count: Sendable {
+        let schedule: RateSchedule
+        let stillSchedule: RateSchedule
+        let passedOver: Int
+        let lastTaken: UInt64?
+    }
+
     /// The smallest step ahead that counts as a jump of the clock, in nanoseconds.
     private static let jump = 1e9
 
@@ -156,6 +167,30 @@ package struct FramePacer: Sendable {
         stillSchedule.advance(past: timestamp, sourceInterval: sourceInterval)
         lastTaken = timestamp
         passedOver = 0
+        before = nil
+    }
+
+    /// Records, as ``takeLate(at:)`` does, a frame that is about to be encoded: those that come meanwhile follow it at
+    /// the rate, and not at once.
+    mutating func takeInAdvance(at timestamp: UInt64) {
+        let count = Count(
+            schedule: schedule,
+            stillSchedule: stillSchedule,
+            passedOver: passedOver,
+            lastTaken: lastTaken
+        )
+        takeLate(at: timestamp)
+        before = count
+    }
+
+    /// Takes back ``takeInAdvance(at:)``, because the frame is not sent after all.
+    ///
+    /// - Returns: Whether it no longer counts; it still does if another frame was taken since, or the rate changed.
+    mutating func takeBack() -> Bool {
+        guard let count = before.take() else { return false }
+        (schedule, stillSchedule, lastTaken) = (count.schedule, count.stillSchedule, count.lastTaken)
+        passedOver += count.passedOver
+        return true
     }
 
     /// Records that a frame is sent regardless of its time: the rate counts from it.
@@ -165,6 +200,7 @@ package struct FramePacer: Sendable {
         lastTaken = timestamp
         passedOver = 0
         takesNext = false
+        before = nil
     }
 
     // MARK: The source
@@ -193,6 +229,7 @@ package struct FramePacer: Sendable {
     }
 
     private mutating func makeSchedules() {
+        before = nil
         switch pacing.rate {
         case .everyFrame, .every:
             (schedule, stillSchedule) = (RateSchedule(framesPerSecond: 0), RateSchedule(framesPerSecond: 0))

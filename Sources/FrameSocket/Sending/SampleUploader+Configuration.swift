@@ -125,7 +125,8 @@ extension SampleUploader.Configuration {
         /// bytes is sent as a JPEG too.
         ///
         /// A receiver says in its hello whether it asks for shared memory. A new receiver has half a second to say so,
-        /// and gets its first frame then, or when its hello arrives.
+        /// and gets its first frame then, or when its hello arrives. At a port, and on systems without such memory,
+        /// nothing is shared, and nothing is waited for.
         ///
         /// The buffers exist only while such a receiver is connected, and count against
         /// ``SampleUploader/Configuration/maximumMemory``. If the system has no memory or no descriptor for them,

@@ -6,7 +6,7 @@ extension SenderMachine {
     /// Retries connecting until a server is reached, or the connection is closed.
     package mutating func open(at now: UInt64) {
         isWantedForGood = true
-        if case .idle = state { attempt(at: now) }
+        if case .idle = state { attemptFirst(at: now) }
     }
 
     /// Connects on behalf of a waiting caller, for at most `limit`, until `deadline`.
@@ -26,7 +26,7 @@ extension SenderMachine {
             if waiter.givesUp(by: until) { attempt(at: now) }
         case .idle:
             waiters.append(waiter)
-            attempt(at: now)
+            attemptFirst(at: now)
         }
     }
 
@@ -97,6 +97,13 @@ extension SenderMachine {
 
     // MARK: Decisions
 
+    /// Makes the first attempt of an opening, for which those of an earlier one do not count.
+    private mutating func attemptFirst(at now: UInt64) {
+        lastFailure = nil
+        turnAwayPauses.reset()
+        attempt(at: now)
+    }
+
     mutating func attempt(at now: UInt64) {
         isReadable = false
         enter(.connecting(until: now &+ settings.connectTimeout))
@@ -120,11 +127,13 @@ extension SenderMachine {
         turnAwayPauses.reset()
         commands.append(.lane(.open))
         enter(.open(Session(decoder: ControlDecoder())))
+        let sharesMemory = settings.sharesMemory
         changeTerms { terms in
             let revision = terms.revision
             let connection = terms.connection + 1
             terms = ReceiverTerms()
             (terms.revision, terms.connection, terms.isConnected) = (revision, connection, true)
+            terms.mayShareMemory = sharesMemory
         }
         settleWaiters(nil)
     }

@@ -1,6 +1,6 @@
 package import FrameWire
 
-/// The terms stated by the receiver of a sender's connection.
+/// The terms of a sender's connection: what the receiver has stated, and what the connection allows.
 ///
 /// Terms last exactly as long as the receiver: they start from the defaults when a connection opens, and are discarded
 /// when it ends. Every value is a complete snapshot, so an observer that misses one loses nothing.
@@ -28,6 +28,9 @@ package struct ReceiverTerms: Sendable, Hashable {
 
     /// Whether the receiver has sent a hello.
     package var isGreeted = false
+
+    /// Whether frames can be sent in shared memory if the receiver accepts them: known as soon as the connection opens.
+    package var mayShareMemory = false
 
     /// Whether the receiver accepts frames in shared memory.
     package var acceptsSharedMemory = false

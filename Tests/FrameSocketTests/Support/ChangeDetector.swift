@@ -1,3 +1,4 @@
+import FrameTransport
 import FrameWire
 import TurboJPEG
 
@@ -14,13 +15,14 @@ struct ChangeDetector {
 
     /// Returns whether an image differs, in its visible bytes, size, format or orientation, from the one that was kept.
     mutating func isChanged(_ image: PixelBuffer, orientation: FrameOrientation = .up) -> Bool {
-        examined = digester.digest(image, orientation: orientation)
+        examined = digester.digest(.pixels(image), orientation: orientation)
         return examined != kept
     }
 
     /// Returns whether a JPEG differs, in its bytes or orientation, from the one that was kept.
     mutating func isChanged(_ jpeg: Span<UInt8>, orientation: FrameOrientation = .up) -> Bool {
-        examined = digester.digest(jpeg, orientation: orientation)
+        let content = FrameContent.jpeg(FrameBytes(copying: jpeg), BufferSize(width: 8, height: 8))
+        examined = digester.digest(content, orientation: orientation)
         return examined != kept
     }
 

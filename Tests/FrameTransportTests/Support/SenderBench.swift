@@ -53,6 +53,8 @@ final class SenderBench {
     private(set) var ends: [CloseReason] = []
     /// What those who wait for an opening were told; nil for an opening.
     private(set) var openings: [Int: [TransportError.Code?]] = [:]
+    /// The last error that somebody who waits for an opening was told.
+    private(set) var lastOpeningError: TransportError?
     /// What became of frames; nil for those that were sent.
     private(set) var frames: [Int: [TransportError.Code?]] = [:]
 
@@ -153,7 +155,9 @@ final class SenderBench {
             (hasSocket, watchesRoom) = (false, false)
             settle(lane.close(error))
         case .lane(let order): obey(order)
-        case .settle(let waiter, let error): openings[waiter, default: []].append(error?.code)
+        case .settle(let waiter, let error):
+            openings[waiter, default: []].append(error?.code)
+            if let error { lastOpeningError = error }
         case .tell(let news): note(news)
         case .continueLater: wantsTurn = true
         }

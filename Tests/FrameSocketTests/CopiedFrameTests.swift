@@ -63,8 +63,8 @@ import Testing
         let content = FrameContent.scaled(copy)
         let encoder = FrameEncoder()
         let need = encoder.memoryNeed(content, orientation, configuration).total
-        // The estimate takes the chroma of NV12 for two planes, whose rows are rounded up each.
-        #expect(copy.format == .nv12 ? need <= plan.byteCount : need == plan.byteCount, "\(name)")
+        // Making the copy may take more than encoding it.
+        #expect(need <= plan.byteCount, "\(name)")
         let found = try encoder.encode(content, orientation, configuration)
         let expected = try FrameEncoder().encode(.pixels(example.image), orientation, configuration)
         #expect(found.bufferSize == expected.bufferSize && found.orientation == expected.orientation, "\(name)")

@@ -165,6 +165,7 @@ import Testing
             forWidth: example.image.width,
             height: example.image.height,
             orientation: orientation,
+            appliesOrientation: configuration.appliesOrientation,
             subsampling: example.image.format.isPlanar ? .yuv420 : configuration.subsampling
         )
         let name = "\(example.name), \(configuration.scale), \(orientation)"

@@ -116,6 +116,80 @@ import Testing
         }
     }
 
+    @Test(arguments: [PixelFormat.bgra, .i420, .nv12], FrameOrientation.allCases)
+    func `the bars beside an image that is rotated before encoding share no chroma with it`(
+        _ format: PixelFormat,
+        _ orientation: FrameOrientation
+    ) throws {
+        let scale = OutputScale.letterbox(width: 101, height: 75)
+        var decoder = JPEGDecoder()
+        // Interpolated chroma would reach into the bars.
+        decoder.usesFastUpsampling = true
+        // Upright: one with bars on all sides, and one with bars on two that becomes planes while it is scaled.
+        for size in [BufferSize(width: 61, height: 47), BufferSize(width: 240, height: 60)] {
+            let buffer = size.turned(by: orientation)
+            let color = try solidImage(buffer.width, buffer.height, red: 255, green: 0, blue: 0)
+            let red = try PixelBuffer(ppm: color.ppm().span, as: format)
+            for subsampling in ChromaSubsampling.allCases where subsampling != .gray {
+                let configuration = SampleUploader.Configuration(
+                    quality: 100,
+                    scale: scale,
+                    subsampling: subsampling,
+                    appliesOrientation: true,
+                    strips: .off
+                )
+                let sent = try FrameEncoder().encode(.pixels(red), orientation, configuration)
+                #expect(sent.bufferSize == BufferSize(width: 101, height: 75))
+                let image = try sent.jpeg.withBytes { bytes throws(TurboJPEGError) in
+                    try decoder.decode(bytes, as: .rgb)
+                }
+                // A submitted image that is upright already has the same place.
+                let place = scale.plan(
+                    forWidth: size.width,
+                    height: size.height,
+                    subsampling: format.isPlanar ? .yuv420 : subsampling
+                ).place
+                try Self.checkEdges(of: place, in: image, "\(size.width)x\(size.height) \(subsampling)")
+            }
+        }
+    }
+
+    /// Checks that an image is red up to the sides of a rectangle, and black beyond them.
+    private static func checkEdges(of place: PixelRectangle, in image: PixelBuffer, _ name: String) throws {
+        let (columns, rows) = (place.x..<place.x + place.width, place.y..<place.y + place.height)
+        let (centerX, centerY) = (place.x + place.width / 2, place.y + place.height / 2)
+        func edges(_ range: Range<Int>, _ side: Int) -> [Int] {
+            [0, range.lowerBound - 1, range.lowerBound, range.upperBound - 1, range.upperBound, side - 1]
+                .filter { 0..<side ~= $0 }
+        }
+        let points =
+            edges(columns, image.width).map { ($0, centerY) } + edges(rows, image.height).map { (centerX, $0) }
+        for (x, y) in points {
+            let expected: [UInt8] = columns.contains(x) && rows.contains(y) ? [255, 0, 0] : [0, 0, 0]
+            let found = try color(image, x, y)
+            #expect(isNear(found, expected), "\(name): \(found) at \(x),\(y)")
+        }
+    }
+
+    @Test(arguments: [(true, 200, 100), (false, 202, 101)])
+    func `both sides are whole chroma samples of the JPEG, rotated or not`(
+        appliesOrientation: Bool,
+        width: Int,
+        height: Int
+    ) throws {
+        let configuration = SampleUploader.Configuration(
+            scale: .width(101),
+            subsampling: .yuv422,
+            appliesOrientation: appliesOrientation,
+            strips: .off
+        )
+        let image = try PixelBuffer(width: 400, height: 200, format: .bgra, zeroFilled: true)
+        let plan = try #require(EncodingPlan(.pixels(image), .left, .init(configuration)))
+        #expect(plan.output.canvas == BufferSize(width: width, height: height))
+        let sent = try FrameEncoder().encode(.pixels(image), .left, plan).bufferSize
+        #expect(sent.width % 2 == 0 && sent.width == (appliesOrientation ? height : width))
+    }
+
     @Test(arguments: colored)
     func `filling a box cuts two sides`(_ format: PixelFormat) throws {
         let image = try Self.quarters(format, width: 200, height: 100)

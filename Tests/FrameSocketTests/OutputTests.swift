@@ -28,6 +28,7 @@ import Testing
         let canvas: (Int, Int)
         var orientation = FrameOrientation.up
         var subsampling = ChromaSubsampling.yuv420
+        var appliesOrientation = false
         var testDescription: String { "\(scale.testDescription) of \(image.0)x\(image.1) \(orientation)" }
 
         /// Where the canvas is as large as the scaled image.
@@ -38,10 +39,12 @@ import Testing
             _ scaled: (Int, Int),
             _ canvas: (Int, Int)? = nil,
             orientation: FrameOrientation = .up,
-            subsampling: ChromaSubsampling = .yuv420
+            subsampling: ChromaSubsampling = .yuv420,
+            appliesOrientation: Bool = false
         ) {
             (self.scale, self.image, self.part, self.scaled) = (scale, image, part, scaled)
             (self.canvas, self.orientation, self.subsampling) = (canvas ?? scaled, orientation, subsampling)
+            self.appliesOrientation = appliesOrientation
         }
     }
 
@@ -94,6 +97,16 @@ import Testing
             orientation: .left,
             subsampling: .yuv422
         ),
+        // Two pixels share chroma in a row of the JPEG, which is a column of the buffer if the image is turned first.
+        Case(
+            .fit(width: 1280, height: 720),
+            (643, 361),
+            (0, 0, 643, 360),
+            (643, 360),
+            orientation: .left,
+            subsampling: .yuv422,
+            appliesOrientation: true
+        ),
     ]
 
     static let kits = [
@@ -102,6 +115,16 @@ import Testing
         Case(.width(720), (640, 2400), (0, 0, 640, 2400), (640, 2400)),
         Case(.width(720), (2400, 1080), (0, 0, 2400, 1080), (1600, 720), orientation: .left),
         Case(.width(0), (100, 100), (0, 0, 100, 100), (1, 2)),
+        Case(.width(101), (400, 200), (0, 0, 400, 200), (202, 101), orientation: .left, subsampling: .yuv422),
+        Case(
+            .width(101),
+            (400, 200),
+            (0, 0, 400, 200),
+            (200, 100),
+            orientation: .left,
+            subsampling: .yuv422,
+            appliesOrientation: true
+        ),
         // Portrait: 16w <= 9h gives (640w/h, 640), else (360, 360h/w).
         Case(.agora, (1080, 1920), (0, 0, 1080, 1920), (360, 640)),
         Case(.agora, (1125, 2436), (0, 0, 1125, 2436), (296, 640)),
@@ -140,6 +163,16 @@ import Testing
             (101, 75),
             orientation: .left
         ),
+        Case(
+            .letterbox(width: 100, height: 75),
+            (47, 61),
+            (0, 0, 47, 60),
+            (47, 60),
+            (75, 100),
+            orientation: .left,
+            subsampling: .yuv422,
+            appliesOrientation: true
+        ),
         Case(.fill(width: 101, height: 75), (1920, 1080), (232, 0, 1454, 1080), (101, 75)),
         Case(.fill(width: 101, height: 75), (64, 48), (0, 0, 64, 46), (64, 46)),
         Case(.fill(width: 640, height: 480), (1920, 1080), (240, 0, 1440, 1080), (640, 480)),
@@ -157,11 +190,37 @@ import Testing
             forWidth: expected.image.0,
             height: expected.image.1,
             orientation: expected.orientation,
+            appliesOrientation: expected.appliesOrientation,
             subsampling: expected.subsampling
         )
         #expect((plan.part.x, plan.part.y, plan.part.width, plan.part.height) == expected.part)
         #expect((plan.scaled.width, plan.scaled.height) == expected.scaled)
         #expect((plan.canvas.width, plan.canvas.height) == expected.canvas)
+    }
+
+    /// Upright, the image of 60x46 is at 20,14 on the canvas of 101x75, and its chroma at half of that.
+    @Test(
+        arguments: [
+            (.unknown, 20, 14), (.up, 20, 14), (.upMirrored, 21, 14), (.down, 21, 15), (.downMirrored, 20, 15),
+            (.leftMirrored, 14, 20), (.right, 15, 20), (.rightMirrored, 15, 21), (.left, 14, 21),
+        ] as [(FrameOrientation, Int, Int)]
+    )
+    func `an image that is rotated before encoding is at even coordinates afterwards`(
+        orientation: FrameOrientation,
+        x: Int,
+        y: Int
+    ) {
+        let (width, height) = orientation.swapsAxes ? (47, 61) : (61, 47)
+        let plan = OutputScale.letterbox(width: 101, height: 75)
+            .plan(forWidth: width, height: height, orientation: orientation, appliesOrientation: true)
+        let (scaledWidth, scaledHeight) = orientation.swapsAxes ? (46, 60) : (60, 46)
+        #expect(plan.place == PixelRectangle(x: x, y: y, width: scaledWidth, height: scaledHeight))
+        // Odd sides have a last chroma sample for one column or row, which is the first after a flip.
+        let (chromaX, chromaY) = ((x + 1) / 2, (y + 1) / 2)
+        #expect(
+            plan.place(dividedBy: 2)
+                == PixelRectangle(x: chromaX, y: chromaY, width: scaledWidth / 2, height: scaledHeight / 2)
+        )
     }
 
     @Test(arguments: [UInt64(1), 2, 3])

@@ -210,6 +210,7 @@ import Testing
             forWidth: example.image.width,
             height: example.image.height,
             orientation: orientation,
+            appliesOrientation: seed % 2 == 0,
             subsampling: try #require(ChromaSubsampling.allCases.randomElement(using: &example.random))
         )
         let name = "\(example.name), \(scale), \(orientation)"
@@ -230,7 +231,7 @@ import Testing
         #expect(BufferSize(width: image.width, height: image.height) == plan.canvas)
         let found = ReferenceImage(image)
         for (index, (plane, source)) in zip(found.planes, sources).enumerated() {
-            let target = plan.place.divided(by: index == 0 ? 1 : 2)
+            let target = plan.place(dividedBy: index == 0 ? 1 : 2)
             let part = source.width == plan.image.width && source.height == plan.image.height ? 1 : 2
             check(plane, at: target, against: source, plan.part.divided(by: part), tolerance: tolerance, &random, name)
             let isBlack = { (x: Int, y: Int) in

@@ -32,6 +32,23 @@ import TurboJPEG
         #expect(decoded.address == address, "the image is a copy")
     }
 
+    @Test(arguments: [PixelFormat.i420, .nv12])
+    func `the gray image of a frame is its luma, whatever its chroma is`(format: PixelFormat) async throws {
+        var pair = try await SharedPair(directory)
+        var random = SplitMix(seed: 27)
+        // Most of these samples are no color: their red, green or blue would lie outside of 0 to 255.
+        let image = try PixelBuffer(width: 61, height: 47, format: format) { plane, _, _ in
+            guard plane > 0 else { return UInt8.random(in: 0...255, using: &random) }
+            return Bool.random(using: &random) ? 255 : 0
+        }
+        #expect(pair.uploader.send(image) == .taken)
+        let frame = try await pair.next()
+        #expect(frame.shared != nil)
+        let gray = try FrameDecoder().decode(frame, as: .gray)
+        #expect(gray.width == 61 && gray.height == 47 && gray.format == .gray)
+        for row in 0..<47 { #expect(gray.row(row) == image.row(row), "row \(row)") }
+    }
+
     @Test(arguments: ChromaSubsampling.allCases)
     func `a copied image has the pixels of one that was not copied, whatever the subsampling of JPEGs`(
         subsampling: ChromaSubsampling

@@ -73,6 +73,38 @@ import TurboJPEG
         #expect(try JPEGHeader(inspecting: kept.span).height == 33)
     }
 
+    /// A JPEG without any detail, whose components have these sampling factors.
+    private func plain(_ width: Int, _ height: Int, _ sampling: [UInt8]) -> [UInt8] {
+        let components = zip(1..., sampling).map { (id: UInt8($0.0), sampling: $0.1) }
+        var blocks = 0
+        for factors in sampling { blocks += Int(factors >> 4) * Int(factors & 15) }
+        let count = (width + 15) / 16 * ((height + 15) / 16) * blocks
+        // Two bits a block.
+        return HandmadeJPEG.header(width: width, height: height, components: components)
+            + [UInt8](repeating: 0, count: (count + 3) / 4) + [0xFF, 0xD9]
+    }
+
+    @Test(arguments: [(0x12, JPEGTransform.flipVertical), (0x21, .flipHorizontal)] as [(UInt8, JPEGTransform)])
+    func `a block is as large as the sampling factors make it, whatever the subsampling is called`(
+        chroma: UInt8,
+        transform: JPEGTransform
+    ) throws {
+        // 4:2:2 and 4:4:0 in MCUs of 16x16 pixels, where encoders write 16x8 and 8x16.
+        let sampling = [0x22, chroma, chroma]
+        let isVertical = transform == .flipVertical
+        let short = isVertical ? plain(64, 12, sampling) : plain(12, 64, sampling)
+        let subsampling = try JPEGHeader(inspecting: short.span).subsampling
+        #expect(subsampling == (isVertical ? .yuv422 : .yuv440))
+        let code = errorCode { () throws(TurboJPEGError) in
+            _ = try transform.apply(to: short.span, edges: .trim)
+        }
+        #expect(code == .transformFailed)
+        let long = isVertical ? plain(64, 28, sampling) : plain(28, 64, sampling)
+        let upright = try transform.apply(to: long.span, edges: .trim)
+        let trimmed = try JPEGHeader(inspecting: upright.span)
+        #expect(trimmed.width == (isVertical ? 64 : 16) && trimmed.height == (isVertical ? 16 : 64))
+    }
+
     @Test(arguments: JPEGTransform.allCases)
     func `one chroma sample for four pixels does not swap sides`(transform: JPEGTransform) throws {
         let jpeg = try JPEGEncoder(subsampling: .yuv411).encode(testImage(64, 64))

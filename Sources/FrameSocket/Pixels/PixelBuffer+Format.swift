@@ -4,8 +4,9 @@ internal import TurboJPEG
 extension PixelBuffer {
     /// Returns the image in another format; itself if it has that format.
     ///
-    /// Converting between the planar formats is exact. Converting between packed and planar formats is the conversion
-    /// of JPEG, with chroma averaged over four pixels.
+    /// Converting between the planar formats is exact, and so is converting between them and gray, which is their luma:
+    /// all have a JPEG's full range. Converting between other packed formats and planar ones is the conversion of JPEG,
+    /// with chroma averaged over four pixels.
     ///
     /// - Throws: `allocationFailed`.
     func converted(to format: PixelFormat, pool: Pool) throws(TurboJPEGError) -> PixelBuffer {
@@ -20,6 +21,9 @@ extension PixelBuffer {
                 case (.nv12, .i420):
                     unsafe copyLuma(sources, targets)
                     unsafe separateChroma(sources, targets)
+                case (.i420, .gray), (.nv12, .gray):
+                    // By way of red, green and blue, colors outside their range would change the luma.
+                    unsafe copyLuma(sources, targets)
                 case (.bgra, .i420), (.bgrx, .i420):
                     unsafe convert(sources, targets, ARGBToJ420)
                 case (.rgba, .i420):

@@ -34,6 +34,12 @@ extension PixelBuffer {
 extension FrameOrientation {
     /// Whether an image must be flipped or rotated to be upright.
     var isTurning: Bool { isMirrored || rotation != 0 }
+
+    /// Whether the order of the buffer's columns is reversed when the image is made upright; they may become rows.
+    var reversesColumns: Bool { isMirrored != (rotation == 180 || rotation == 270) }
+
+    /// Whether the order of the buffer's rows is reversed when the image is made upright; they may become columns.
+    var reversesRows: Bool { rotation == 90 || rotation == 180 }
 }
 
 private func turn(_ source: UnsafePlane, into target: UnsafePlane, _ orientation: FrameOrientation) {

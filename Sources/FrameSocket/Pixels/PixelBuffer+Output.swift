@@ -29,7 +29,7 @@ extension PixelBuffer {
                     if plan.canvas != plan.scaled { unsafe blacken(targets[plane], of: format, isChroma: plane > 0) }
                     unsafe scale(
                         UnsafeArea(plan.part.divided(by: factor), of: sources[plane]),
-                        into: UnsafeArea(plan.place.divided(by: factor), of: targets[plane])
+                        into: UnsafeArea(plan.place(dividedBy: factor), of: targets[plane])
                     )
                 }
             }

@@ -33,8 +33,8 @@ extension PixelBuffer {
                     UnsafeArea(plan.part, of: sources[0]),
                     (
                         UnsafeArea(plan.place, of: targets[0]),
-                        UnsafeArea(plan.place.divided(by: 2), of: targets[1]),
-                        UnsafeArea(plan.place.divided(by: 2), of: targets[2])
+                        UnsafeArea(plan.place(dividedBy: 2), of: targets[1]),
+                        UnsafeArea(plan.place(dividedBy: 2), of: targets[2])
                     ),
                     convert
                 )

@@ -169,7 +169,7 @@ public final class FrameDecoder: Sendable {
         scale: ScalingFactor,
         _ strips: StripDecoder?
     ) throws(TurboJPEGError) -> DecodedFrame {
-        let header = try JPEGHeader(inspecting: jpeg)
+        let header = try JPEGHeader(inspecting: jpeg, toleratesDamage: !configuration.jpeg.stopsOnWarning)
         guard Self.tolerates(bufferSize.width, for: header.width),
             Self.tolerates(bufferSize.height, for: header.height)
         else {

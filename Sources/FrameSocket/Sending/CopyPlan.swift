@@ -13,7 +13,7 @@ package struct CopyPlan: Sendable {
     /// Whether the image is converted to planes.
     let isPlanar: Bool
 
-    /// The maximum number of bytes that the copy takes, including encoding.
+    /// The maximum number of bytes that the copy takes, while it is made and while it is encoded.
     let byteCount: Int
 
     init(
@@ -27,7 +27,8 @@ package struct CopyPlan: Sendable {
         isPlanar = !isShared && settings.subsampling == .yuv420 && image.canBecomePlanes(by: output)
         let isTurning = settings.appliesOrientation && orientation.isTurning
         let format = isPlanar ? .i420 : image.format
-        byteCount = settings.need(scaled: output, format, isTurning: isTurning, limit: limit).total
+        let need = settings.need(scaled: output, format, isTurning: isTurning, limit: limit)
+        byteCount = max(need.total, EncodingMemory.bytes(ofCopyBy: output, from: image.format, to: format))
     }
 
     /// Returns a copy of the image in pooled memory, with samples in a JPEG's color space.

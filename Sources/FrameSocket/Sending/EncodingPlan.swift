@@ -147,6 +147,7 @@ extension EncodingPlan.Settings {
             forWidth: size.width,
             height: size.height,
             orientation: orientation,
+            appliesOrientation: appliesOrientation,
             // Planar images have this one, whatever the JPEG's is.
             subsampling: format?.isPlanar == true ? .yuv420 : subsampling
         )
@@ -155,10 +156,7 @@ extension EncodingPlan.Settings {
     /// Returns the bytes of the intermediate images between the content and its JPEG.
     fileprivate func buffers(for plan: OutputPlan, _ format: PixelFormat, isTurning: Bool) -> Int {
         let canvas = EncodingMemory.bytes(of: plan.canvas, format)
-        let isScaling =
-            plan.scaled != plan.canvas || plan.part.x + plan.part.y > 0
-            || (plan.scaled.width, plan.scaled.height) != (plan.part.width, plan.part.height)
-        return (isScaling ? canvas : 0) + (isTurning ? canvas : 0)
+        return (plan.makesImage ? canvas : 0) + (isTurning ? canvas : 0)
             + EncodingMemory.bytes(ofChannelFrom: plan.part, to: plan.scaled, format)
     }
 

@@ -26,6 +26,6 @@ extension OutputPlan {
         )
         plan.scaled = scaled
         plan.canvas = canvas
-        return plan
+        return plan.placed(as: self)
     }
 }

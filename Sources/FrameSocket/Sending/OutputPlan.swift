@@ -16,6 +16,13 @@ package struct OutputPlan: Sendable, Hashable {
     /// If it is larger than ``scaled``, the rest is black.
     package internal(set) var canvas: BufferSize
 
+    /// Whether the place is counted from the canvas's right side, because the image is flipped in this direction before
+    /// it is encoded.
+    private(set) var isPlacedFromRight = false
+
+    /// Whether the place is counted from the canvas's bottom.
+    private(set) var isPlacedFromBottom = false
+
     /// Creates a plan that leaves the image unchanged.
     package init(_ image: BufferSize) {
         self.image = image
@@ -24,14 +31,30 @@ package struct OutputPlan: Sendable, Hashable {
         canvas = image
     }
 
-    /// The position of the scaled part on the canvas: centered, at even coordinates.
-    package var place: PixelRectangle {
-        PixelRectangle(
-            x: Self.evenHalf(canvas.width - scaled.width),
-            y: Self.evenHalf(canvas.height - scaled.height),
-            width: scaled.width,
-            height: scaled.height
+    /// The position of the scaled part on the canvas: centered, at even coordinates of the image that is encoded.
+    package var place: PixelRectangle { place(dividedBy: 1) }
+
+    /// Returns the position in a plane with one sample per block of `factor` pixels, 1 or 2.
+    ///
+    /// It is not that in pixels divided: on an odd canvas, an even distance from the end is an odd one from the
+    /// beginning.
+    package func place(dividedBy factor: Int) -> PixelRectangle {
+        func samples(_ side: Int) -> Int { (side + factor - 1) / factor }
+        func start(_ canvas: Int, _ scaled: Int, fromEnd: Bool) -> Int {
+            let distance = Self.evenHalf(canvas - scaled) / factor
+            return fromEnd ? samples(canvas) - samples(scaled) - distance : distance
+        }
+        return PixelRectangle(
+            x: start(canvas.width, scaled.width, fromEnd: isPlacedFromRight),
+            y: start(canvas.height, scaled.height, fromEnd: isPlacedFromBottom),
+            width: samples(scaled.width),
+            height: samples(scaled.height)
         )
+    }
+
+    /// Whether applying the plan makes another image; leaving out columns on the right and rows at the bottom does not.
+    var makesImage: Bool {
+        scaled != canvas || part.x + part.y > 0 || (scaled.width, scaled.height) != (part.width, part.height)
     }
 
     /// Whether the image is sent unchanged.
@@ -70,6 +93,24 @@ package struct OutputPlan: Sendable, Hashable {
         plan.part = PixelRectangle(x: part.y, y: part.x, width: part.height, height: part.width)
         plan.scaled = scaled.turned(by: orientation)
         plan.canvas = canvas.turned(by: orientation)
+        return plan
+    }
+
+    /// Returns the plan with the place chosen for the image as it is after its rotation.
+    func placed(forRotationFrom orientation: FrameOrientation) -> OutputPlan {
+        // Without bars there is only one place, and the plan may be that of an unchanged image.
+        guard canvas != scaled else { return self }
+        var plan = self
+        plan.isPlacedFromRight = orientation.reversesColumns
+        plan.isPlacedFromBottom = orientation.reversesRows
+        return plan
+    }
+
+    /// Returns the plan with its place counted from the same sides as that of another plan.
+    func placed(as other: OutputPlan) -> OutputPlan {
+        var plan = self
+        plan.isPlacedFromRight = other.isPlacedFromRight
+        plan.isPlacedFromBottom = other.isPlacedFromBottom
         return plan
     }
 }

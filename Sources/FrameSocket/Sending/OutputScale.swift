@@ -71,12 +71,14 @@ public enum OutputScale: Sendable, Hashable {
     ///   - width: The image's width in pixels.
     ///   - height: The image's height in pixels.
     ///   - orientation: The image's orientation.
+    ///   - appliesOrientation: Whether the image is rotated upright before it is encoded.
     ///   - subsampling: Sizes that the scale does not state exactly are multiples of its chroma samples: even for 4:2:0.
     /// - Returns: The plan, for `PixelBuffer.applying(_:pool:)`.
     package func plan(
         forWidth width: Int,
         height: Int,
         orientation: FrameOrientation = .up,
+        appliesOrientation: Bool = false,
         subsampling: ChromaSubsampling = .yuv420
     ) -> OutputPlan {
         let image = BufferSize(width: width, height: height)
@@ -86,8 +88,10 @@ public enum OutputScale: Sendable, Hashable {
         case .fraction(let numerator, let denominator):
             return .fraction(of: image, numerator, denominator)
         case .width, .agora, .box:
-            let planner = OutputPlanner(image.turned(by: orientation), subsampling.blockSize.turned(by: orientation))
-            return plan(planner).turned(by: orientation)
+            // A block lies in the image as that is encoded; the planner's image is upright.
+            let block = appliesOrientation ? subsampling.blockSize : subsampling.blockSize.turned(by: orientation)
+            let turned = plan(OutputPlanner(image.turned(by: orientation), block)).turned(by: orientation)
+            return appliesOrientation ? turned.placed(forRotationFrom: orientation) : turned
         }
     }
 

@@ -56,7 +56,7 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
         edges: Edges = .keep,
         limits: JPEGLimits = .init()
     ) throws(TurboJPEGError) -> [UInt8] {
-        _ = try JPEGGate.structure(of: jpeg, limits: limits)
+        let structure = try JPEGGate.structure(of: jpeg, limits: limits)
         let handle = try CodecHandle(for: .transform)
         let header = try JPEGHeader(inspecting: jpeg, with: handle)
         guard header.subsampling != .yuv411 || !swapsSides else {
@@ -67,7 +67,7 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
             )
         }
         // The library would leave such a side as it is, and not say so.
-        guard edges != .trim || !isWithoutWholeBlock(header) else {
+        guard edges != .trim || !isWithoutWholeBlock(structure) else {
             throw TurboJPEGError(
                 .transformFailed,
                 "the JPEG of \(header.width)x\(header.height) has no whole block to move; decode, rotate and encode it "
@@ -104,7 +104,7 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
     }
 
     /// Whether a side that is mirrored has only a partial block.
-    private func isWithoutWholeBlock(_ header: JPEGHeader) -> Bool {
+    private func isWithoutWholeBlock(_ jpeg: JPEGStructure) -> Bool {
         let mirrored: (width: Bool, height: Bool) =
             switch self {
             case .none, .transpose: (false, false)
@@ -112,8 +112,11 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
             case .flipVertical, .rotate90: (false, true)
             case .rotate180, .transverse: (true, true)
             }
-        return (mirrored.width && header.width < header.subsampling.mcuWidth)
-            || (mirrored.height && header.height < header.subsampling.mcuHeight)
+        // The library names a subsampling by its ratios, but moves MCUs, which are larger if the factors have not been
+        // reduced. A single component has MCUs of one block.
+        let isAlone = jpeg.components.count == 1
+        return (mirrored.width && jpeg.width < (isAlone ? 8 : 8 * jpeg.maximumHorizontal))
+            || (mirrored.height && jpeg.height < (isAlone ? 8 : 8 * jpeg.maximumVertical))
     }
 
     /// Whether width and height are exchanged.

@@ -35,6 +35,8 @@ final class SenderMonitor {
     var mayRepeat = false
     /// When a frame was asked for that has not come: only one that begins later is an answer.
     var frameAskedAt: UInt64?
+    /// The frame that was the latest then: an older one is no answer either.
+    var frameAskedFor: UInt32 = 0
     /// When the last request was read.
     var reasonAt: UInt64 = 0
 
@@ -76,9 +78,9 @@ final class SenderMonitor {
     }
 
     /// The receiver is owed a frame, the latest even if it has it.
-    func askForFrame(at now: UInt64) {
+    func askForFrame(at now: UInt64, latest: UInt32) {
         hasReasonToRepeat = true
-        frameAskedAt = now
+        (frameAskedAt, frameAskedFor) = (now, latest)
         shared.isAskedByDecline = false
     }
 

@@ -147,7 +147,9 @@ extension World {
         case .frame:
             let number = monitors[index].lastFrame
             monitors[index].frames.append(number)
-            if let askedAt = monitors[index].frameAskedAt, askedAt <= monitors[index].beganAt {
+            if let askedAt = monitors[index].frameAskedAt, askedAt <= monitors[index].beganAt,
+                isAsNew(senders[monitors[index].sender], number, as: monitors[index].frameAskedFor)
+            {
                 monitors[index].frameAskedAt = nil
             }
             frameWritten(number, of: monitors[index].sender)
@@ -222,7 +224,7 @@ extension World {
         monitors[index].reasonAt = now
         if case .hello(let hello) = request {
             if hello.wants.contains(.frames), !monitors[index].wants.contains(.frames) {
-                monitors[index].askForFrame(at: now)
+                askForFrame(index)
             }
             monitors[index].hasReadHello = true
             monitors[index].questions += 1
@@ -249,7 +251,7 @@ extension World {
         case .resume:
             if monitors[index].isPauseAsked {
                 monitors[index].changedAt = now
-                monitors[index].askForFrame(at: now)
+                askForFrame(index)
             }
             monitors[index].isPauseAsked = false
             monitors[index].questions += 1
@@ -262,7 +264,7 @@ extension World {
         case .refresh:
             coverage.count(.refresh)
             guard !monitors[index].isPauseAsked, monitors[index].wants.contains(.frames) else { return }
-            monitors[index].askForFrame(at: now)
+            askForFrame(index)
         case .ping(let number):
             coverage.count(.ping)
             monitors[index].questions += 1

@@ -157,7 +157,7 @@ extension World {
         coverage.count(.latestFrameAfterDecline)
         guard !monitors[index].isPauseAsked else { return monitors[index].hasReasonToRepeat = true }
         let isAsked = monitors[index].frameAskedAt != nil
-        monitors[index].askForFrame(at: now)
+        askForFrame(index)
         monitors[index].shared.isAskedByDecline = !isAsked
     }
 

@@ -100,14 +100,16 @@ extension World {
     func checkBufferWaiters(_ sender: SimSender) {
         guard !sender.bufferWaiters.isEmpty, let uploader = sender.uploader else { return }
         let isOpen = uploader.machine.pool.isOpen
-        let isInVain = !isOpen && !(uploader.machine.terms.isConnected && !uploader.machine.terms.isGreeted)
+        let terms = uploader.machine.terms
+        let isInVain = !isOpen && !(terms.isConnected && terms.mayShareMemory && !terms.isGreeted)
         let isFree = isOpen && !awaitsBuffer(sender)
         check(.buffersAreAwaited, !isInVain && !isFree, "uploader \(sender.index): a caller waits for a free buffer")
     }
 
     /// Whether frames wait for the hello of a receiver that may accept shared memory.
     func awaitsHello(_ sender: SimSender) -> Bool {
-        sender.plan.sharedBuffers != nil && sender.terms.isConnected && !sender.terms.isGreeted
+        sender.plan.sharedBuffers != nil && sender.terms.isConnected && sender.terms.mayShareMemory
+            && !sender.terms.isGreeted
             && now < sender.openedAt + 510_000_000
     }
 
@@ -132,6 +134,20 @@ extension World {
         // A rate as low as this may hold a frame back for longer than a history lasts.
         if let rate = sender.terms.preferences.frameRate, rate < 1 { return nil }
         return "its receiver has frame \(last), and not \(latest), which is the latest"
+    }
+
+    /// A receiver is owed the latest frame.
+    func askForFrame(_ index: Int) {
+        let sender = senders[monitors[index].sender]
+        // Those that are still compared have not been offered yet.
+        let latest = sender.comparing.first.map { $0.number - 1 } ?? UInt32(sender.offers.count)
+        monitors[index].askForFrame(at: now, latest: latest)
+    }
+
+    /// Whether a receiver that asked when `latest` was the latest frame may be answered with another one.
+    func isAsNew(_ sender: SimSender, _ number: UInt32, as latest: UInt32) -> Bool {
+        guard number < latest, sender.uploader != nil else { return true }
+        return isEqual(sender, number, latest) || isUnsendable(sender, Int(latest)) || !fits(sender, latest)
     }
 
     /// An uploader always has a frame for the next receiver, once one was offered that can be sent.

@@ -16,7 +16,7 @@ import Testing
         ([4, 4, 4], 1), ([4, -1, 4, 4], 1), ([4, 4, 4, 4, 4], 1), ([4, 4, 4, 4, 4, 4], 4),
     ]
 
-    /// A poller that watches ten descriptors and returns up to four reports; each poll is one second after the last.
+    /// A poller that has up to ten reports, and returns up to four at a time; each poll is one second after the last.
     @Test(arguments: cases)
     func `everything is reported up to the start of the last poll that could report it all`(
         _ counts: [Int],
@@ -24,8 +24,19 @@ import Testing
     ) {
         var horizon = PollHorizon()
         for (index, count) in counts.enumerated() {
-            horizon.polled(at: UInt64(index) + 1, count: count, capacity: 4, watched: 10)
+            horizon.polled(at: UInt64(index) + 1, count: count, capacity: 4, limit: 10)
         }
         #expect(horizon.time == time)
+    }
+
+    @Test func `descriptors that are no longer watched hide none that are`() {
+        var horizon = PollHorizon()
+        var times: [UInt64] = []
+        // Of ten ready descriptors, the first four end with their reports.
+        for (index, limit) in [10, 6, 6].enumerated() {
+            horizon.polled(at: UInt64(index) + 1, count: 4, capacity: 4, limit: limit)
+            times.append(horizon.time)
+        }
+        #expect(times == [0, 0, 1])
     }
 }

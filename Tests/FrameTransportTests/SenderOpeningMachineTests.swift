@@ -150,6 +150,33 @@ import Testing
         #expect(bench.lastOpeningError?.underlyingErrno == nil)
     }
 
+    @Test func `a failed attempt says nothing about a caller that waits for a later one`() {
+        let bench = bench(at: .handshaking)
+        bench.report { $0.open(at: $1) }
+        bench.open(waiter: 1, seconds: 2)
+        bench.receive(.end)
+        bench.pass(seconds: 2)
+        #expect(bench.openings[1] == [.tokenRejected])
+        // The connection is wanted by others as well; the next server is silent.
+        bench.input = []
+        bench.attempts = [.connected]
+        bench.open(waiter: 2, seconds: 2)
+        bench.pass(seconds: 2)
+        #expect(bench.connects == 2 && bench.openings[2] == [.openTimedOut])
+    }
+
+    @Test func `a deadline that passes late ends nothing that was due after it`() {
+        let bench = bench(at: .handshaking) { $0.handshakeTimeout = 2 * SenderBench.second }
+        bench.report { $0.open(at: $1) }
+        bench.open(waiter: 1, seconds: 1)
+        bench.open(waiter: 2, seconds: 3)
+        bench.now += 5 * SenderBench.second
+        bench.report { $0.deadlinePassed(at: $1) }
+        // The token has been there for long, and its report comes only now.
+        bench.receive(.bytes([1, 2, 3]))
+        #expect(bench.openings == [1: [.openTimedOut], 2: [nil]])
+    }
+
     @Test func `the pauses after attempts that were turned away start over with a new opening`() {
         let bench = bench(at: .handshaking) { $0.retryInterval = SenderBench.second }
         bench.attempts = [SenderBench.Attempt](repeating: .connected, count: 5)

@@ -53,14 +53,21 @@ extension UploaderMachine {
     /// Returns the plan for copying a submitted image at the size that is sent.
     ///
     /// As with every frame, what the receiver prefers applies only if there is memory for it.
-    mutating func scaling(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyPlan {
-        var preferred = CopyPlan(image, orientation, .init(configuration), isShared: pool.isOpen, limit: frameLimit)
+    mutating func scaling(
+        of image: borrowing PixelBuffer,
+        color: VideoColor = .jpeg,
+        orientation: FrameOrientation
+    ) -> CopyPlan {
+        func plan(_ settings: Configuration) -> CopyPlan {
+            CopyPlan(image, orientation, .init(settings), color: color, isShared: pool.isOpen, limit: frameLimit)
+        }
+        var preferred = plan(configuration)
         if preferred.byteCount > frameLimit, reclaimBuffersForPreferredSize(0, total: preferred.byteCount) {
-            preferred = CopyPlan(image, orientation, .init(configuration), isShared: pool.isOpen, limit: frameLimit)
+            preferred = plan(configuration)
         }
         guard preferred.byteCount > frameLimit, isPreferenceInEffect else { return preferred }
         refusePreferences()
-        return CopyPlan(image, orientation, .init(ownConfiguration), isShared: pool.isOpen, limit: frameLimit)
+        return plan(ownConfiguration)
     }
 
     /// Whether the receiver's preferences change how images are encoded, and not only how often.

@@ -44,8 +44,12 @@ extension UploaderMachine {
     }
 
     /// Decides how to copy an image that is about to be submitted; it is not copied if no receiver can ever get it.
-    package mutating func offerCopy(of image: borrowing PixelBuffer, orientation: FrameOrientation) -> CopyAdmission {
-        let plan = scaling(of: image, orientation: orientation)
+    package mutating func offerCopy(
+        of image: borrowing PixelBuffer,
+        color: VideoColor = .jpeg,
+        orientation: FrameOrientation
+    ) -> CopyAdmission {
+        let plan = scaling(of: image, color: color, orientation: orientation)
         guard !isClosed, plan.byteCount <= memoryLimit else {
             statistics.offered += 1
             return .decided(drop(isClosed ? .notConnected : .overMemoryBudget))

@@ -156,7 +156,8 @@ extension UploaderMachine {
         guard case .idle = activity, let frame = waiting, let lease = drawn(in: frame)?.claim.lease,
             pool.canSend(lease), case .waiting? = nextSource(at: now)
         else { return }
-        // The frame needs no job, unless it has just lost its buffer to the memory limit: then it goes to the queue.
+        // The frame needs no job. If it should have lost its buffer to the memory limit just now, it goes to the queue:
+        // a job that nobody does would block the uploader.
         guard let content = beginWaiting(at: now)?.content, case .encoding(var upload) = activity else { return }
         activity = .idle
         if let lease = upload.lease { pool.ended(lease) }

@@ -20,6 +20,7 @@ package struct CopyPlan: Sendable {
         _ image: borrowing PixelBuffer,
         _ orientation: FrameOrientation,
         _ settings: EncodingPlan.Settings,
+        color: VideoColor = .jpeg,
         isShared: Bool = false,
         limit: Int
     ) {
@@ -28,7 +29,8 @@ package struct CopyPlan: Sendable {
         let isTurning = settings.appliesOrientation && orientation.isTurning
         let format = isPlanar ? .i420 : image.format
         let need = settings.need(scaled: output, format, isTurning: isTurning, limit: limit)
-        byteCount = max(need.total, EncodingMemory.bytes(ofCopyBy: output, from: image.format, to: format))
+        let isConverted = color != .jpeg && image.format.isPlanar
+        byteCount = max(need.total, EncodingMemory.bytes(ofCopyBy: output, format, isConverted: isConverted))
     }
 
     /// Returns a copy of the image in pooled memory, with samples in a JPEG's color space.

@@ -44,13 +44,13 @@ enum EncodingMemory {
         return format == .nv12 ? byteCount / 4 : byteCount
     }
 
-    /// Returns the most bytes that a copy of an image takes while it is made; it may have another size and format.
-    static func bytes(ofCopyBy plan: OutputPlan, from source: PixelFormat, to target: PixelFormat) -> Int {
-        let canvas = bytes(of: plan.canvas, target)
-        let channel = bytes(ofChannelFrom: plan.part, to: plan.scaled, target)
-        // The color of planar samples is not known here. If it is not a JPEG's, the scaled image and the converted one
-        // exist at once.
-        return canvas + max(channel, source.isPlanar && plan.makesImage ? canvas : 0)
+    /// Returns the most bytes that a copy of an image takes while it is made, in another size if the plan says so.
+    ///
+    /// If the colors are converted, the scaled image and the converted one exist at once.
+    static func bytes(ofCopyBy plan: OutputPlan, _ format: PixelFormat, isConverted: Bool) -> Int {
+        let canvas = bytes(of: plan.canvas, format)
+        let channel = bytes(ofChannelFrom: plan.part, to: plan.scaled, format)
+        return canvas + max(channel, isConverted && plan.makesImage ? canvas : 0)
     }
 
     /// Returns the maximum size of a JPEG.

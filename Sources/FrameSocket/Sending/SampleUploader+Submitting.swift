@@ -41,7 +41,7 @@ extension SampleUploader {
         orientation: FrameOrientation = .up,
         timestamp: UInt64? = nil
     ) -> Outcome {
-        switch handle({ $0.offerCopy(of: image, orientation: orientation) }) {
+        switch handle({ $0.offerCopy(of: image, color: color, orientation: orientation) }) {
         case .decided(let outcome):
             return outcome
         case .copy(let plan):

@@ -11,6 +11,8 @@ package struct PollHorizon: Sendable {
 
     private struct Run {
         let start: UInt64
+        /// The number of reports after which everything before the start has been reported.
+        let limit: Int
         var reports = 0
     }
 
@@ -22,14 +24,15 @@ package struct PollHorizon: Sendable {
     ///   - start: The time before the poll.
     ///   - count: The number of reports; negative if the poll failed or was interrupted.
     ///   - capacity: The maximum number of reports.
-    ///   - watched: The number of descriptors that are watched.
-    package mutating func polled(at start: UInt64, count: Int, capacity: Int, watched: Int) {
+    ///   - limit: The maximum number of reports that there can be at one time.
+    package mutating func polled(at start: UInt64, count: Int, capacity: Int, limit: Int) {
         guard count >= 0 else { return }
         guard count == capacity else { return settle(at: start) }
-        // There may be more. A poller reports every ready descriptor before it reports one again.
-        var run = run ?? Run(start: start)
+        // There may be more. A poller reports what is ready before it reports what has become ready since; those that
+        // are no longer watched by then count as well.
+        var run = run ?? Run(start: start, limit: limit)
         run.reports += count
-        if run.reports >= watched { settle(at: run.start) } else { self.run = run }
+        if run.reports >= run.limit { settle(at: run.start) } else { self.run = run }
     }
 
     private mutating func settle(at start: UInt64) {

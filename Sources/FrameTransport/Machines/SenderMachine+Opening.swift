@@ -11,7 +11,7 @@ extension SenderMachine {
 
     /// Connects on behalf of a waiting caller, for at most `limit`, until `deadline`.
     package mutating func open(waiter id: Int, limit: Duration?, deadline: UInt64?, at now: UInt64) {
-        let waiter = Waiter(id: id, limit: limit, deadline: deadline)
+        let waiter = Waiter(id: id, limit: limit, deadline: deadline, start: now)
         switch state {
         case .open: return commands.append(.settle(waiter: id, nil))
         case .closed(.failed(let error)): return commands.append(.settle(waiter: id, error))
@@ -99,7 +99,6 @@ extension SenderMachine {
 
     /// Makes the first attempt of an opening, for which those of an earlier one do not count.
     private mutating func attemptFirst(at now: UInt64) {
-        lastFailure = nil
         turnAwayPauses.reset()
         attempt(at: now)
     }
@@ -146,7 +145,7 @@ extension SenderMachine {
     mutating func retryLater(after failure: AttemptFailure?, at now: UInt64) {
         isReadable = false
         watchesRoom = false
-        lastFailure = failure
+        lastFailure = failure.map { ($0, now) }
         // A server that refuses senders has enough of them.
         let pause =
             if case .turnedAway? = failure {
@@ -185,12 +184,14 @@ extension SenderMachine {
         guard !expired.isEmpty else { return }
         waiters.removeAll { waiter in waiter.deadline.map { $0 <= now } ?? false }
         giveUpIfUnwanted()
-        for waiter in expired { commands.append(.settle(waiter: waiter.id, noServer(within: waiter.limit ?? .zero))) }
+        for waiter in expired { commands.append(.settle(waiter: waiter.id, noServer(for: waiter))) }
     }
 
-    private func noServer(within limit: Duration) -> TransportError {
+    private func noServer(for waiter: Waiter) -> TransportError {
+        let limit = waiter.limit ?? .zero
         let underlyingErrno: Int32?
-        switch lastFailure {
+        // What failed before the caller waited says nothing about the time since.
+        switch lastFailure.flatMap({ $0.time >= waiter.start ? $0.failure : nil }) {
         case .turnedAway?:
             return TransportError(
                 .tokenRejected,

@@ -47,6 +47,8 @@ extension SenderMachine {
         let id: Int
         let limit: Duration?
         let deadline: UInt64?
+        /// When it began to wait.
+        let start: UInt64
 
         /// Whether the caller gets no attempt if the next one is at this time: every caller gets one at least.
         func givesUp(by next: UInt64) -> Bool { deadline.map { $0 <= next } ?? false }

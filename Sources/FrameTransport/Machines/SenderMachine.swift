@@ -26,8 +26,8 @@ package struct SenderMachine: Sendable {
     /// Whether to connect even if nobody waits for it.
     var isWantedForGood = false
 
-    /// The failure of the latest attempt to connect.
-    var lastFailure: AttemptFailure?
+    /// The failure of the latest attempt to connect, and its time.
+    var lastFailure: (failure: AttemptFailure, time: UInt64)?
 
     /// The pauses after attempts that the server refused.
     var turnAwayPauses: Backoff
@@ -115,23 +115,25 @@ package struct SenderMachine: Sendable {
 
     /// Handles the passing of the latest ``Command/setDeadline(_:)``.
     package mutating func deadlinePassed(at now: UInt64) {
+        // A later deadline has yet to pass, even if it is late: what arrived before it may have to be reported first.
+        let due = min(armedDeadline ?? now, now)
         armedDeadline = nil
         // What is due comes first: a caller whose limit has passed as well gives up only after it.
         switch state {
-        case .waiting(let until) where until <= now: return attempt(at: now)
-        case .ending(let ending) where ending.until <= now: return conclude(ending, at: now)
-        default: expireWaiters(at: now)
+        case .waiting(let until) where until <= due: return attempt(at: now)
+        case .ending(let ending) where ending.until <= due: return conclude(ending, at: now)
+        default: expireWaiters(at: due)
         }
         switch state {
         case .connecting(let until):
-            if until <= now { giveUpAttempt(after: nil, at: now) }
+            if until <= due { giveUpAttempt(after: nil, at: now) }
         case .handshaking(let handshake):
-            if handshake.until <= now { giveUpAttempt(after: nil, at: now) }
+            if handshake.until <= due { giveUpAttempt(after: nil, at: now) }
         case .open(let session):
             switch session.sending {
             case .flowing: break
-            case .stalled(_, let until): if until <= now { commands.append(.lane(.report)) }
-            case .broken(let error, let until): if until <= now { end(.failed(.lost(error)), at: now) }
+            case .stalled(_, let until): if until <= due { commands.append(.lane(.report)) }
+            case .broken(let error, let until): if until <= due { end(.failed(.lost(error)), at: now) }
             }
         case .idle, .waiting, .ending, .closed:
             break

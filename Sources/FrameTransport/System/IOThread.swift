@@ -318,8 +318,8 @@ private final class IOLoop: @unchecked Sendable {
         let start = MonotonicClock.now()
         let timeout = mayBlock ? deadlines.milliseconds(from: start) : 0
         let count = Int(unsafe frame_poller_wait(poller.rawValue, base, Int32(reports.count), timeout))
-        // The wake-up is watched, too.
-        horizon.polled(at: start, count: count, capacity: reports.count, watched: registrations.count + 1)
+        // Two for each descriptor, since kqueue reports reading and writing separately, and the wake-up.
+        horizon.polled(at: start, count: count, capacity: reports.count, limit: 2 * registrations.count + 1)
         inbox.withLock { inbox in
             inbox.isAsleep = false
             inbox.tasks += inbox.later

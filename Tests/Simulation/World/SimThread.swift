@@ -252,7 +252,7 @@ extension World {
         }
         threads[thread].changed.removeFirst(count)
         let live = threads[thread].liveRegistrations
-        threads[thread].horizon.polled(at: now, count: count, capacity: Self.reportsPerTurn, watched: live)
+        threads[thread].horizon.polled(at: now, count: count, capacity: Self.reportsPerTurn, limit: live)
     }
 
     private func endTurn(_ thread: Int) {

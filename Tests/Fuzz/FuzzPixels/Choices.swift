@@ -82,12 +82,13 @@ struct Choices {
                 .letterbox(width: box.width, height: min(box.height, longestArea / max(1, box.width)), turning: turning)
             default: .fill(width: box.width, height: box.height, turning: turning)
             }
-        let subsampling = ChromaSubsampling.allCases[Int(byte()) % ChromaSubsampling.allCases.count]
+        let form = byte()
         return scale.plan(
             forWidth: image.width,
             height: image.height,
             orientation: orientation,
-            subsampling: subsampling
+            appliesOrientation: form & 128 != 0,
+            subsampling: ChromaSubsampling.allCases[Int(form & 127) % ChromaSubsampling.allCases.count]
         )
     }
 

@@ -45,7 +45,11 @@ import Testing
         }
         #expect(await becomesTrue { recorder.events.withLock { $0.count == 2 } })
         #expect(recorder.events.withLock { $0 } == ["ready", "deadline"])
-        thread.execute { recorder.registration?.cancel() }
+        thread.execute {
+            recorder.registration?.cancel()
+            // Each refers to the other.
+            recorder.registration = nil
+        }
         await thread.settle()
     }
 

@@ -35,8 +35,9 @@ final class SenderMonitor {
     var mayRepeat = false
     /// When a frame was asked for that has not come: only one that begins later is an answer.
     var frameAskedAt: UInt64?
-    /// The frame that was the latest then: an older one is no answer either.
+    /// The frame that was the latest then: an older one is no answer either, although it may have come.
     var frameAskedFor: UInt32 = 0
+    var hasOlderFrameCome = false
     /// When the last request was read.
     var reasonAt: UInt64 = 0
 
@@ -80,7 +81,7 @@ final class SenderMonitor {
     /// The receiver is owed a frame, the latest even if it has it.
     func askForFrame(at now: UInt64, latest: UInt32) {
         hasReasonToRepeat = true
-        (frameAskedAt, frameAskedFor) = (now, latest)
+        (frameAskedAt, frameAskedFor, hasOlderFrameCome) = (now, latest, false)
         shared.isAskedByDecline = false
     }
 

@@ -147,10 +147,9 @@ extension World {
         case .frame:
             let number = monitors[index].lastFrame
             monitors[index].frames.append(number)
-            if let askedAt = monitors[index].frameAskedAt, askedAt <= monitors[index].beganAt,
-                isAsNew(senders[monitors[index].sender], number, as: monitors[index].frameAskedFor)
-            {
-                monitors[index].frameAskedAt = nil
+            if let askedAt = monitors[index].frameAskedAt, askedAt <= monitors[index].beganAt {
+                let isAnswer = isAsNew(senders[monitors[index].sender], number, as: monitors[index].frameAskedFor)
+                if isAnswer { monitors[index].frameAskedAt = nil } else { monitors[index].hasOlderFrameCome = true }
             }
             frameWritten(number, of: monitors[index].sender)
         case .audio:

@@ -127,7 +127,11 @@ extension World {
         }
         // A server that ends silent connections makes senders reconnect again and again: this one has just done so.
         if awaitsHello(sender) { return nil }
-        if monitor.frameAskedAt != nil { return "a refresh or a resume is not answered by a frame" }
+        // A newer frame that took the place of the latest one, and could not be encoded, settles what an older one left.
+        let hasFailed = sender.unsendable.contains { $0 >= monitor.frameAskedFor }
+        if monitor.frameAskedAt != nil, !(monitor.hasOlderFrameCome && hasFailed) {
+            return "a refresh or a resume is not answered by a frame"
+        }
         guard let last = monitor.frames.last else { return "a receiver that wants frames has none" }
         if last == latest { return nil }
         if isEqual(sender, last, latest) { return nil }

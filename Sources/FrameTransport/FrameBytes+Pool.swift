@@ -37,8 +37,9 @@ extension FrameBytes {
         private let state = Locked(State())
 
         /// Creates a pool that keeps at most `maximumIdleBytes` idle bytes.
-        public convenience init(maximumIdleBytes: Int) {
-            self.init(maximumIdleBytes: maximumIdleBytes, allocate: Chunk.allocated)
+        public init(maximumIdleBytes: Int) {
+            self.maximumIdleBytes = maximumIdleBytes
+            allocate = Chunk.allocated
         }
 
         /// Creates a pool of memory that `allocate` provides, or does not.

@@ -1,0 +1,61 @@
+import Foundation
+import FrameSocket
+import Testing
+
+@testable import FrameSocketTool
+
+/// What a receiver measures, second by second and in all.
+@Suite struct ReceptionMeterTests {
+    /// A frame of `count` bytes that took so long, in nanoseconds, and arrived so long ago.
+    private func frame(_ count: Int = 100, latency: UInt64?, age: UInt64 = 0) -> Frame {
+        let receivedAt = MonotonicClock.now() - age
+        let header = FrameHeader(
+            contentLength: count,
+            bufferSize: BufferSize(width: 64, height: 48),
+            orientation: .up,
+            timestamp: latency.map { receivedAt - $0 }
+        )
+        let bytes = [UInt8](repeating: 1, count: count)
+        return Frame(jpeg: FrameBytes(copying: bytes.span), header: header, receivedAt: receivedAt)
+    }
+
+    @Test func `each reading has the frames, bytes and latency since the last one, and the totals of all`() throws {
+        var (meter, totals) = (ReceptionMeter(), ReceptionTotals())
+        for latency in [1_000_000, 3_000_000] as [UInt64] {
+            meter.add(frame(latency: latency))
+            totals.add(frame(latency: latency))
+        }
+        let first = meter.read(connections: 1, totals: totals)
+        #expect(first.latency.count == 2 && first.latency.mean == .milliseconds(2))
+        #expect(first.latency.maximum == .milliseconds(3) && first.framesPerSecond > 0 && first.bytesPerSecond > 0)
+
+        meter.add(frame(latency: 9_000_000))
+        totals.add(frame(latency: 9_000_000))
+        let second = meter.read(connections: 1, totals: totals)
+        #expect(second.latency.count == 1 && second.latency.mean == .milliseconds(9))
+        #expect(second.json.contains(#""frames":3,"bytes":300"#) && second.json.contains(#""latency":9000000"#))
+
+        let third = meter.read(connections: 0, totals: totals)
+        #expect(third.latency.count == 0 && third.framesPerSecond == 0 && third.bytesPerSecond == 0)
+        #expect(!third.json.contains("latency") && third.json.contains(#""width":64,"height":48"#))
+    }
+
+    @Test func `a time after the arrival says nothing about latency`() {
+        var meter = ReceptionMeter()
+        meter.add(frame(latency: nil))
+        #expect(meter.read(connections: 1, totals: ReceptionTotals()).latency.count == 0)
+    }
+
+    @Test func `the time of the last frame is when it came, however long after that it is written`() throws {
+        let age: UInt64 = 100_000_000_000
+        var totals = ReceptionTotals()
+        let before = Date.now.timeIntervalSince1970
+        totals.add(frame(latency: nil, age: age))
+        let metrics = ReceptionMetrics(endpoint: .path("/s"), connections: 0, refused: 0, totals: totals).text
+        let after = Date.now.timeIntervalSince1970
+        let line = try #require(metrics.split(separator: "\n").last)
+        let stamp = try #require(line.split(separator: " ").last.flatMap { Double($0) })
+        // Clocks may be adjusted meanwhile, and the number is rounded.
+        #expect(stamp > before - 100 - 1 && stamp < after - 100 + 1)
+    }
+}

@@ -183,21 +183,29 @@ extension SenderMachine {
         let expired = waiters.filter { waiter in waiter.deadline.map { $0 <= now } ?? false }
         guard !expired.isEmpty else { return }
         waiters.removeAll { waiter in waiter.deadline.map { $0 <= now } ?? false }
+        // What is under way now, and ends with its last caller.
+        let errors = expired.map { noServer(for: $0) }
         giveUpIfUnwanted()
-        for waiter in expired { commands.append(.settle(waiter: waiter.id, noServer(for: waiter))) }
+        for (waiter, error) in zip(expired, errors) { commands.append(.settle(waiter: waiter.id, error)) }
     }
 
     private func noServer(for waiter: Waiter) -> TransportError {
         let limit = waiter.limit ?? .zero
         let underlyingErrno: Int32?
         // What failed before the caller waited says nothing about the time since.
-        switch lastFailure.flatMap({ $0.time >= waiter.start ? $0.failure : nil }) {
+        switch failure(since: waiter.start) {
         case .turnedAway?:
             return TransportError(
                 .tokenRejected,
                 path: settings.name,
                 "the server closed the last connection made within \(limit) instead of sending its token;"
-                    + " it expects a different token, or is full"
+                    + " it expects a different token or none, or is full"
+            )
+        case .unanswered?:
+            return TransportError(
+                .openTimedOut,
+                path: settings.name,
+                "connected, but the handshake was not finished within \(limit); do both ends have the same token?"
             )
         case .system(let error)?: underlyingErrno = error.rawValue
         case nil: underlyingErrno = nil
@@ -208,6 +216,15 @@ extension SenderMachine {
             underlyingErrno: underlyingErrno,
             "no server was reached within \(limit); is one running, for the same user, at this path?"
         )
+    }
+
+    /// The reason that no attempt since then has succeeded, as far as it is known.
+    private func failure(since start: UInt64) -> AttemptFailure? {
+        let last = lastFailure.flatMap { $0.time >= start ? $0.failure : nil }
+        if case .turnedAway? = last { return last }
+        // What is under way tells more than what the system said before.
+        if case .handshaking = state { return .unanswered }
+        return last
     }
 
     /// Ends attempts for which nobody waits.

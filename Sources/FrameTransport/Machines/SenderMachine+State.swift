@@ -40,6 +40,8 @@ extension SenderMachine {
         case system(Errno)
         /// The server closed instead of sending its token: it expects a different one, or has no place.
         case turnedAway
+        /// The connection was made, and the handshake was not finished.
+        case unanswered
     }
 
     /// A caller that waits for the connection to open.

@@ -128,7 +128,7 @@ package struct SenderMachine: Sendable {
         case .connecting(let until):
             if until <= due { giveUpAttempt(after: nil, at: now) }
         case .handshaking(let handshake):
-            if handshake.until <= due { giveUpAttempt(after: nil, at: now) }
+            if handshake.until <= due { giveUpAttempt(after: .unanswered, at: now) }
         case .open(let session):
             switch session.sending {
             case .flowing: break

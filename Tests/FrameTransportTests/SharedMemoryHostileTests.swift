@@ -79,6 +79,31 @@
             }
         }
 
+        @Test(arguments: [0, 3], [true, false])
+        func `M24: a descriptor with a byte of the token ends the connection, unless none is accepted at all`(
+            offset: Int,
+            isAccepting: Bool
+        ) async throws {
+            let directory = try TemporaryDirectory()
+            let server = try directory.server {
+                $0.acceptsSharedMemory = isAccepting
+                $0.tokens = HandshakeTokens(own: [9, 8], expected: [1, 2, 3, 4])
+            }
+            let memory = try SealedMemory()
+            let sender = try PeerSocket.connected(to: directory.socket)
+            let token: [UInt8] = [1, 2, 3, 4]
+            if offset > 0 { try await sender.write(Array(token[..<offset])) }
+            await IOThread.shared.settle()
+            try await sender.write(Array(token[offset...]), passing: [memory.descriptor])
+            // The system closes what nobody accepts.
+            #expect(try await sender.read(2) == (isAccepting ? [] : [9, 8]))
+            #expect(await eventually { server.refusedConnections == (isAccepting ? 1 : 0) })
+            // An innocent one is served.
+            let other = try PeerSocket.connected(to: directory.socket)
+            try await other.write(token)
+            #expect(try await other.read(2) == [9, 8])
+        }
+
         @Test func `M15: a sender may write at any time, and can neither shrink, grow nor punch its memory`() async {
             await #expect(processExitsWith: .success) {
                 try await SharedCase("M15", .delivers(1)) { sender in

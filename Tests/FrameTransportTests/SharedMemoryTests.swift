@@ -248,7 +248,9 @@
             }
         }
 
-        @Test func `M24: descriptors with the token are closed, and shared memory follows it`() async {
+        @Test func `M24: shared memory follows the token, also of a sender beside one that passed descriptors with it`()
+            async
+        {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server {
@@ -258,9 +260,11 @@
                 let memory = try SealedMemory()
                 let before = try await descriptorsAtStart()
                 do {
+                    let other = try PeerSocket.connected(to: directory.socket)
+                    try await other.write([2], passing: [memory.descriptor, memory.descriptor])
+                    #expect(try await other.read(1).isEmpty)
                     let sender = try SharedSender(to: directory.socket)
-                    try await sender.socket.write([2], passing: [memory.descriptor])
-                    try await sender.socket.write([3], passing: [memory.descriptor, memory.descriptor])
+                    try await sender.socket.write([2, 3])
                     #expect(try await sender.reader.bytes(1) == [1])
                     #expect(try await sender.hello() == "1")
                     let connection = try #require(try await firstConnection(of: server))

@@ -5,8 +5,14 @@ extension ReceiverMachine {
     // MARK: Events
 
     /// Handles descriptors that arrived with the bytes of a read; reported before the read.
+    ///
+    /// None may come with a token, before anything can be announced.
     package mutating func didReceiveDescriptors(_ count: Int, areLost: Bool) {
-        shared.arrived(count, areLost: areLost)
+        switch state {
+        case .handshaking: finish(.failed(SharedBuffers.unannounced))
+        case .receiving, .draining: shared.arrived(count, areLost: areLost)
+        case .showingToken, .lingering, .closed: break
+        }
     }
 
     /// Handles the mapping of an announced buffer.

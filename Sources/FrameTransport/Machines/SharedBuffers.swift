@@ -92,7 +92,7 @@ package struct SharedBuffers: Sendable {
         if due != nil { throw Self.unannounced }
     }
 
-    private static let unannounced = TransportError.sharedMemory("the sender passed a descriptor without announcing it")
+    static let unannounced = TransportError.sharedMemory("the sender passed a descriptor without announcing it")
     private static let several = TransportError.sharedMemory(
         "the sender passed more than one descriptor with an announcement"
     )

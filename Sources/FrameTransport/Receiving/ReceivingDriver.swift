@@ -253,19 +253,32 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     }
 
     private func discard() {
-        readScratch(16 << 10) { machine, _ in machine.didDiscard() }
+        readScratch(16 << 10, isDiscarding: true) { machine, _ in machine.didDiscard() }
     }
 
     private func readToken(_ count: Int) {
-        readScratch(count) { machine, bytes in machine.didReadToken(bytes, at: MonotonicClock.now()) }
+        readScratch(count, isDiscarding: false) { machine, bytes in
+            machine.didReadToken(bytes, at: MonotonicClock.now())
+        }
     }
 
-    /// Reads once into temporary memory.
-    private func readScratch(_ capacity: Int, _ take: (inout ReceiverMachine, Span<UInt8>) -> Void) {
+    /// Reads once into temporary memory; the system closes what is passed with bytes that are discarded.
+    private func readScratch(
+        _ capacity: Int,
+        isDiscarding: Bool,
+        _ take: (inout ReceiverMachine, Span<UInt8>) -> Void
+    ) {
         guard let socket = descriptor?.rawValue else { return }
         unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 16) { scratch in
             do throws(Errno) {
-                switch try unsafe Syscalls.receive(from: socket, into: scratch) {
+                let result =
+                    isDiscarding
+                    ? try unsafe Syscalls.receive(from: socket, into: scratch)
+                    : try unsafe mappings.receive(from: socket, into: scratch, .empty)
+                if let (count, areLost) = mappings.takeArrivals() {
+                    machine.didReceiveDescriptors(count, areLost: areLost)
+                }
+                switch result {
                 case .bytes(0, _):
                     machine.endOfStream()
                 case .bytes(let count, _):

@@ -142,7 +142,14 @@ struct PlanGenerator {
         if kind < hostile {
             let hostility =
                 theme == .tokens && random.chance(70)
-                ? random.pick(.wrongToken, .halfToken, .everythingAtOnce, .everythingAtOnce, .everythingAtOnce)
+                ? random.pick(
+                    .wrongToken,
+                    .halfToken,
+                    .descriptorWithToken,
+                    .everythingAtOnce,
+                    .everythingAtOnce,
+                    .everythingAtOnce
+                )
                 : HostileSending(rawValue: random.below(HostileSending.allCases.count)) ?? .garbage
             plan.actors.append(.peer(peer(.hostileSender(hostility), at: place)))
         } else if kind < hostile + 15 {

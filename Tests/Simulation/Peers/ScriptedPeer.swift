@@ -88,7 +88,7 @@ enum HostileSending: Int, CaseIterable {
     case unknownMessagesWithoutBody, unknownMessagesOfOneByte, statusFlood, audioFlood, emptyFrames, smallFrames
     case garbage, endlessHeader, oversizeClaim, largeClaimThatStalls, oneByteAtATime, halfFrameThenEnd
     case frameThenEnd, endAtOnce, resetAtOnce, wrongToken, halfToken, everythingAtOnce
-    case sharing, sharingToo
+    case sharing, sharingToo, descriptorWithToken
 }
 
 /// What a hostile receiver does.

@@ -12,6 +12,8 @@ extension World {
             peers[peer].outgoing += peers[peer].token.map { $0 ^ 1 }
         case .hostileSender(.halfToken):
             peers[peer].outgoing += peers[peer].token.prefix(peers[peer].token.count / 2)
+        case .hostileSender(.descriptorWithToken):
+            passWithToken(peer)
         default:
             peers[peer].outgoing += peers[peer].token
         }
@@ -59,7 +61,7 @@ extension World {
         case .frameThenEnd:
             appendFrame(peer, length: peers[peer].random.pick(64, 3_000, 40_000))
             peers[peer].leavesWhenWritten = true
-        case .endAtOnce, .wrongToken, .halfToken:
+        case .endAtOnce, .wrongToken, .halfToken, .descriptorWithToken:
             peers[peer].leavesWhenWritten = peers[peer].random.chance(70)
         case .resetAtOnce:
             endPeer(peer, reset: true)

@@ -45,6 +45,33 @@ extension World {
         peers[peer].leavesWhenWritten = peers[peer].random.chance(40)
     }
 
+    /// Shows the token, and passes a descriptor with one of its bytes.
+    func passWithToken(_ peer: Int) {
+        peers[peer].sharing = PeerSharing()
+        let token = peers[peer].token
+        let offset = token.isEmpty ? 0 : peers[peer].random.below(token.count)
+        peers[peer].outgoing += token.prefix(offset)
+        guard !token.isEmpty else { return }
+        message(Array(token.dropFirst(offset)), passing: [SimDescriptor(region: SharedRegion([0]))], of: peer)
+        peers[peer].sharing.hasBrokenRule = true
+        coverage.count(.descriptorWithToken)
+    }
+
+    /// A connection is presented: its sender has passed nothing with its token that the receiver would have got.
+    func checkToken(of receiver: SimReceiver) {
+        let isBroken = (0..<peerCount).contains { peer in
+            let socket = peers[peer].socket
+            guard case .hostileSender(.descriptorWithToken) = peers[peer].role, socket >= 0 else { return false }
+            return sockets[socket].peer == receiver.socket && peers[peer].sharing.hasBrokenRule
+        }
+        let isAccepted = isBroken && receiver.acceptsSharedMemory
+        check(
+            .rulesAreEnforced,
+            !isAccepted,
+            "connection \(receiver.index) is presented after a descriptor with a token"
+        )
+    }
+
     private func message(_ bytes: [UInt8], passing: [SimDescriptor] = [], of peer: Int) {
         if !passing.isEmpty {
             peers[peer].sharing.passing.append((peers[peer].outgoing.count, passing))

@@ -97,7 +97,9 @@ extension World {
         case .watchRoom(let watches): watchRoom(receiver.socket, watches)
         case .writeRequests: writeRequests(receiver)
         case .readToken(let count):
-            readScratch(receiver, count) { machine, bytes in machine.didReadToken(bytes, at: self.now) }
+            readScratch(receiver, count, isToken: true) { machine, bytes in
+                machine.didReadToken(bytes, at: self.now)
+            }
         case .keepPlace:
             if receiver.place == .revocable { receiver.place = .kept } else { coverage.count(.placeWasRevoked) }
             receiver.machine.didKeepPlace(receiver.place == .kept, at: now)
@@ -142,6 +144,7 @@ extension World {
     private func readScratch(
         _ receiver: SimReceiver,
         _ capacity: Int,
+        isToken: Bool = false,
         _ take: (inout ReceiverMachine, Span<UInt8>) -> Void
     ) {
         let transfer = unsafe receive(
@@ -152,6 +155,7 @@ extension World {
         switch transfer {
         case .bytes(0, _): receiver.machine.endOfStream()
         case .bytes(let count, _):
+            if isToken { takeArrivals(receiver) }
             unsafe take(&receiver.machine, Span(_unsafeBytes: UnsafeRawBufferPointer(scratch(count))))
         case .wouldBlock: receiver.machine.wouldBlock(at: now)
         case .failed(let failure): receiver.machine.readFailed(failure.errno)

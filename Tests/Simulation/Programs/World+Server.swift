@@ -258,6 +258,7 @@ extension World {
         check(.placesAreBounded, receiver.place != .revoked, "a connection is presented in another's place")
         let isInOrder = server.presented.last ?? 0 < receiver.id
         check(.presentedOnce, isInOrder || server.tokens != nil || !server.plan.readers.isEmpty, "out of order")
+        checkToken(of: receiver)
         receiver.isPresented = true
         server.presented.append(receiver.id)
         tell(.tokenShown(receiver.id), of: receiver)

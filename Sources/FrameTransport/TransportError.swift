@@ -150,6 +150,11 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         TransportError(.sharedMemory, underlyingErrno: error?.rawValue, message)
     }
 
+    /// Returns the failure of a connection with this many undecodable frames in a row.
+    static func undecodable(_ count: Int) -> TransportError {
+        TransportError(.undecodableFrames, "the sender sent \(count) frames in a row that cannot be decoded")
+    }
+
     /// Returns the failure of an open connection.
     package static func lost(_ error: Errno) -> TransportError {
         TransportError(.connectionLost, underlyingErrno: error.rawValue, "the connection broke")

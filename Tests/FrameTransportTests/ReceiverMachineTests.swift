@@ -296,6 +296,15 @@ import Testing
         #expect(rig.reason == .closedLocally(.callEnded))
     }
 
+    @Test func `frames that cannot be decoded end a connection that is being drained`() {
+        var rig = ReceiverRig()
+        rig.machine.drain(at: 2)
+        rig.run()
+        rig.machine.undecodableLimitReached()
+        rig.run()
+        #expect(rig.reason?.error?.code == .undecodableFrames)
+    }
+
     // MARK: Requests
 
     /// A connection whose sender has read one request, and then reads nothing until no more are queued.

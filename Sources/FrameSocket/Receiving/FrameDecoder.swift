@@ -95,22 +95,13 @@ public final class FrameDecoder: Sendable {
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> DecodedFrame {
         let startedAt = MonotonicClock.now()
-        var decoded: DecodedFrame
-        do {
+        var decoded = try frame.reading { () throws(TurboJPEGError) -> DecodedFrame in
             let strips = scale == .full ? stripDecoder(for: frame, as: format) : nil
             if strips == nil { self.strips.withLock { $0.releaseEnded() } }
-            if let shared = frame.shared {
-                decoded = try image(of: shared, as: format, scale: scale)
-            } else {
-                decoded = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in
-                    try decode(jpeg, bufferSize: frame.bufferSize, as: format, scale: scale, strips)
-                }
+            if let shared = frame.shared { return try image(of: shared, as: format, scale: scale) }
+            return try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in
+                try decode(jpeg, bufferSize: frame.bufferSize, as: format, scale: scale, strips)
             }
-            frame.reportDecoded()
-        } catch {
-            // Running out of memory is not the sender's fault.
-            if ![.allocationFailed, .codecUnavailable].contains(error.code) { frame.reportUndecodable() }
-            throw error
         }
         let isComparable = strips.withLock { $0.noteDecoded(frame, as: format, isFullSize: scale == .full) }
         if !isComparable { decoded = DecodedFrame(decoded.image) }

@@ -75,10 +75,12 @@ final class PreviewStage: Sendable {
             return (state.imageCount, !state.seats.isEmpty)
         }
         let image: Result<PreviewImage, TurboJPEGError> = Result { () throws(TurboJPEGError) in
-            let image = try PreviewImage(frame, number: number)
-            // Done here, where nobody waits for it, and not once for every viewer.
-            if isWatched { _ = try image.jpeg() }
-            return image
+            try frame.reading { () throws(TurboJPEGError) in
+                let image = try PreviewImage(frame, number: number)
+                // Done here, where nobody waits for it, and not once for every viewer.
+                if isWatched { _ = try image.jpeg() }
+                return image
+            }
         }
         let byteCount = frame.jpeg.withBytes { $0.countWithoutPadding }
         change(connection.id) { sender in

@@ -185,7 +185,7 @@ package struct MailboxMachine<Element> {
         return woken + waiters
     }
 
-    /// Takes out every waiting element, and ends with `error`, overriding an earlier end.
+    /// Takes out every waiting element, and ends with `error`, overriding an earlier end if there was any element.
     ///
     /// - Returns: The elements, and the waiters to resume.
     package mutating func discard(_ error: TransportError?) -> (elements: [Element], woken: [UInt64]) {

@@ -107,13 +107,10 @@ extension ReceiverMachine {
 
     /// Ends the connection of a sender that sent too many consecutive undecodable frames.
     package mutating func undecodableLimitReached() {
-        guard case .receiving = state else { return }
-        let count = configuration.limits.maximumUndecodableFrames
-        finish(
-            .failed(
-                TransportError(.undecodableFrames, "the sender sent \(count) frames in a row that cannot be decoded")
-            )
-        )
+        switch state {
+        case .receiving, .draining: finish(.failed(.undecodable(configuration.limits.maximumUndecodableFrames)))
+        case .handshaking, .showingToken, .lingering, .closed: break
+        }
     }
 
     /// Handles that the program has taken the connection: from now on, large bodies ask for memory.

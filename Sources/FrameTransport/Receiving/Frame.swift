@@ -97,7 +97,7 @@ extension Frame {
     }
 
     /// Reports that the JPEG could not be decoded; after ``FrameServer/Limits/maximumUndecodableFrames`` consecutive failures the
-    /// connection is closed.
+    /// connection is closed, and the frames that wait for their consumer are dropped.
     ///
     /// `FrameDecoder` calls this method; call it yourself if you use another decoder.
     public func reportUndecodable() {

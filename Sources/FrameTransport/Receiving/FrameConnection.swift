@@ -30,7 +30,7 @@ public final class FrameConnection: Sendable, Identifiable {
     /// The frames, in the order sent; a sequence for one consumer.
     ///
     /// The sequence ends when the sender ends in order or this side closes, and throws if the connection fails; every
-    /// frame that is complete by then is delivered first. While the consumer is busy, one further frame is read ahead
+    /// frame that is complete by then is delivered first, unless too many before it could not be decoded. While the consumer is busy, one further frame is read ahead
     /// and then no more, so that back pressure reaches the sender; see ``FrameServer/Configuration/delivery``.
     public var frames: Frames { Frames(connection: self) }
 

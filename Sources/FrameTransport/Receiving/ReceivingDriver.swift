@@ -68,8 +68,10 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         if settings.acceptsSharedMemory { Syscalls.expectDescriptorsAlone(from: descriptor.rawValue) }
         self.descriptor = consume descriptor
         let owner = WeakReference<ReceivingDriver>()
-        let tally = DecodingTally(limit: configuration.limits.maximumUndecodableFrames) {
+        let limit = configuration.limits.maximumUndecodableFrames
+        let tally = DecodingTally(limit: limit) {
             guard let driver = owner.object else { return }
+            driver.dropFrames(for: .undecodable(limit))
             driver.thread.execute { driver.change { $0.undecodableLimitReached() } }
         }
         machine = ReceiverMachine(settings, pool: configuration.pool, tally: tally)
@@ -153,6 +155,14 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         audio.discard()
         unread.release()
         thread.execute { self.close() }
+    }
+
+    /// Drops the frames that wait, on any thread: their consumer gets nothing but this error, at once.
+    ///
+    /// Even those of a sender that has left, all of which may have been read by now.
+    private func dropFrames(for error: TransportError) {
+        mailbox.discard(error)
+        unread.consumed()
     }
 
     // MARK: IOHandler

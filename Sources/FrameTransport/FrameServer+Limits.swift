@@ -13,7 +13,9 @@ extension FrameServer {
         /// Default: 5 s.
         public var handshakeTimeout: Duration = .seconds(5)
 
-        /// The time from the opening of a connection to the start of its first message.
+        /// The time from the opening of a connection to the start of its first message, of any kind.
+        ///
+        /// A sender that has stated its status or announced a shared buffer may then be silent, as after a frame.
         ///
         /// Default: 10 s; nil for no limit.
         public var firstFrameTimeout: Duration? = .seconds(10)

@@ -84,6 +84,9 @@ public final class FrameServer: Sendable {
         /// Default: nil.
         public var tap: (any Tap)?
 
+        /// Called with every refusal, on a thread that reads sockets.
+        package var onRefusal: (@Sendable (Refusal) -> Void)?
+
         /// Creates a configuration with the defaults.
         public init() {}
     }

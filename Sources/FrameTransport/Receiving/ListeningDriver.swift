@@ -31,6 +31,8 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     /// The connection that was accepted last, with its peer, until the machine has decided on it.
     private var accepted: OwnedDescriptor?
     private var acceptedPeer: PeerCredentials?
+    /// Why that peer may not connect, if it may not.
+    private var refusal: FrameServer.Refusal?
 
     init(
         _ socket: consuming ListeningSocket,
@@ -164,7 +166,9 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         switch command {
         case .accept: accept()
         case .admit(let id): takeUp(id)
-        case .turnAway: accepted = nil
+        case .turnAway:
+            accepted = nil
+            configuration.onRefusal?(refusal ?? .full)
         case .makeWay(let id): makeWay(id)
         case .setDeadline(let deadline): registration?.deadline = deadline
         case .yield: thread.executeAfterPoll { self.change { $0.resume() } }
@@ -209,6 +213,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         // Over TCP the system identifies no peers, and any peer with the right token may connect.
         acceptedPeer = path.flatMap { try? configuration.peers.admit(raw, at: $0) }
         let isAdmitted = path == nil || acceptedPeer != nil
+        refusal = isAdmitted ? nil : .peer(userID: (try? Syscalls.peer(of: raw))?.userID)
         change { $0.accepted(isAdmitted: isAdmitted) }
     }
 
@@ -245,10 +250,13 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             )
         }
         let onClosed = { @Sendable [weak self] (wasReady: Bool) -> Void in
+            let error = driver.closed.value?.error
             self?.onThread { listener in
                 listener.connections[id] = nil
                 listener.configuration.tap?.connectionDidClose(id)
                 listener.machine.ended(id, wasReady: wasReady)
+                // Unless this side has ended it.
+                if !wasReady, let error { listener.configuration.onRefusal?(.token(error)) }
             }
         }
         let onDropped = { @Sendable [weak self] () -> Void in

@@ -124,11 +124,8 @@ enum FrameSocketTool {
         guard type.reportsFailure, words.prefix(while: { $0 != "--" }).contains("--json"), failure.code != .usage else {
             return
         }
-        var line = JSONLine(event: "failed")
-        line.add("exitCode", failure.code.rawValue)
-        line.add("message", failure.message)
         // Standard output itself may have failed.
-        try? Terminal.print(line.text)
+        try? Terminal.print(failure.event.text)
     }
 
     private static func show(_ text: String) -> ExitCode {

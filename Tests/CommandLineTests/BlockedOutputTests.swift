@@ -1,14 +1,6 @@
 import Foundation
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Readers of a command's output that do not read: the command ends nevertheless, as if they did.
 @Suite(.serialized) struct BlockedOutputTests {
     private let place: Workplace
@@ -48,45 +40,12 @@ import Testing
         Case(environment: "NOTIFY_SOCKET=$D/notify ", command: "receive $S --mjpeg", signal: .terminate, status: 73),
     ]
 
-    /// The read end of a named pipe.
-    @safe private final class Reader: Sendable {
-        private let descriptor: Int32
-
-        init(_ path: String) throws {
-            try #require(unsafe mkfifo(path, 0o600) == 0)
-            descriptor = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-            try #require(descriptor >= 0)
-        }
-
-        deinit {
-            close(descriptor)
-        }
-
-        /// How many bytes wait to be read.
-        var count: Int {
-            var count: Int32 = 0
-            return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
-        }
-
-        /// Reads to the end, a little at a time.
-        func readAll() -> Int {
-            _ = fcntl(descriptor, F_SETFL, 0)
-            var bytes = [UInt8](repeating: 0, count: 512)
-            var total = 0
-            while true {
-                let count = unsafe read(descriptor, &bytes, bytes.count)
-                if count == 0 { return total }
-                if count > 0 { total += count }
-            }
-        }
-    }
-
     /// Starts a command that writes to a named pipe, and a sender; returns when the pipe is full.
     private func fill(
         _ command: String,
         _ environment: String = ""
-    ) async throws -> (command: Program, sender: Program, reader: Reader) {
-        let reader = try Reader(place.path("out"))
+    ) async throws -> (command: Program, sender: Program, reader: SilentReader) {
+        let reader = try SilentReader(place.path("out"))
         let command = try place.shell("\(environment) exec $F \(command) >$D/out")
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet", "--wait", "60"])
         // A pipe has 16 pages, which writes need not fill; it is full if nothing is added to it any longer.
@@ -149,7 +108,7 @@ import Testing
         let read = Task.detached { reader.readAll() }
         command.send(.interrupt)
         #expect(await command.ended().status == 130)
-        #expect(await read.value > 40_000)
+        #expect(await read.value.count > 40_000)
         sender.send(.interrupt)
         _ = await sender.ended()
     }

@@ -132,7 +132,7 @@ import Testing
         let ending = try await place.send(jpeg, "--loop", loops)
         #expect(ending.status == 69 && ending.errors.contains("--token-file"), "\(ending)")
         receiver.send(.interrupt)
-        #expect(try await receiver.ended().events.map(\.name) == ["listening"])
+        #expect(try await receiver.ended().events.map(\.name) == ["listening", "error"])
     }
 
     @Test func `a receiver that asks the sender to stop has everything it wanted`() async throws {
@@ -175,4 +175,53 @@ import Testing
             #expect(!receiver.hasPrinted(#""event":"connected""#))
         }
     #endif
+
+    @Test(arguments: Source.allCases)
+    func `a server that stops reading is a time-out, whose message names the path once`(source: Source) async throws {
+        let arguments = try await arguments(for: source, wait: "60")
+        // More than a socket holds, for as long as it takes.
+        let loop = source == .image ? ["--loop", "0"] : ["--loop", "100000"]
+        let server = try PeerSocket.listening(at: place.socket)
+        let sender = try place.framesocket(arguments + loop)
+        let connection = try await server.accepted()
+        // It has read enough to be a server that reads.
+        _ = try await connection.read(30_000)
+        let ending = await sender.ended()
+        #expect(ending.status == 75, "\(ending)")
+        let message = try #require(ending.errors.split(separator: "\n").last)
+        #expect(message.components(separatedBy: place.socket).count == 2, "\(ending)")
+        withExtendedLifetime((server, connection)) {}
+    }
+
+    @Test
+    func `a recording is replayed to its end for a receiver that wants no frames, and frames follow once it does`()
+        async throws
+    {
+        _ = try await arguments(for: .recording, wait: "60")
+        let server = try PeerSocket.listening(at: place.socket)
+        let replay = try place.framesocket(
+            ["replay", place.path("source"), place.socket, "--speed", "0", "--loop", "0", "--json"]
+        )
+        let connection = try await server.accepted()
+        let reader = PeerMessageReader(connection)
+        func hello(_ wantsFrames: Bool) -> [UInt8] {
+            PeerMessage.request(
+                "hello",
+                [("Control-Version", "1"), ("Wants-Pictures", wantsFrames ? "1" : "0"), ("Wants-Audio", "0")]
+            ).bytes
+        }
+        try await connection.write(hello(false))
+        #expect(try await reader.next { $0.field("Message-Type") == "status" } != nil)
+        // Nothing comes between the answers to two pings, and the replay does not end.
+        for number in 1...2 {
+            let ping = PeerMessage.request("ping", [("Ping-Number", "\(number)")])
+            try await connection.write(ping.bytes)
+            #expect(try await reader.messages(beforePong: UInt64(number)).isEmpty)
+        }
+        try await connection.write(hello(true))
+        #expect(try await reader.nextFrame() != nil)
+        replay.send(.interrupt)
+        #expect(await replay.ended().status == 130)
+        connection.close()
+    }
 }

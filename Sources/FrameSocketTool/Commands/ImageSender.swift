@@ -8,6 +8,8 @@ final class ImageSender: Sendable {
         var startedAt = MonotonicClock.now()
         /// The number of files that could not be sent.
         var badFiles = 0
+        /// Whether it is known whether the receiver takes images in shared memory.
+        var isSharingKnown = false
         /// Why the audio could not be read to its end.
         var audioFailure: CommandFailure?
     }
@@ -117,6 +119,7 @@ final class ImageSender: Sendable {
                 return false
             }
             if try await link.hasStopped(connection) { return true }
+            tellOfSharing(by: uploader)
             if let stopAfter = command.stopAfter, uploader.statistics.sent >= stopAfter { break }
             if !command.isQuiet { Terminal.showProgress("\(Format.count(uploader.statistics.sent, "frame")) sent") }
         }
@@ -265,6 +268,18 @@ final class ImageSender: Sendable {
 
     // MARK: Reporting
 
+    /// Tells a person once, after the first frame, that the receiver takes no images in shared memory.
+    private func tellOfSharing(by uploader: SampleUploader) {
+        guard command.configuration.sharing != .off, !command.isQuiet, uploader.statistics.sent > 0 else { return }
+        let isKnown = state.withLock { state in
+            defer { state.isSharingKnown = true }
+            return state.isSharingKnown
+        }
+        guard !isKnown, uploader.connection.hello?.sharedMemory == nil else { return }
+        Terminal.endProgress()
+        Terminal.say("\(command.endpoint): the receiver accepts no images in shared memory; sending JPEGs")
+    }
+
     /// What was sent, as an event.
     var event: JSONLine { Self.event(state.withLock { $0.uploader }?.statistics) }
 
@@ -291,7 +306,9 @@ final class ImageSender: Sendable {
             "encoding \(Format.milliseconds(statistics.encoding.mean))",
             "transfer \(Format.milliseconds(statistics.transfer.mean))",
         ]
-        if statistics.shared > 0 { parts.insert("\(statistics.shared) in shared memory", at: 1) }
+        if command.configuration.sharing != .off {
+            parts.insert("\(statistics.shared == 0 ? "none" : "\(statistics.shared)") in shared memory", at: 1)
+        }
         for cause in DropCause.allCases {
             if let count = statistics.drops[cause] { parts.append("\(count) dropped: \(cause)") }
         }

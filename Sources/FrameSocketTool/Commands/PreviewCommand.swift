@@ -47,6 +47,7 @@ struct PreviewCommand: Command {
     let viewers: Int
     let isJSON: Bool
     let isQuiet: Bool
+    private let reporter: EventReporter
 
     init(_ arguments: inout Arguments) throws(UsageError) {
         let text = try arguments.value("--http") ?? Self.standardAddress
@@ -62,6 +63,7 @@ struct PreviewCommand: Command {
         tokens = try arguments.tokens()
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
+        reporter = EventReporter(isJSON: isJSON, isQuiet: isQuiet)
         guard address.isLoopback || isOpen else {
             throw UsageError(message: "\(address) is reachable from other machines; add --http-open to allow that")
         }
@@ -107,6 +109,11 @@ struct PreviewCommand: Command {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
         configuration.delivery = .newest
+        configuration.onRefusal = { refusal in
+            guard let refused = reporter.report(of: .refused(refusal)) else { return }
+            // Elsewhere, so that a blocked output holds up no socket.
+            Task { report(refused, to: events) }
+        }
         // A page server that cannot accept a connection would retry again and again.
         configuration.limits.maximumConnections = try ProcessLimits.places(
             configuration.limits.maximumConnections,
@@ -176,8 +183,14 @@ struct PreviewCommand: Command {
     // MARK: Reporting
 
     private func report(_ event: Reception.Event, to events: EventOutput) {
-        events.print(event.json)
-        tell(event.sentence)
+        if let report = reporter.report(of: event) { self.report(report, to: events) }
+    }
+
+    private func report(_ report: EventReporter.Report, to events: EventOutput) {
+        switch report {
+        case .event(let line): events.print(line)
+        case .sentence(let sentence): Terminal.say(sentence)
+        }
     }
 
     private func reportPage(_ address: HTTPAddress, to events: EventOutput) {
@@ -185,12 +198,8 @@ struct PreviewCommand: Command {
         line.add("url", address.url)
         line.add("port", address.port)
         events.print(line)
-        tell("preview at \(address.url)")
-    }
-
-    /// Reports to people, unless scripts have been told.
-    private func tell(_ sentence: String?) {
-        if !isJSON, !isQuiet, let sentence { Terminal.say(sentence) }
+        // To people, unless scripts have been told.
+        if !isJSON, !isQuiet { Terminal.say("preview at \(address.url)") }
     }
 }
 

@@ -26,7 +26,7 @@ extension ReceiveCommand {
         _ holder: Locked<FrameServer?>,
         _ gate: AcceptingGate
     ) async throws(CommandFailure) -> FrameServer {
-        let configuration = try configuration(log)
+        let configuration = try configuration(log, reception)
         gate.hold(configuration.thread)
         let made = try holder.withLock { holder throws(CommandFailure) -> Result<FrameServer?, TransportError> in
             try Interruption.check()
@@ -61,11 +61,14 @@ extension ReceiveCommand {
         return server
     }
 
-    private func configuration(_ log: WireLogWriter?) throws(CommandFailure) -> FrameServer.Configuration {
+    private func configuration(_ log: WireLogWriter?, _ reception: Reception) throws(CommandFailure)
+        -> FrameServer.Configuration
+    {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
         configuration.tap = log
         configuration.acceptsSharedMemory = acceptsSharedMemory
+        configuration.onRefusal = { reception.report($0) }
         configuration.delivery = takesNewest ? .newest : .everyFrame
         configuration.limits.maximumConnections = try ProcessLimits.places(
             configuration.limits.maximumConnections,

@@ -63,7 +63,13 @@ extension ReceiveCommand {
             let limit = Task {
                 guard (try? await Task.sleep(for: Self.drainLimit)) != nil else { return }
                 BlockedCall.hurry()
-                await reception.finish(.failure(CommandFailure(.timedOut, "frames were not handled in time")))
+                // A frame that is being written to a slow reader has a second more; nothing else gets on meanwhile.
+                Task {
+                    try? await Task.sleep(for: .seconds(1))
+                    BlockedCall.giveUp()
+                }
+                let message = "frames that had arrived are lost: they were not written in time"
+                await reception.finish(.failure(CommandFailure(.cannotCreate, message)))
             }
             // The consumers have received and handled everything.
             _ = await reception.outcome()

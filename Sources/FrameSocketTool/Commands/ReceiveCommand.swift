@@ -151,7 +151,10 @@ struct ReceiveCommand: Command {
         }
         place = try ListeningPlace(&arguments)
         var files = DistinctFiles()
-        if case .at(let endpoint) = place { try files.add(endpoint) }
+        if case .at(let endpoint) = place {
+            if acceptsSharedMemory { try endpoint.checkSharesMemory() }
+            try files.add(endpoint)
+        }
         try files.add(tokens)
         try files.add(directory, as: "--output")
         try files.add(wireLog, as: "--wire-log")
@@ -223,8 +226,8 @@ struct ReceiveCommand: Command {
             guard gate.isOpen else { return server.close() }
             await end(server, reception, manager)
             // After a signal, nobody looks at the outcome.
-            if Interruption.isTermination, let failure = await failure(of: reception, log) {
-                Terminal.say("framesocket receive: \(failure.message)")
+            if Interruption.isInterrupted, let failure = await failure(of: reception, log) {
+                await reception.report(failure)
                 Interruption.termination = failure.code
             }
         }
@@ -236,6 +239,8 @@ struct ReceiveCommand: Command {
     private func failure(of reception: Reception, _ log: WireLogWriter?) async -> CommandFailure? {
         if let failure = await reception.outputFailure { return failure }
         if Interruption.isTermination, let failure = await reception.drainFailure { return failure }
+        // What a frame has ended, it ends after a signal too.
+        if Interruption.isInterrupted, let failure = await reception.failure { return failure }
         // As for every output, a reader that has gone or was given up is not a failure.
         guard let failure = log?.failure, !failure.isBrokenPipe else { return nil }
         guard failure.isGivenUp else { return CommandFailure(.cannotCreate, failure.message) }

@@ -36,6 +36,12 @@ extension Reception.Event {
             return line.text
         case .failed(let connection, let code, let message):
             return JSONLine(errorCode: code, message, connection: connection).text
+        case .broken(let connection, let error):
+            // For an invalid stream, the code is the one that docs/wire-format.md lists.
+            let code = error.wireError?.code.rawValue ?? error.code.rawValue
+            return JSONLine(errorCode: code, error.description, connection: connection).text
+        case .refused(let refusal):
+            return JSONLine(errorCode: refusal.code, refusal.message, connection: Int?.none).text
         case .status(let status, let connection):
             var line = JSONLine(event: "status")
             line.add("connection", connection)
@@ -43,7 +49,7 @@ extension Reception.Event {
             if let pong = status.pong { line.add("pong", pong) }
             if status.refusedPreferences > 0 { line.add("refusedPreferences", status.refusedPreferences) }
             return line.text
-        case .closed(let connection, let reason):
+        case .closed(let connection, let reason, _):
             var line = JSONLine(event: "closed")
             line.add("connection", connection)
             line.add("reason", reason.name)
@@ -64,7 +70,10 @@ extension Reception.Event {
         case .status(let status, let connection): "sender \(connection) is \(status.state.name)"
         case .failed(let connection?, _, let message): "sender \(connection): \(message)"
         case .failed(nil, _, _): nil
-        case .closed(let connection, let reason): "sender \(connection): \(reason)"
+        case .broken(let connection, let error): "sender \(connection): \(error)"
+        case .refused(let refusal): refusal.message
+        case .closed(_, let reason, let told?) where reason.error == told: nil
+        case .closed(let connection, let reason, _): "sender \(connection): \(reason)"
         }
     }
 }

@@ -11,14 +11,19 @@ actor Reception {
         case connected(FrameConnection)
         case frame(Frame, connection: Int, index: Int, jpegSize: (width: Int, height: Int)?)
         case failed(connection: Int?, code: String, message: String)
+        /// The frames of a connection have ended with an error.
+        case broken(connection: Int, TransportError)
+        case refused(FrameServer.Refusal)
         case status(SenderStatus, connection: Int)
-        case closed(connection: Int, reason: CloseReason)
+        /// A connection has ended; the error is the one that was reported as `broken`.
+        case closed(connection: Int, reason: CloseReason, told: TransportError?)
     }
 
     /// The thread on which frames are handled: writing may block, and must hold up neither the sockets nor Swift's pool.
     nonisolated let thread = IOThread()
 
     private let command: ReceiveCommand
+    private let reporter: EventReporter
     private let decoder: FrameDecoder
     private var raw: RawOutput?
     private var statistics = ReceptionTotals()
@@ -34,12 +39,16 @@ actor Reception {
     private var givenUp: String?
     /// Whether a frame has arrived that could not be written.
     private var hasUnwrittenFrame = false
+    /// Standard output, if there is nothing on it but statistics.
+    private let readings = LineOutput(1, name: "standard output")
     /// The number of connected senders and the totals, for whoever cannot wait until a frame is written.
     private let counters = Locked((senders: 0, totals: ReceptionTotals()))
     private var waiters: [CheckedContinuation<Result<Void, CommandFailure>, Never>] = []
 
     init(_ command: ReceiveCommand) {
         self.command = command
+        let isJSON = if case .json = command.output { true } else { false }
+        reporter = EventReporter(isJSON: isJSON, isQuiet: command.isQuiet)
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = command.isUpright
         if command.allowsProgressive {
@@ -78,6 +87,11 @@ actor Reception {
         finish(.failure(failure))
     }
 
+    /// Why the reception has ended, if it has failed.
+    var failure: CommandFailure? {
+        if case .failure(let failure)? = result { failure } else { nil }
+    }
+
     /// The failure of a service whose frames had time to be written, and were not; nil if they were.
     var drainFailure: CommandFailure? {
         givenUp.map(Self.drainFailure)
@@ -85,7 +99,10 @@ actor Reception {
 
     /// The failure of a service whose output of that name was given up.
     static func drainFailure(of output: String) -> CommandFailure {
-        CommandFailure(.cannotCreate, "\(output): its reader does not read; frames that had arrived are lost")
+        CommandFailure(
+            .cannotCreate,
+            "\(output): its reader did not read everything in time; frames that had arrived are lost"
+        )
     }
 
     /// Ends the reception because its time is over.
@@ -98,9 +115,19 @@ actor Reception {
 
     /// Prints the totals for a person.
     func summarise() {
-        if command.printsStatistics { tick() }
+        if command.printsStatistics {
+            tick()
+            readings.flush()
+            checkReadings()
+        }
         Terminal.endProgress()
-        if !command.isQuiet { Terminal.say(statistics.summary(decoding: decoder.decoding)) }
+        guard !command.isQuiet else { return }
+        var summary = statistics.summary(decoding: decoder.decoding)
+        if command.acceptsSharedMemory, statistics.frames > 0, statistics.shared == 0 {
+            summary += ", none in shared memory"
+        }
+        if reporter.omitted > 0 { summary += "; \(Format.count(reporter.omitted, "message")) left out" }
+        Terminal.say(summary)
     }
 
     // MARK: Frames
@@ -119,7 +146,8 @@ actor Reception {
             await followSound(of: connection)
             await statuses
         }
-        do {
+        var failure: TransportError?
+        do throws(TransportError) {
             for try await frame in connection.frames {
                 guard result == nil, givenUp == nil else { break }
                 received[connection.id]?.add(frame)
@@ -127,9 +155,8 @@ actor Reception {
                 count()
             }
         } catch {
-            // For an invalid stream, the code is the one that docs/wire-format.md lists.
-            let code = error.wireError?.code.rawValue ?? error.code.rawValue
-            report(.failed(connection: connection.id, code: code, message: error.description))
+            failure = error
+            report(.broken(connection: connection.id, error))
         }
         if result != nil || givenUp != nil { connection.close() }
         let reason = await connection.ended()
@@ -138,11 +165,11 @@ actor Reception {
         connections[connection.id] = nil
         received[connection.id] = nil
         count()
-        report(.closed(connection: connection.id, reason: reason))
+        report(.closed(connection: connection.id, reason: reason, told: failure))
     }
 
     private func followStatuses(of connection: FrameConnection) async {
-        for await status in connection.statuses { report(.status(status, connection: connection.id)) }
+        await connection.followStates { status in report(.status(status, connection: connection.id)) }
     }
 
     // MARK: Audio
@@ -197,11 +224,6 @@ actor Reception {
 
     /// Decodes and writes a frame; returns the JPEG's own size if it was decoded.
     private func consume(_ frame: Frame) throws -> (width: Int, height: Int)? {
-        var size: (width: Int, height: Int)?
-        if command.decodes, frame.shared == nil {
-            let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
-            size = (header.width, header.height)
-        }
         switch command.output {
         case .raw:
             try raw?.bytes(of: frame).withBytes { bytes throws(Files.Failure) in
@@ -221,7 +243,10 @@ actor Reception {
                 try Files.create(path, jpeg, overwrites: command.overwrites)
             }
         }
-        return size
+        // After decoding, which counts frames that are not images.
+        guard command.decodes, frame.shared == nil else { return nil }
+        let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
+        return (header.width, header.height)
     }
 
     /// Returns the file name of the frame with the given number, such as `frame-000000.jpg`.
@@ -261,11 +286,21 @@ actor Reception {
     }
 
     /// Frames on standard output leave no room for anything else there.
+    ///
+    /// Readings that nobody reads are dropped, unless they have a place among events.
     private func printStatistics(_ line: String) {
         switch command.output {
         case .mjpeg, .raw: Terminal.say(line)
-        case .json, .nothing: print(line)
+        case .nothing:
+            checkReadings()
+            readings.write(line + "\n")
+        case .json: print(line)
         }
+    }
+
+    /// Ends the reception if statistics can no longer be written, for another reason than that nobody reads them.
+    private func checkReadings() {
+        if let failure = readings.failure, !failure.isGivenUp { finish(failure) }
     }
 
     private func print(_ line: String) {
@@ -278,11 +313,27 @@ actor Reception {
 
     /// Reports an event on standard output if requested, or else to a person.
     func report(_ event: Event) {
-        if case .json = command.output {
-            print(event.json)
-        } else if !command.isQuiet, let sentence = event.sentence {
+        if let report = reporter.report(of: event) { self.report(report) }
+    }
+
+    /// Reports a refusal, on a thread that reads sockets, which a blocked output must not hold up.
+    nonisolated func report(_ refusal: FrameServer.Refusal) {
+        guard let report = reporter.report(of: .refused(refusal)) else { return }
+        Task(executorPreference: thread) { await self.report(report) }
+    }
+
+    private func report(_ report: EventReporter.Report) {
+        switch report {
+        case .event(let line): print(line)
+        case .sentence(let sentence):
             Terminal.endProgress()
             Terminal.say(sentence)
         }
+    }
+
+    /// Prints why the reception has failed as the last event, after a signal, when nobody looks at the outcome.
+    func report(_ failure: CommandFailure) {
+        if case .json = command.output { print(failure.event.text) }
+        Terminal.say("framesocket receive: \(failure.message)")
     }
 }

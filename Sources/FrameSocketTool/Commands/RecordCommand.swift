@@ -64,8 +64,8 @@ struct RecordCommand: Command {
     func run() async throws(CommandFailure) {
         let recording = Recording(self)
         let holder = Locked<FrameServer?>(nil)
-        // Opening a named pipe and writing may block, and must hold up neither the sockets nor Swift's pool.
-        let thread = IOThread()
+        // Opening a named pipe blocks too.
+        let thread = recording.thread
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             let timer = startTimer(for: recording)
             defer { timer?.cancel() }
@@ -86,6 +86,10 @@ struct RecordCommand: Command {
             }
             await Interruption.settle()
             await recording.close()
+            if Interruption.isInterrupted, let failure = await recording.failure {
+                await recording.report(failure)
+                Interruption.termination = failure.code
+            }
         }
         try outcome.get()
         if let failure = await recording.outputFailure { throw failure }
@@ -96,6 +100,7 @@ struct RecordCommand: Command {
     {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
+        configuration.onRefusal = { recording.report($0) }
         // Another sender is turned away before any of its frames is read, so that it knows that none has arrived.
         configuration.limits.maximumConnections = try ProcessLimits.places(1, beside: ProcessLimits.laterDescriptors)
         let settings = configuration

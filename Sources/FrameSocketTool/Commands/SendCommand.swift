@@ -98,6 +98,7 @@ struct SendCommand: Command {
             throw UsageError(message: "send expects the path of a server and at least one file")
         }
         endpoint = try Arguments.endpoint(path)
+        if configuration.sharing != .off { try endpoint.checkSharesMemory() }
         paths = Array(rest.dropFirst())
         guard !paths.contains("-") || paths.count == 1 else {
             throw UsageError(message: "standard input (-) cannot be combined with files")

@@ -44,27 +44,24 @@ struct Preview: Sendable {
         report(.connected(connection))
         stage.begin(connection)
         async let statuses: Void = followStatuses(of: connection)
+        var failure: TransportError?
         do throws(TransportError) {
             for try await frame in connection.frames {
-                guard let error = stage.take(frame, of: connection) else {
-                    frame.reportDecoded()
-                    continue
-                }
-                frame.reportUndecodable()
+                guard let error = stage.take(frame, of: connection) else { continue }
                 report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
             }
         } catch {
-            let code = error.wireError?.code.rawValue ?? error.code.rawValue
-            report(.failed(connection: connection.id, code: code, message: error.description))
+            failure = error
+            report(.broken(connection: connection.id, error))
         }
         let reason = await connection.ended()
         await statuses
         stage.end(connection, reason: reason)
-        report(.closed(connection: connection.id, reason: reason))
+        report(.closed(connection: connection.id, reason: reason, told: failure))
     }
 
     private func followStatuses(of connection: FrameConnection) async {
-        for await status in connection.statuses {
+        await connection.followStates { status in
             stage.take(status, of: connection)
             report(.status(status, connection: connection.id))
         }

@@ -2,7 +2,11 @@ import FrameSocket
 
 /// What `framesocket record` does with frames: those of one sender at a time go into the file.
 actor Recording {
+    /// The thread on which frames are handled: writing may block, and must hold up neither the sockets nor Swift's pool.
+    nonisolated let thread = IOThread()
+
     private let command: RecordCommand
+    private let reporter: EventReporter
     private var output: OutputFile?
     private var writer: MatroskaWriter?
     private var clock = RecordingClock()
@@ -17,6 +21,7 @@ actor Recording {
 
     init(_ command: RecordCommand) {
         self.command = command
+        reporter = EventReporter(isJSON: command.isJSON, isQuiet: command.isQuiet)
     }
 
     /// Creates the file.
@@ -40,6 +45,12 @@ actor Recording {
         waiter = nil
     }
 
+    /// Why the recording has ended, if it has failed.
+    var failure: CommandFailure? {
+        if let outputFailure { return outputFailure }
+        return if case .failure(let failure)? = result { failure } else { nil }
+    }
+
     private func finish(_ failure: Files.Failure) {
         guard !failure.isBrokenPipe else { return finish(.success(())) }
         guard !failure.isGivenUp else { return isGivenUp = true }
@@ -56,8 +67,6 @@ actor Recording {
         do {
             if let writer = writer.take() { try writer.finish() }
         } catch {
-            // After a signal, nobody looks at the outcome.
-            if Interruption.isInterrupted { Terminal.say("framesocket record: \(error.message)") }
             finish(error)
         }
         output = nil
@@ -81,35 +90,40 @@ actor Recording {
     /// Records the frames of one sender to its end.
     func follow(_ connection: FrameConnection) async {
         report(.connected(connection))
-        await take(from: connection)
+        let failure = await take(from: connection)
         let reason = await connection.ended()
-        report(.closed(connection: connection.id, reason: reason))
+        report(.closed(connection: connection.id, reason: reason, told: failure))
     }
 
-    private func take(from connection: FrameConnection) async {
+    /// Records the frames of one sender; returns the error that ended them.
+    private func take(from connection: FrameConnection) async -> TransportError? {
         var isSender = false
-        do {
+        var failure: TransportError?
+        do throws(TransportError) {
             for try await frame in connection.frames {
                 isSender = true
                 guard result == nil, !isGivenUp else { break }
                 take(frame, of: connection)
             }
         } catch {
-            let code = error.wireError?.code.rawValue ?? error.code.rawValue
-            report(.failed(connection: connection.id, code: code, message: error.description))
+            failure = error
+            report(.broken(connection: connection.id, error))
         }
         // Who has sent no frame was only a visitor, such as the doctor.
         if command.endsWithSender, isSender { finish(.success(())) }
         if result != nil || isGivenUp { connection.close() }
+        return failure
     }
 
     private func take(_ frame: Frame, of connection: FrameConnection) {
         do {
-            let size = try frame.jpeg.withBytes { jpeg in
-                let header = try JPEGHeader(inspecting: jpeg)
-                try write(jpeg.extracting(..<jpeg.countWithoutPadding), header, frame, connection.id)
-                return (header.width, header.height)
+            let header = try frame.reading { () throws(TurboJPEGError) in
+                try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
             }
+            try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
+                try write(jpeg.extracting(..<jpeg.countWithoutPadding), header, frame, connection.id)
+            }
+            let size = (header.width, header.height)
             report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
             statistics.add(frame)
             if !command.isQuiet { Terminal.showProgress("recorded \(Format.count(statistics.frames, "frame"))") }
@@ -140,12 +154,28 @@ actor Recording {
     // MARK: Reporting
 
     func report(_ event: Reception.Event) {
-        if command.isJSON {
-            print(event.json)
-        } else if !command.isQuiet, let sentence = event.sentence {
+        if let report = reporter.report(of: event) { self.report(report) }
+    }
+
+    /// Reports a refusal, on a thread that reads sockets, which a blocked output must not hold up.
+    nonisolated func report(_ refusal: FrameServer.Refusal) {
+        guard let report = reporter.report(of: .refused(refusal)) else { return }
+        Task(executorPreference: thread) { await self.report(report) }
+    }
+
+    private func report(_ report: EventReporter.Report) {
+        switch report {
+        case .event(let line): print(line)
+        case .sentence(let sentence):
             Terminal.endProgress()
             Terminal.say(sentence)
         }
+    }
+
+    /// Prints why the recording has failed as the last event, after a signal, when nobody looks at the outcome.
+    func report(_ failure: CommandFailure) {
+        if command.isJSON { print(failure.event.text) }
+        Terminal.say("framesocket record: \(failure.message)")
     }
 
     private func print(_ line: String) {

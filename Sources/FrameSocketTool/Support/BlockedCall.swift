@@ -14,10 +14,12 @@ import Locking
 /// named pipe that nobody reads.
 ///
 /// While a command runs, such a call may wait: that is back pressure. When the command is about to end, it gives up a
-/// call that has made no progress for a second. A reader that reads, however slowly, still gets whole frames.
+/// call that has made no progress for a second. A reader that reads, however slowly, still gets whole frames, unless the
+/// command has no time for that.
 enum BlockedCall {
     private struct Call {
         let thread: pthread_t
+        let descriptor: Int32?
         let beganAt: UInt64
     }
 
@@ -25,6 +27,8 @@ enum BlockedCall {
         var calls: [UInt64: Call] = [:]
         var lastCall: UInt64 = 0
         var isHurrying = false
+        /// Whether nobody is waited for any longer, whether reading or not.
+        var isOver = false
         /// The descriptors whose readers do not read.
         var givenUp: Set<Int32> = []
     }
@@ -51,7 +55,7 @@ enum BlockedCall {
             let id = state.withLock { state -> UInt64? in
                 if let descriptor, state.givenUp.contains(descriptor) { return nil }
                 state.lastCall += 1
-                state.calls[state.lastCall] = Call(thread: pthread_self(), beganAt: beganAt)
+                state.calls[state.lastCall] = Call(thread: pthread_self(), descriptor: descriptor, beganAt: beganAt)
                 return state.lastCall
             }
             guard let id else {
@@ -94,11 +98,21 @@ enum BlockedCall {
         interrupt()
     }
 
+    /// Gives up calls even if they make progress, because there is no time left; messages for people still go out.
+    static func giveUp() {
+        state.withLock { $0.isOver = true }
+        hurry()
+    }
+
     /// Interrupts calls that last too long, again and again: a signal that comes just before a call is lost.
     private static func interrupt() {
         let now = MonotonicClock.now()
         state.withLock { state in
             for call in state.calls.values where now >= call.beganAt + patience {
+                // A part of what it writes may have been accepted: the rest is not written.
+                if state.isOver, let descriptor = call.descriptor, descriptor != STDERR_FILENO {
+                    state.givenUp.insert(descriptor)
+                }
                 pthread_kill(call.thread, SIGUSR1)
             }
         }

@@ -65,3 +65,13 @@ extension CommandFailure {
         self.init(code, failure.isTaken ? Files.refusal(failure.name) : failure.message)
     }
 }
+
+extension CommandFailure {
+    /// The event with which a command ends.
+    var event: JSONLine {
+        var line = JSONLine(event: "failed")
+        line.add("exitCode", code.rawValue)
+        line.add("message", message)
+        return line
+    }
+}

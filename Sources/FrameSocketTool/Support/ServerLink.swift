@@ -199,6 +199,7 @@ final class ServerLink: Sendable {
 
     /// The failure of a command whose connection has ended with `error`.
     func failure(_ error: TransportError) -> CommandFailure {
-        CommandFailure(ExitCode(error), "\(endpoint): \(error)")
+        // Some errors name the path themselves.
+        CommandFailure(ExitCode(error), error.path == nil ? "\(endpoint): \(error)" : error.description)
     }
 }

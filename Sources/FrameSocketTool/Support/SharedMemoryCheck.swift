@@ -28,3 +28,11 @@ extension PathDiagnosis.Finding.Code {
     /// Whether memory can be shared with a receiver.
     static let sharedMemory = PathDiagnosis.Finding.Code("memory.shared")
 }
+
+extension SocketEndpoint {
+    /// Checks that memory can be shared there.
+    func checkSharesMemory() throws(UsageError) {
+        guard case .loopback = self else { return }
+        throw UsageError(message: "--shared requires a path: no memory can be shared over tcp:")
+    }
+}

@@ -7,7 +7,18 @@
 #endif
 
 /// Standard output and standard error.
+///
+/// Nothing waits for a reader of standard error; see ``LineOutput``.
 enum Terminal {
+    private static let errors: LineOutput = {
+        let output = LineOutput(STDERR_FILENO, name: "standard error") { count in
+            "framesocket: \(Format.count(count, "line")) left out here, because nobody read"
+        }
+        // However the program ends.
+        atexit { Terminal.errors.flush() }
+        return output
+    }()
+
     /// Whether standard error is a terminal.
     static let isInteractive = isatty(STDERR_FILENO) == 1
 
@@ -48,6 +59,6 @@ enum Terminal {
     }
 
     private static func write(_ text: String) {
-        try? Files.write(Array(text.utf8).span, to: STDERR_FILENO, name: "standard error")
+        errors.write(text)
     }
 }

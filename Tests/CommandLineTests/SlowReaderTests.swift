@@ -1,0 +1,98 @@
+import Foundation
+import FrameSocketTesting
+import TestSupport
+import Testing
+
+/// Frames that have arrived when a signal comes, while somebody reads the output slowly: they end as they would without
+/// the signal.
+@Suite(.serialized) struct SlowReaderTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    private func frame(_ fixture: String, _ width: Int, _ height: Int) throws -> [UInt8] {
+        try message(Data.bytes(at: Places.fixture("jpeg/\(fixture).jpg")), width: width, height: height)
+    }
+
+    /// A signal, if any, and the exit codes of a receiver whose frames cannot all be written: Ctrl-C may come too late.
+    static let signals: [(Program.Signal?, Set<Int32>)] = [(nil, [65]), (.terminate, [65]), (.interrupt, [130, 65])]
+
+    @Test(arguments: ["--y4m", "--raw bgra", "--raw i420 --stats json"], signals)
+    func `a frame that does not fit the video ends it with the reason, whatever ends the receiver`(
+        options: String,
+        end: (signal: Program.Signal?, status: Set<Int32>)
+    ) async throws {
+        let reader = try SilentReader(place.path("out"))
+        let receiver = try place.shell("exec $F receive $S \(options) >$D/out")
+        let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
+        // Each is larger than a pipe. All have arrived when the first is being written.
+        let (wide, high) = (try frame("chelsea-420", 451, 300), try frame("chelsea-exif-6", 300, 451))
+        try await sender.write(wide + high + high)
+        sender.finishWriting()
+        #expect(await TestSupport.eventually { reader.count > 0 })
+        if let signal = end.signal { receiver.send(signal) }
+        let read = Task.detached { reader.readAll() }
+        let ending = await receiver.ended()
+        #expect(end.status.contains(ending.status), "\(ending)")
+        let told = ending.errors.components(separatedBy: "the size changed from 451x300 to 300x451").count - 1
+        #expect(told == 1 && ending.errors.contains("--letterbox"), "\(ending)")
+        #expect(await read.value.count > 200_000)
+    }
+
+    @Test(arguments: [Program.Signal.terminate, .interrupt])
+    func `a disk that is full for the last frames is reported after a signal too`(signal: Program.Signal) async throws {
+        // Standard output holds up the frames; the directory takes no more than the first.
+        let reader = try SilentReader(place.path("out"))
+        let command = "ulimit -f 1; exec $F receive $S --raw bgra --output $D/o >$D/out"
+        let receiver = try place.shell(command)
+        let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
+        try await sender.write(try frame("chelsea-420", 451, 300))
+        sender.finishWriting()
+        #expect(await TestSupport.eventually { reader.count > 0 })
+        receiver.send(signal)
+        let read = Task.detached { reader.readAll() }
+        let ending = await receiver.ended()
+        #expect(ending.status == 73 || (signal == .interrupt && ending.status == 130), "\(ending)")
+        #expect(ending.errors.contains("File too large"), "\(ending)")
+        _ = await read.value
+    }
+
+    @Test(arguments: [Program.Signal.terminate, .interrupt])
+    func `a failure after a signal is an event too`(signal: Program.Signal) async throws {
+        let reader = try SilentReader(place.path("out"))
+        let receiver = try place.shell("ulimit -f 1; exec $F receive $S --json --output $D/o >$D/out")
+        let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
+        // Many small frames, whose events fill the pipe, and one that is too large for a file; all fit into the socket.
+        let small = (0..<700).flatMap { _ in message([1], width: 64, height: 48) }
+        try await sender.write(small + frame("chelsea-420", 451, 300))
+        sender.finishWriting()
+        #expect(await TestSupport.eventually { reader.count > 60_000 })
+        receiver.send(signal)
+        let read = Task.detached { reader.readAll() }
+        let ending = await receiver.ended()
+        let events = try await read.value.completeLines.map { try Event($0) }
+        // Ctrl-C may come before that frame.
+        if ending.errors.contains("File too large") {
+            #expect(events.last?.name == "failed" && events.last?["exitCode"] == 73, "\(ending)")
+        }
+        #expect(signal == .interrupt || ending.errors.contains("File too large"), "\(ending)")
+        #expect(ending.status == 73 || (signal == .interrupt && ending.status == 130), "\(ending)")
+    }
+
+    @Test func `what a slow reader has not read when a service has had its time is reported as lost`() async throws {
+        let reader = try SilentReader(place.path("out"))
+        let receiver = try place.shell("exec $F receive $S --raw bgra >$D/out")
+        let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
+        // Far more than is read in that time, although something always is.
+        for _ in 0..<3 { try await sender.write(try frame("chelsea-420", 451, 300)) }
+        sender.finishWriting()
+        #expect(await TestSupport.eventually { reader.count > 0 })
+        receiver.send(.terminate)
+        let read = Task.detached { reader.readAll(every: 100_000) }
+        let ending = await receiver.ended()
+        #expect(ending.status == 73 && ending.errors.contains("frames that had arrived are lost"), "\(ending)")
+        #expect(await read.value.count < 3 * 541_200)
+    }
+}

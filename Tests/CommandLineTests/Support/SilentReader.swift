@@ -1,0 +1,47 @@
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The read end of a named pipe, from which nothing is read until a test says so.
+@safe final class SilentReader: Sendable {
+    private let descriptor: Int32
+
+    /// Creates the pipe at a path, and opens it.
+    init(_ path: String) throws {
+        try #require(unsafe mkfifo(path, 0o600) == 0)
+        descriptor = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        try #require(descriptor >= 0)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// How many bytes wait to be read.
+    var count: Int {
+        var count: Int32 = 0
+        return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+    }
+
+    /// Reads to the end, a little at a time, after so many microseconds each time.
+    func readAll(every pause: UInt32 = 0) -> [UInt8] {
+        _ = fcntl(descriptor, F_SETFL, 0)
+        var bytes = [UInt8](repeating: 0, count: 512)
+        var all: [UInt8] = []
+        while true {
+            if pause > 0 { usleep(pause) }
+            let count = unsafe read(descriptor, &bytes, bytes.count)
+            if count > 0 {
+                all += bytes[..<count]
+            } else if count == 0 || errno != EINTR {
+                return all
+            }
+        }
+    }
+}

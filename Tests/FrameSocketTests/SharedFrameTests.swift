@@ -176,6 +176,22 @@ import TurboJPEG
         #expect(held.count == 1)
     }
 
+    @Test(arguments: [PixelFormat.i420, .nv12], [0, 11, 23])
+    func `a row of chroma that differs counts as both rows of the image that share it`(
+        format: PixelFormat,
+        row: Int
+    ) async throws {
+        var pair = try await SharedPair(directory)
+        try await pair.sharing()
+        // The last row of chroma belongs to one row alone.
+        var image = try testImage(64, 47, as: format)
+        pair.uploader.send(image)
+        #expect(try await pair.next().shared?.changedRows == 0..<47)
+        try image.withMutableRow(row, ofPlane: 1) { span in span[5] ^= 0xFF }
+        pair.uploader.send(image)
+        #expect(try await pair.next().shared?.changedRows == 2 * row..<min(47, 2 * row + 2))
+    }
+
     @Test(arguments: [false, true])
     func `the changed rows of a frame are those since the last decoded one, also after a JPEG`(isJPEG: Bool)
         async throws

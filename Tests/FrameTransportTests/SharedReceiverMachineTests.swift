@@ -281,4 +281,13 @@ import Testing
         rig.run()
         #expect(rig.written == said)
     }
+
+    // MARK: Deadlines
+
+    @Test func `an announcement is a first message, after which a sender may be silent`() {
+        var rig = rig { $0.limits.firstFrameTimeout = .seconds(1) }
+        #expect(rig.deadline == rig.now + 1_000_000_000)
+        rig.arrive(announcement(), passing: 1)
+        #expect(rig.mapped.count == 1 && rig.deadline == nil)
+    }
 }

@@ -17,6 +17,10 @@
                 SharedCase("M1: no seals", .fails("is not memory sealed")) {
                     try await $0.announce(SealedMemory(seals: []))
                 },
+                SharedCase("M1: more seals than demanded", .delivers(1)) {
+                    try await $0.announce(SealedMemory(seals: [.shrink, .grow, .seal, .futureWrite, .write]))
+                    try await $0.send()
+                },
                 SharedCase("M1: sealed against writes in place of later ones", .fails("is not memory sealed")) {
                     try await $0.announce(SealedMemory(seals: [.shrink, .grow, .seal, .write]))
                 },

@@ -14,6 +14,11 @@ let package = Package(
             name: "GettingStarted",
             dependencies: [.product(name: "FrameSocket", package: "FrameSocket")]
         ),
+        // The first program of the article "Send frames", which scripts/check-examples compares it with.
+        .executableTarget(
+            name: "SendOneFrame",
+            dependencies: [.product(name: "FrameSocket", package: "FrameSocket")]
+        ),
         .executableTarget(
             name: "ReceiveJPEGs",
             dependencies: [.product(name: "FrameTransport", package: "FrameSocket")]

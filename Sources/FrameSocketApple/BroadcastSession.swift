@@ -12,6 +12,8 @@ internal import Locking
 /// A `SampleHandler` owns a session. The session does not depend on ReplayKit, so it also runs, and is tested, on
 /// systems without it. It tries to connect to the app's server from its creation on. None of its methods waits, so they
 /// may be called directly on the queue that delivers samples.
+///
+/// Thread safety: any thread may use a session at any time.
 public final class BroadcastSession: Sendable {
     /// The configuration of a broadcast.
     public struct Configuration: Sendable {

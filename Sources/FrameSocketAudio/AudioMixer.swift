@@ -11,6 +11,8 @@
 /// ```
 ///
 /// The mixer's memory is that of the longest source, and is kept for the next mix.
+///
+/// Thread safety: a value: copies may be used on any threads, and a mutating call needs its own copy for itself.
 public struct AudioMixer: Sendable {
     /// The maximum gain of a source: a factor of 16, or 24 dB.
     public static let maximumGain: Float = 16

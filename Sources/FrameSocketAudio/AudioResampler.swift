@@ -11,6 +11,8 @@ public import FrameSocket
 /// ``flush()``.
 ///
 /// The filter is that of libspeexdsp.
+///
+/// Thread safety: a value that is not copied: it has one owner, which may move it to another thread.
 public struct AudioResampler: ~Copyable, Sendable {
     /// The quality of the conversion of sample rates, and its cost.
     ///

@@ -8,6 +8,8 @@ internal import Locking
 /// simultaneous writes may mix.
 ///
 /// The socket closes when its last reference is released.
+///
+/// Thread safety: any thread may use a socket at any time; one task at a time should read, and one write.
 public final class PeerSocket: Sendable {
     private struct State: ~Copyable {
         var isClosed = false

@@ -4,10 +4,17 @@ internal import Synchronization
 final class Counter: Sendable {
     private let count = Atomic(0)
 
-    var value: Int { count.load(ordering: .relaxed) }
+    var value: Int {
+        get { count.load(ordering: .relaxed) }
+        set { count.store(newValue, ordering: .relaxed) }
+    }
 
     func increment() {
-        count.wrappingAdd(1, ordering: .relaxed)
+        add(1)
+    }
+
+    func add(_ number: Int) {
+        count.wrappingAdd(number, ordering: .relaxed)
     }
 
     /// Increments the counter, and returns the new value, which no other call returns.

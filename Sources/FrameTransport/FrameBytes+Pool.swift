@@ -6,6 +6,8 @@ extension FrameBytes {
     /// Chunk sizes are powers of two, from 4 KiB up; chunks larger than a quarter of the pool's limit are not kept. Idle
     /// chunks are limited by their total bytes and reused last in, first out, so that many quiet connections share what one
     /// busy connection needs.
+    ///
+    /// Thread safety: any thread may use a pool at any time.
     public final class Pool: Sendable {
         /// The default pool.
         ///
@@ -36,7 +38,7 @@ extension FrameBytes {
         private let allocate: @Sendable (_ byteCount: Int) -> Chunk
         private let state = Locked(State())
 
-        /// Creates a pool that keeps at most `maximumIdleBytes` idle bytes.
+        /// Creates a pool that keeps at most `maximumIdleBytes` idle bytes; none if the number is negative.
         public init(maximumIdleBytes: Int) {
             self.maximumIdleBytes = maximumIdleBytes
             allocate = Chunk.allocated

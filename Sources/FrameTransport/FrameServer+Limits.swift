@@ -3,7 +3,9 @@ public import FrameWire
 extension FrameServer {
     /// The sizes, counts and times that one end allows the other.
     ///
-    /// Time limits are absolute deadlines on a monotonic clock.
+    /// Time limits are absolute deadlines on a monotonic clock. A time below zero counts as zero, and one of more than 2^32
+    /// seconds as no limit. A number below its range counts as the lowest in it; with 0 connections, bytes, fields or
+    /// pixels every sender is refused.
     public struct Limits: Sendable, Hashable {
         /// The limits of a message.
         public var wire = WireLimits()
@@ -32,7 +34,7 @@ extension FrameServer {
 
         /// The average rate at which a body must arrive, once ``bodyTimeout`` is used up.
         ///
-        /// Default: 1 MiB/s.
+        /// Default: 1 MiB/s; at least 1 byte per second.
         public var minimumBodyBytesPerSecond = 1 << 20
 
         /// The time that a sender may be silent between two messages, unless this receiver has requested a pause or wants
@@ -57,12 +59,12 @@ extension FrameServer {
 
         /// The number of consecutive undecodable frames at which a connection is closed.
         ///
-        /// Default: 8. See ``Frame/reportUndecodable()``.
+        /// Default: 8; at least 1. See ``Frame/reportUndecodable()``.
         public var maximumUndecodableFrames = 8
 
         /// The maximum number of connections that wait to be accepted.
         ///
-        /// Default: 128.
+        /// Default: 128. With a negative number, as many as the system allows.
         public var maximumBacklog = 128
 
         /// The first pause in accepting when the system is short of descriptors or memory.

@@ -13,6 +13,8 @@ internal import Locking
 /// A frame counts until the consumer has taken it. Frames of departed senders are kept in the space that large bodies
 /// leave free; when that space is needed they are dropped, oldest first. Memory that senders share is counted there too,
 /// as long as its connection uses it; when that space is needed, connections fall back to JPEGs.
+///
+/// Thread safety: any thread may use a budget at any time, and servers may share it.
 public final class MemoryBudget: Sendable {
     /// The default budget: 512 MiB.
     public static let shared = MemoryBudget(maximumBytes: 512 << 20)
@@ -85,7 +87,7 @@ public final class MemoryBudget: Sendable {
 
     private let state: Locked<State>
 
-    /// Creates a budget of at most `maximumBytes` bytes.
+    /// Creates a budget of at most `maximumBytes` bytes; a negative number counts as 0, with which nothing is received.
     public init(maximumBytes: Int) {
         self.maximumBytes = max(0, maximumBytes)
         state = Locked(State(machine: BudgetMachine(bytes: self.maximumBytes)))

@@ -63,6 +63,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let paused = Code("send.paused")
         /// The receiver has stated that it wants no messages of this kind.
         public static let notWanted = Code("send.notWanted")
+        /// The frame cannot be sent, whoever the receiver is: it could not be encoded, or its size is outside the limits.
+        public static let notSent = Code("send.failed")
         /// The audio is not in a format that can be sent.
         public static let invalidAudio = Code("audio.invalid")
         /// The other side's token is not the expected one.

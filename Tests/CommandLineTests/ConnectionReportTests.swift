@@ -49,7 +49,8 @@ import Testing
             try await sender.write(Array("another".utf8))
             #expect(try await sender.read(1).isEmpty)
         }
-        let sentence = "refused a sender: the sender's token is not the expected one"
+        let sentence =
+            "a sender was refused, before it had sent the right token: the sender's token is not the expected one"
         if isJSON { try await program.printed(sentence) } else { try await program.told(sentence) }
         program.send(.interrupt)
         let ending = await program.ended()
@@ -60,11 +61,18 @@ import Testing
         #expect(ending.status == 130)
     }
 
+    /// A refusal of a user, or else for lack of a slot.
+    private static func refusal(for user: Int?) -> TransportEvent {
+        guard let user else { return TransportEvent(.warning, .refusedForPlace, "every slot is taken", endpoint: "") }
+        let error = TransportError(.peerRefused, "user \(user) may not connect")
+        return TransportEvent(.warning, .refusedForUser, error.message, endpoint: "", error: error)
+    }
+
     @Test func `a refusal of each kind is reported once, whatever the others are, and kinds are limited`() {
         let reporter = EventReporter(isJSON: true, isQuiet: false)
         var reports: [String] = []
         for round in 0..<100 {
-            for refusal in [.full, .peer(userID: nil), .peer(userID: 7)] as [FrameServer.Refusal] {
+            for refusal in [Self.refusal(for: nil), Self.refusal(for: 6), Self.refusal(for: 7)] {
                 guard case .event(let line)? = reporter.report(of: .refused(refusal), at: UInt64(round)) else {
                     continue
                 }
@@ -72,17 +80,18 @@ import Testing
             }
         }
         #expect(reports.count == 3 && reports[0].contains(#""code":"server.full""#))
-        #expect(reports[1].contains("does not report its user") && reports[2].contains("of user 7:"))
+        #expect(reports[1].contains("user 6") && reports[2].contains("user 7"))
         #expect(reporter.omitted == 297)
         for user in 0..<1_000 {
-            if reporter.report(of: .refused(.peer(userID: UInt32(user))), at: 200) != nil { reports.append("") }
+            if reporter.report(of: .refused(Self.refusal(for: 100 + user)), at: 200) != nil { reports.append("") }
         }
         #expect(reports.count == 17)
         // Later they are worth a word again, which says how many there were.
         let later = EventReporter(isJSON: false, isQuiet: false)
-        _ = later.report(of: .refused(.full), at: 1)
-        _ = later.report(of: .refused(.full), at: 2)
-        guard case .sentence(let sentence)? = later.report(of: .refused(.full), at: 20_000_000_000) else {
+        _ = later.report(of: .refused(Self.refusal(for: nil)), at: 1)
+        _ = later.report(of: .refused(Self.refusal(for: nil)), at: 2)
+        guard case .sentence(let sentence)? = later.report(of: .refused(Self.refusal(for: nil)), at: 20_000_000_000)
+        else {
             Issue.record("it is not reported again")
             return
         }

@@ -11,8 +11,10 @@ import Testing
     }
 
     private static let names = [
-        "connections_total", "connections", "refused_connections_total", "frames_total", "frame_bytes_total",
-        "missing_frames_total", "superseded_frames_total", "undecodable_frames_total",
+        "connections_total", "connections", "refused_connections_total", "refused_for_place_total",
+        "refused_for_user_total", "refused_for_token_total", "accept_pauses_total", "accepting_paused",
+        "memory_in_flight_bytes", "frames_total", "frame_bytes_total", "missing_frames_total",
+        "superseded_frames_total", "undecodable_frames_total",
     ]
 
     /// What the file says, metric by metric.

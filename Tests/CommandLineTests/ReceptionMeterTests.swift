@@ -51,7 +51,8 @@ import Testing
         var totals = ReceptionTotals()
         let before = Date.now.timeIntervalSince1970
         totals.add(frame(latency: nil, age: age))
-        let metrics = ReceptionMetrics(endpoint: .path("/s"), connections: 0, refused: 0, totals: totals).text
+        let server = FrameServer.Statistics()
+        let metrics = ReceptionMetrics(endpoint: .path("/s"), connections: 0, server: server, totals: totals).text
         let after = Date.now.timeIntervalSince1970
         let line = try #require(metrics.split(separator: "\n").last)
         let stamp = try #require(line.split(separator: " ").last.flatMap { Double($0) })

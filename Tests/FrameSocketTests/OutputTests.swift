@@ -79,7 +79,7 @@ import Testing
         Case(.fit(width: 101, height: 101), (1000, 1000), (0, 0, 1000, 1000), (100, 100)),
         Case(.fit(width: 100, height: 100), (60_000, 1), (0, 0, 60_000, 1), (100, 1)),
         Case(.fit(width: 1, height: 1), (100, 100), (0, 0, 100, 100), (1, 1)),
-        Case(.fit(width: -5, height: .max), (100, 100), (0, 0, 100, 100), (1, 2)),
+        Case(.fit(width: -5, height: .max), (100, 100), (0, 0, 100, 100), (100, 100)),
         // As a person sees it: 1920x1080 lying on its side is portrait, and so is the box.
         Case(
             .fit(width: 1280, height: 720, turning: .landscape),
@@ -114,7 +114,7 @@ import Testing
         Case(.width(720), (1080, 2400), (0, 0, 1080, 2400), (720, 1600)),
         Case(.width(720), (640, 2400), (0, 0, 640, 2400), (640, 2400)),
         Case(.width(720), (2400, 1080), (0, 0, 2400, 1080), (1600, 720), orientation: .left),
-        Case(.width(0), (100, 100), (0, 0, 100, 100), (1, 2)),
+        Case(.width(1), (100, 100), (0, 0, 100, 100), (1, 2)),
         Case(.width(101), (400, 200), (0, 0, 400, 200), (202, 101), orientation: .left, subsampling: .yuv422),
         Case(
             .width(101),

@@ -68,10 +68,12 @@ import Testing
         let connection = directory.connection()
         try await connection.open(within: nil)
         let received = try #require(try await firstConnection(of: server))
-        let uploader = SampleUploader(connection: connection, configuration: .init(quality: 0))
-        let image = try testImage(64, 48)
-        for _ in 0..<100 { uploader.send(image) }
-        try await uploader.finish()
+        let uploader = SampleUploader(connection: connection, configuration: .init(scale: .half))
+        let whole = try JPEGEncoder(quality: 80).encode(testImage(64, 48))
+        // Its size can be read, but not its image.
+        let bad = FrameBytes(Array(whole[..<(whole.count / 2)]))
+        for _ in 0..<100 { uploader.send(resizing: bad) }
+        await #expect(throws: TransportError.self) { try await uploader.finish() }
         #expect(uploader.statistics.drops[.encodingFailed, default: 0] > 0 && uploader.statistics.sent == 0)
         #expect(uploader.send(jpeg: FrameBytes(body(1, count: 300)), bufferSize: Self.size) == .taken)
         var frames = received.frames.makeAsyncIterator()

@@ -126,8 +126,9 @@ import Testing
         for time in 0..<3 {
             #expect(uploader.send(try testImage(8, 8), timestamp: UInt64(time)) == .deferred(.notConnected))
         }
-        // Nobody can get them, so they are not waited for.
-        try await uploader.finish()
+        // Nobody can get them within the time that an attempt to connect may take.
+        let error = await #expect(throws: TransportError.self) { try await uploader.finish() }
+        #expect(error?.code == .openTimedOut)
         #expect(uploader.statistics.drops == [.notConnected: 3] && uploader.statistics.offered == 3)
         let server = try directory.server()
         let received = try #require(try await firstConnection(of: server))
@@ -189,7 +190,8 @@ import Testing
         var frames = received.frames.makeAsyncIterator()
         for round in 0..<5 {
             #expect(uploader.send(resizing: bad) == .taken)
-            try await uploader.finish()
+            let error = await #expect(throws: TransportError.self) { try await uploader.finish() }
+            #expect(error?.code == .notSent)
             #expect(uploader.statistics.drops == [.encodingFailed: round + 1])
             #expect(uploader.statistics.lastEncodingError?.code == .truncated)
             #expect(uploader.send(good) == .taken)
@@ -199,7 +201,7 @@ import Testing
         #expect(uploader.statistics.sent == 5 && uploader.statistics.offered == 10)
         // The latest frame that could be encoded is still there.
         #expect(uploader.send(resizing: bad) == .taken)
-        try await uploader.finish()
+        await #expect(throws: TransportError.self) { try await uploader.finish() }
         uploader.requestFrame()
         #expect(try await soon { try await received.frames.first { _ in true }?.sequence } == 9)
         _ = server
@@ -261,7 +263,7 @@ import Testing
         // What only the encoder shows.
         uploader.update { $0.limits.maximumContentLength = 500 }
         #expect(uploader.send(try testImage(200, 200)) == .taken)
-        try await uploader.finish()
+        await #expect(throws: TransportError.self) { try await uploader.finish() }
         #expect(uploader.statistics.drops == [.outsideLimits: 6])
         uploader.update { $0 = .init() }
         #expect(uploader.send(try testImage(10, 10)) == .taken)
@@ -269,18 +271,18 @@ import Testing
         _ = server
     }
 
-    @Test(arguments: [0, -1, 101, .max, .min]) func `an impossible quality drops every image and ends nothing`(
-        quality: Int
-    )
-        async throws
-    {
+    @Test(arguments: [(0, 1), (-1, 1), (101, 100), (.max, 100), (.min, 1)])
+    func `a quality outside its range becomes the nearest one, and frames are sent`(
+        quality: Int,
+        nearest: Int
+    ) async throws {
         let (uploader, server, received) = try await pair(.init(quality: quality))
-        uploader.send(try testImage(10, 10))
-        try await uploader.finish()
-        #expect(uploader.statistics.lastEncodingError?.code == .invalidQuality)
-        uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: Self.size)
+        let image = try testImage(10, 10)
+        #expect(uploader.send(image) == .taken)
         var frames = received.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.sequence == 1)
+        let frame = try #require(try await frames.next())
+        let expected = try JPEGEncoder(quality: nearest).encode(image)
+        #expect(frame.jpeg.array().starts(with: expected))
         _ = server
     }
 
@@ -291,7 +293,7 @@ import Testing
         unsafe unlink(directory.socket)
         server.close()
         peer.close()
-        try await uploader.finish()
+        await #expect(throws: TransportError.self) { try await uploader.finish() }
         #expect(uploader.statistics.drops == [.connectionLost: 1, .notConnected: 1])
     }
 
@@ -302,8 +304,8 @@ import Testing
         }
         _ = try await peer.read(1)
         #expect(uploader.send(try testImage(10, 10)) == .taken)
-        try await uploader.finish()
-        #expect(uploader.statistics.drops == [.superseded: 1])
+        let error = await #expect(throws: TransportError.self) { try await uploader.finish() }
+        #expect(error?.code == .busy && uploader.statistics.drops == [.superseded: 1])
         peer.close()
         _ = await sending.result
         _ = server

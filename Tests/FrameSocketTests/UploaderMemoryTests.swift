@@ -256,6 +256,32 @@ import Testing
         #expect(turned >= 2 * (jpeg.count + coefficients))
     }
 
+    @Test func `a lossless rotation takes the coefficients and the JPEG twice, and is dropped below that`() throws {
+        let image = try OutputScalingTests.noise(.rgb, width: 320, height: 240)
+        let bytes: [UInt8] = try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(image)
+        let jpeg = FrameBytes(copying: bytes.span)
+        let size = BufferSize(width: 320, height: 240)
+        // Three samples of two bytes for each pixel. Decoding, which takes less here, is not what decides.
+        let expected = 2 * (bytes.count + 320 * 240 * 6)
+        for (limit, isAccepted) in [(expected, true), (expected - 1, false)] {
+            let configuration = SampleUploader.Configuration(
+                quality: 1,
+                subsampling: .gray,
+                appliesOrientation: true,
+                strips: .off,
+                maximumMemory: limit
+            )
+            #expect(FrameEncoder().memoryNeed(.jpeg(jpeg, size), .down, configuration).total == expected)
+            var machine = UploaderMachine(configuration, owner: 1)
+            var terms = ReceiverTerms()
+            (terms.connection, terms.revision, terms.isConnected) = (1, 1, true)
+            machine.termsChanged(terms, at: 1)
+            let frame = UploadFrame(.jpeg(jpeg, size), orientation: .down, offeredAt: 2)
+            guard case .decided(let outcome) = machine.offer(frame, at: 2) else { return #expect(Bool(false)) }
+            #expect(outcome == (isAccepted ? .taken : .dropped(.overMemoryBudget)))
+        }
+    }
+
     private func need(_ format: PixelFormat, _ width: Int, _ height: Int) throws -> Int {
         let image = try PixelBuffer(width: width, height: height, format: format)
         let configuration = SampleUploader.Configuration(subsampling: .yuv444, strips: .off)

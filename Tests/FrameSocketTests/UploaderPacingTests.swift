@@ -269,7 +269,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         ),
         UploaderCase(
             "a connection that is lost",
-            [.connect, .sending(false), .offer(1), .finish(1), .sendingFails(.connectionLost)],
+            [.connect, .sending(false), .offer(1), .finish(1), .sendingFails(.connectionLost), .disconnect],
             sends: [1],
             drops: [.connectionLost: 1]
         ),
@@ -290,6 +290,61 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         rig.run(example.steps)
         #expect(rig.finished == [1])
         #expect(rig.machine.waiterCount == 0)
+    }
+
+    /// What became of the newest frame.
+    struct Loss: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let configuration: SampleUploader.Configuration
+        let steps: [UploaderRig.Step]
+        let cause: DropCause?
+
+        init(
+            _ name: String,
+            _ steps: [UploaderRig.Step],
+            _ cause: DropCause?,
+            with configuration: SampleUploader.Configuration = .init()
+        ) {
+            (testDescription, self.configuration, self.steps, self.cause) = (name, configuration, steps, cause)
+        }
+    }
+
+    static let losses: [Loss] = [
+        Loss("nothing was submitted", [], nil),
+        Loss("it was sent", [.connect, .offer(1)], nil),
+        Loss("nobody is connected", [.offer(1)], .notConnected),
+        Loss("a pause", [.connect, .pause, .offer(1)], .paused),
+        Loss("a receiver that wants no frames", [.connect, .hello(wantsFrames: false), .offer(1)], .notWanted),
+        Loss("it was sent after a pause", [.connect, .pause, .offer(1), .resume], nil),
+        Loss("it could not be encoded", [.connect, .encodingFails, .offer(1)], .encodingFailed),
+        Loss("a newer one was sent", [.connect, .encodingFails, .offer(1), .offer(2)], nil),
+        Loss(
+            "the connection was lost",
+            [.connect, .sending(false), .offer(1), .sendingFails(.connectionLost), .disconnect],
+            .notConnected
+        ),
+        Loss(
+            "another uploader keeps the connection busy",
+            [.connect, .sending(false), .offer(1), .sendingFails(.superseded)],
+            .superseded
+        ),
+        Loss("the end of the connection, while it was kept", [.offer(1), .close], .notConnected),
+        Loss("the end, while it was encoded", [.connect, .encoding(false), .offer(1), .close], .notConnected),
+        Loss("it was sent before the end", [.connect, .offer(1), .disconnect, .close], nil),
+        Loss("its caller was told", [.connect, .close, .offer(1)], nil),
+        Loss(
+            "an equal one was sent",
+            [.connect, .offer(1), .offer(2, shows: 1)],
+            nil,
+            with: .init(pacing: .everyFrame.skippingUnchanged())
+        ),
+    ]
+
+    @Test(arguments: losses)
+    func `after waiting, the cause is known for which the newest frame was not sent`(_ loss: Loss) {
+        var rig = UploaderRig(loss.configuration)
+        rig.run(loss.steps + [.finish(1)])
+        #expect(rig.machine.causeOfLoss(upTo: .max) == loss.cause)
     }
 
     @Test func `newer frames do not prolong the wait, and a cancelled caller does not wait`() {

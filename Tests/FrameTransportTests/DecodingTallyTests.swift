@@ -14,10 +14,18 @@ import Testing
     ])
     func `only a newer frame that can be decoded ends a row`(frames: [Int], end: Int) {
         let reached = Locked(0)
-        let tally = DecodingTally(limit: 3) { reached.withLock { $0 += 1 } }
+        let failures = Locked([Int]())
+        let tally = DecodingTally(limit: 3) { index in
+            failures.withLock { $0.append(index) }
+        } onLimit: {
+            reached.withLock { $0 += 1 }
+        }
         for (index, frame) in frames.enumerated() {
             tally.note(frame: abs(frame), isDecoded: frame > 0)
             #expect(reached.withLock { $0 } == (index + 1 >= end ? 1 : 0), "frame \(index)")
         }
+        // Each failure counts once, however many readers report it.
+        let told = failures.withLock { $0 }
+        #expect(told == Array(Set(told)).sorted() && told.allSatisfy { frames.contains(-$0) })
     }
 }

@@ -30,6 +30,29 @@ public var microphone: AudioRingBuffer.Pull { absent() }
 public var camera: Camera { absent() }
 public var scenes: Scenes { absent() }
 
+/// The signals that end a program, as the article on ending defines them.
+public enum EndSignals {
+    public static func make() -> AsyncStream<Int32> { absent() }
+}
+
+/// As in swift-log.
+public struct Logger {
+    public typealias Metadata = [String: MetadataValue]
+
+    public struct MetadataValue: ExpressibleByStringInterpolation {
+        public init(stringLiteral value: String) {}
+    }
+
+    public struct Message: ExpressibleByStringInterpolation {
+        public init(stringLiteral value: String) {}
+    }
+
+    public enum Level: String { case trace, debug, info, notice, warning, error, critical }
+
+    public init(label: String) {}
+    public func log(level: Level, _ message: Message, metadata: Metadata?) {}
+}
+
 /// A source that can be started and stopped.
 public struct Camera {
     public func start() {}

@@ -23,6 +23,8 @@ extension UploaderMachine {
         newestTicket = frame.ticket
         rhythm.add(frame.offeredAt)
         lastOffer = (frame.timestamp, frame.sourceTime, frame.offeredAt)
+        // Whatever becomes of this frame at once, its caller is told.
+        lost = nil
         guard !isClosed else { return drop(.notConnected) }
         makePlan(for: &frame)
         guard frame.isWithin(configuration.limits) else { return drop(.outsideLimits) }
@@ -125,6 +127,7 @@ extension UploaderMachine {
     mutating func keep(_ frame: consuming UploadFrame, _ cause: DropCause) {
         statistics.drop(cause)
         if reference.ticket == frame.ticket { reference.digest = nil }
+        if isClosed { lose(frame, cause) }
         guard waiting == nil || cause == .paced, deferral.map({ $0.frame.ticket < frame.ticket }) ?? true, !isClosed
         else { return discard(frame) }
         let older = deferral.take()

@@ -100,14 +100,29 @@ extension UploaderMachine {
 
     // MARK: Waiting for frames
 
-    /// Waits for every frame submitted so far; ``Effects/finished`` contains `id` when all of them are sent or dropped.
+    /// Waits for every frame up to `ticket`, by default every frame submitted so far; ``Effects/finished`` contains `id`
+    /// when all of them are sent or dropped.
     ///
     /// A frame that only the pacing holds back is sent at once. Frames that no receiver can get now are not waited for,
-    /// nor are frames submitted later.
-    package mutating func finish(_ id: UInt64, at now: UInt64) {
-        finishers.append((id, newestTicket))
-        flushedTicket = newestTicket
+    /// nor are frames submitted later: ``causeOfLoss(upTo:)`` tells of them.
+    package mutating func finish(_ id: UInt64, upTo ticket: UInt64? = nil, at now: UInt64) {
+        let ticket = ticket ?? newestTicket
+        finishers.append((id, ticket))
+        flushedTicket = max(flushedTicket, ticket)
         advance(at: now)
+    }
+
+    /// Returns why the newest frame up to `ticket` has not been sent; nil if it has, or if a newer frame has taken its
+    /// place, or if the pacing has left it out.
+    package func causeOfLoss(upTo ticket: UInt64) -> DropCause? {
+        if let deferral, deferral.frame.ticket <= ticket { return barrier ?? deferral.cause }
+        guard let lost, lost.ticket <= ticket else { return nil }
+        return lost.cause
+    }
+
+    /// Records that a frame that was accepted or deferred will never be sent, and not because of a newer one.
+    mutating func lose(_ frame: borrowing UploadFrame, _ cause: DropCause) {
+        if frame.ticket >= lost?.ticket ?? 0 { lost = (frame.ticket, cause) }
     }
 
     /// Ends the wait under `id`.
@@ -136,9 +151,10 @@ extension UploaderMachine {
         }
         if let ticket = waiting?.ticket { return ticket }
         guard let deferral, barrier == nil else { return nil }
-        // A frame that was held back for another cause follows at once, unless an attempt under these terms has failed.
+        // A frame that was held back for another cause follows at once, or when the terms say why its attempt has failed;
+        // but another user of the connection may be busy for any time.
         let hasFailed = retry.map { $0.revision == terms.revision } ?? false
-        return deferral.cause == .paced || !hasFailed ? deferral.frame.ticket : nil
+        return deferral.cause == .superseded && hasFailed ? nil : deferral.frame.ticket
     }
 
     /// The number of frames that are waiting or in progress for the first time.

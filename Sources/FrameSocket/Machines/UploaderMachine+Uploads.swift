@@ -144,7 +144,10 @@ extension UploaderMachine {
     /// Drops a frame that turns out to be impossible to send.
     private mutating func reject(_ frame: consuming UploadFrame, _ cause: DropCause, isRepeat: Bool) {
         if reference.ticket == frame.ticket { reference.digest = nil }
-        if !isRepeat { statistics.drop(cause) }
+        if !isRepeat {
+            statistics.drop(cause)
+            lose(frame, cause)
+        }
         discard(frame)
     }
 
@@ -195,7 +198,10 @@ extension UploaderMachine {
         case .failed(let error):
             if let lease = upload.lease { pool.ended(lease) }
             takeBackTurn(of: upload)
-            if !upload.isRepeat { statistics.drop(.encodingFailed) }
+            if !upload.isRepeat {
+                statistics.drop(.encodingFailed)
+                lose(upload.frame, .encodingFailed)
+            }
             statistics.lastEncodingError = error
             if reference.ticket == upload.frame.ticket { reference.digest = nil }
         }

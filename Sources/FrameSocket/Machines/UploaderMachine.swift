@@ -162,9 +162,12 @@ package struct UploaderMachine: Sendable {
 
     private var lastTicket: UInt64 = 0
     /// The ticket of the newest frame that was decided on.
-    var newestTicket: UInt64 = 0
+    package internal(set) var newestTicket: UInt64 = 0
     /// The number of the next frame that is accepted for sending.
     package private(set) var nextSequence: UInt64 = 0
+
+    /// The last frame that was accepted or deferred and then lost, unless a newer one was submitted since.
+    var lost: (ticket: UInt64, cause: DropCause)?
 
     /// The waiters for the frames up to a ticket.
     var finishers: [(id: UInt64, ticket: UInt64)] = []
@@ -249,9 +252,13 @@ package struct UploaderMachine: Sendable {
         isClosed = true
         if let frame = waiting.take() {
             statistics.drop(.notConnected)
+            lose(frame, .notConnected)
             discard(frame)
         }
-        if let deferral = deferral.take() { discard(deferral.frame) }
+        if let deferral = deferral.take() {
+            lose(deferral.frame, .notConnected)
+            discard(deferral.frame)
+        }
         if let frame = sentFrame.take() { discard(frame) }
         advance(at: now)
     }

@@ -21,9 +21,10 @@ public struct Pacing: Sendable, Hashable {
         case every(_ n: Int)
         /// An average number of frames per second of presentation time, never in bursts.
         ///
-        /// The frame nearest to its due time is sent. A rate that is not greater than 0 sets no limit.
+        /// The frame nearest to its due time is sent. A rate that is not greater than 0, or not finite, sets no limit.
         case framesPerSecond(Double)
-        /// Frames that differ from the one sent before at the rate `motion`, and others at the rate `still`.
+        /// Frames that differ from the one sent before at the rate `motion`, and others at the rate `still`; a rate that
+        /// is not greater than 0, or not finite, sets no limit.
         case adaptive(still: Double, motion: Double)
     }
 
@@ -40,7 +41,7 @@ public struct Pacing: Sendable, Hashable {
     ///
     /// It tells a receiver that the sender is alive, and resends what a receiver missed. If the source submits nothing
     /// for so long, its latest frame is sent again, but no more often than the rate allows, and at most ten times a
-    /// second.
+    /// second. A time below zero counts as zero.
     public var keepAlive: Duration?
 
     /// Creates a pacing with the given rate, which by default sends unchanged frames too.

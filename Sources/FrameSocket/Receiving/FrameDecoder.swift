@@ -12,6 +12,9 @@ public import TurboJPEG
 ///
 /// A decoder may be used from several tasks at once, and for frames of several connections; its images share a memory
 /// pool. If the sender cuts its JPEGs into strips, only the strips that changed since the previous frame are decoded.
+///
+/// Thread safety: any thread may use a decoder at any time. Frames of one sender should be decoded in order, by one
+/// task.
 public final class FrameDecoder: Sendable {
     /// The configuration of a decoder.
     public struct Configuration: Sendable {
@@ -26,7 +29,7 @@ public final class FrameDecoder: Sendable {
         /// The number of consumers, counted per format, whose latest frame is kept for decoding the next one:
         /// connections, and the readers of fan-outs.
         ///
-        /// Default: 4, the most recently used. With 0 every frame is decoded as a whole.
+        /// Default: 4, the most recently used. With 0 or less every frame is decoded as a whole.
         ///
         /// The decoder keeps the JPEG and its image, twice if the consumer still holds the last image when the next
         /// frame arrives. What it keeps of a connection that has ended is released with the next frame of another

@@ -5,13 +5,14 @@ package import TurboJPEG
 ///
 /// Boxes and widths refer to the upright image: if the orientation turns the image on its side, they apply after the
 /// turn. Images are never enlarged.
+///
+/// An invalid scale leaves the image at its size: a fraction that is not between 0 and 1, and a width or height below
+/// 1. Sides above 65,500 pixels, the limit of the JPEG format, count as 65,500.
 public enum OutputScale: Sendable, Hashable {
     /// The size of the submitted image.
     case full
 
     /// A fraction of width and height, rounded down, at least 1 pixel: 1125x2436 by a half is 562x1218.
-    ///
-    /// Fractions that are not between 0 and 1 leave the image at its size.
     case fraction(numerator: Int, denominator: Int)
 
     /// At most this many pixels wide, with the height in proportion; NetEase sends 720. Both sides are whole chroma
@@ -32,19 +33,25 @@ public enum OutputScale: Sendable, Hashable {
     ///
     /// By default the box is rotated with the image: a portrait image has at most the box's width in height.
     public static func fit(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
-        .box(Box(width: width, height: height, filling: .fit, turning: turning))
+        box(width, height, .fit, turning)
     }
 
     /// Exactly this size, rotated with the image by default, with the image in the center and black bars around it.
     ///
     /// Of a smaller image with an odd side, the last column or row is left out if it shares its chroma with a bar.
     public static func letterbox(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
-        .box(Box(width: width, height: height, filling: .letterbox, turning: turning))
+        box(width, height, .letterbox, turning)
     }
 
     /// Exactly this size or, for a smaller image, this aspect ratio, filled with the center of the image.
     public static func fill(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
-        .box(Box(width: width, height: height, filling: .fill, turning: turning))
+        box(width, height, .fill, turning)
+    }
+
+    private static func box(_ width: Int, _ height: Int, _ filling: Box.Filling, _ turning: Box.Turning) -> OutputScale
+    {
+        guard width > 0, height > 0 else { return .full }
+        return .box(Box(width: width, height: height, filling: filling, turning: turning))
     }
 
     /// Parses "1/2", "3/4" or "1"; nil for anything else, and for fractions that are 0 or greater than 1.
@@ -107,7 +114,8 @@ public enum OutputScale: Sendable, Hashable {
         case .agora:
             return planner.fit(Self.agoraBox(for: planner.image))
         case .width(let width):
-            return planner.fit(BufferSize(width: min(max(width, 1), Box.maximumSide), height: .max))
+            guard width > 0 else { return OutputPlan(planner.image) }
+            return planner.fit(BufferSize(width: min(width, Box.maximumSide), height: .max))
         case .full, .fraction:
             return OutputPlan(planner.image)
         }

@@ -3,11 +3,16 @@ public import TurboJPEG
 
 extension SampleUploader {
     /// Which frames are sent, how they are scaled, encoded and described, and how much memory that may take.
+    ///
+    /// No value makes sending fail later: a number outside its range counts as the nearest one inside it, and an invalid
+    /// size or rate, such as 0, is no limit.
     public struct Configuration: Sendable {
-        /// The quality of the JPEGs, from 1 to 100.
+        /// The quality of the JPEGs, from 1 to 100; a number outside this range becomes the nearest one inside it.
         ///
         /// Default: 80.
-        public var quality: Int
+        public var quality: Int {
+            didSet { quality = Self.clampedQuality(quality) }
+        }
 
         /// The size of the JPEGs.
         ///
@@ -55,12 +60,12 @@ extension SampleUploader {
         /// connection, is dropped with ``DropCause/outsideLimits``.
         ///
         /// Default: the limits of this package's receivers. Only the sizes of images and bodies apply: `maximumDimension`,
-        /// `maximumPixels` and, for JPEGs, `maximumContentLength`.
+        /// `maximumPixels` and, for JPEGs, `maximumContentLength`. A limit below 1 lets no frame pass.
         public var limits: WireLimits
 
         /// The maximum number of bytes that the uploader holds at one time; nil for no limit.
         ///
-        /// Default: nil.
+        /// Default: nil. A negative limit counts as 0, with which every frame is dropped.
         ///
         /// The limit covers frames that are deferred, waiting or in progress, including their scaled, rotated and
         /// worst-case compressed forms, and the coefficients of JPEGs that are progressive or rotated; the strips that
@@ -86,7 +91,7 @@ extension SampleUploader {
             limits: WireLimits = .init(),
             maximumMemory: Int? = nil
         ) {
-            self.quality = quality
+            self.quality = Self.clampedQuality(quality)
             self.scale = scale
             self.subsampling = subsampling
             self.pacing = pacing
@@ -97,6 +102,8 @@ extension SampleUploader {
             self.limits = limits
             self.maximumMemory = maximumMemory
         }
+
+        private static func clampedQuality(_ quality: Int) -> Int { min(max(quality, 1), 100) }
     }
 }
 
@@ -117,7 +124,7 @@ extension SampleUploader.Configuration {
         /// Every frame is sent as a JPEG.
         case off
         /// Frames are sent in shared memory to a receiver on this machine that asks for it, in this number of buffers,
-        /// 1 to 8. Default: 3.
+        /// 1 to 8; any other number counts as the nearest of these. Default: 3.
         ///
         /// With one buffer, the next frame waits until the receiver has released the last; with three, the receiver can
         /// hold one while the next is on its way and another is drawn. A frame that has waited for two seconds is sent
@@ -146,7 +153,7 @@ extension SampleUploader.Configuration {
         var result = self
         if let frameRate = preferences.frameRate { result.pacing.rate = .framesPerSecond(frameRate) }
         if let size = preferences.size { result.scale = .fit(width: size.width, height: size.height) }
-        if let quality = preferences.quality { result.quality = min(max(quality, 1), 100) }
+        if let quality = preferences.quality { result.quality = quality }
         return result
     }
 

@@ -120,7 +120,10 @@ extension SampleUploader {
         // A caller that has seen the connection end should not see a deferral because this uploader has not been told
         // yet.
         if outcome == .deferred(.notConnected), connection.hasEnded {
-            handle { $0.close(at: MonotonicClock.now()) }
+            handle { machine in
+                machine.close(at: MonotonicClock.now())
+                machine.lost = nil
+            }
             outcome = .dropped(.notConnected)
         }
         return outcome

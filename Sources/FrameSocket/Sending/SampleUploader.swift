@@ -10,6 +10,8 @@ internal import TurboJPEG
 /// let connection = SocketConnection(path: "/run/user/1000/rtc_SSFD")
 /// let uploader = SampleUploader(connection: connection, configuration: .init(quality: 80, scale: .half))
 /// uploader.send(image, orientation: .up)
+/// try await uploader.finish()
+/// connection.close()
 /// ```
 ///
 /// Submitting a frame never blocks: scaling, encoding and sending happen on the uploader's own queue. Only the header of
@@ -26,6 +28,9 @@ internal import TurboJPEG
 /// A receiver may request a pause, another rate, size or quality, or an immediate frame, and the uploader complies for
 /// as long as that receiver stays connected. Another size or quality applies from the next frame on; the latest frame
 /// is encoded that way only if it has not been encoded yet.
+///
+/// Thread safety: any thread may use an uploader at any time. Of frames submitted by several threads, the last one
+/// counts as the newest.
 public final class SampleUploader: Sendable {
     /// The outcome of submitting a frame.
     public enum Outcome: Sendable, Hashable {
@@ -136,19 +141,7 @@ public final class SampleUploader: Sendable {
         handle { $0.passNextFrame() }
     }
 
-    // MARK: Finishing
-
-    /// Waits until every frame submitted before the call is sent or dropped.
-    ///
-    /// A frame that the pacing has deferred is sent at once. A frame that is deferred because no receiver is connected,
-    /// or because the receiver wants no frames, is not waited for. Frames submitted during the call do not prolong it.
-    ///
-    /// - Throws: `cancelled` if the calling task is cancelled first.
-    public func finish() async throws(TransportError) {
-        try await wait("waiting for frames was cancelled", isolation: #isolation) { machine, id in
-            machine.finish(id, at: MonotonicClock.now())
-        }.get()
-    }
+    // MARK: Waiting
 
     /// Waits until the machine has finished an event with an ID.
     ///
@@ -211,6 +204,7 @@ public final class SampleUploader: Sendable {
     private func encodeNext() {
         guard var job = handle({ $0.beginUpload(at: MonotonicClock.now()) }) else { return }
         let result = job.encode(with: encoder, digester, shared, onRelease: leaseEnded)
+        if case .failed(let error) = result { connection.reportUnsentFrame("a frame could not be encoded: \(error)") }
         handle { $0.encoded(result, at: MonotonicClock.now()) }
     }
 

@@ -76,7 +76,7 @@ final class EventReporter: Sendable {
         }
     }
 
-    private static func admit(_ refusal: FrameServer.Refusal, _ state: inout State, at now: UInt64) -> Int? {
+    private static func admit(_ refusal: TransportEvent, _ state: inout State, at now: UInt64) -> Int? {
         let isNew = state.refusals[refusal.message] == nil
         let kind = isNew && state.refusals.count >= maximumKinds ? "" : refusal.message
         return admit(&state.refusals[kind, default: ReportLimit(burst: 1, perSecond: 0.1)], &state.omitted, at: now)
@@ -90,23 +90,12 @@ final class EventReporter: Sendable {
     }
 }
 
-extension FrameServer.Refusal {
-    /// A stable name, for scripts.
-    var code: String {
-        switch self {
-        case .peer: TransportError.Code.peerRefused.rawValue
-        case .token(let error): error.code.rawValue
-        case .full: "server.full"
-        }
+extension TransportEvent {
+    /// Whether a sender was refused, and did not just leave before it had sent its token.
+    var isRefusal: Bool {
+        code == .refusedForPlace || error != nil && (code == .refusedForUser || code == .refusedForToken)
     }
 
-    /// What happened, for a person.
-    var message: String {
-        switch self {
-        case .peer(let user?): "refused a sender of user \(user): only the receiver's user and root may connect"
-        case .peer(nil): "refused a sender: the system does not report its user"
-        case .token(let error): "refused a sender: \(error.message)"
-        case .full: "refused a sender: every place for a connection is taken"
-        }
-    }
+    /// The code of the JSON event of a refusal.
+    var refusalCode: String { error?.code.rawValue ?? "server.full" }
 }

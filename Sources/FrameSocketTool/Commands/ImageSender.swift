@@ -98,7 +98,6 @@ final class ImageSender: Sendable {
         let connection = uploader.connection
         var last: InputImage?
         while let image = try nextImage(first.take(), of: &source) {
-            // An accepted image is not kept: its memory is reused for the next one.
             last = link.isAdmitted ? nil : image
             if connection.closeReason != nil {
                 first = image
@@ -118,6 +117,8 @@ final class ImageSender: Sendable {
                 first = image
                 return false
             }
+            // Now that a server reads it, it need not be sent again: the next one is read into its memory.
+            if link.isAdmitted { last = nil }
             if try await link.hasStopped(connection) { return true }
             tellOfSharing(by: uploader)
             if let stopAfter = command.stopAfter, uploader.statistics.sent >= stopAfter { break }

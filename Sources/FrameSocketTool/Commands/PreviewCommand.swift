@@ -109,8 +109,8 @@ struct PreviewCommand: Command {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
         configuration.delivery = .newest
-        configuration.onRefusal = { refusal in
-            guard let refused = reporter.report(of: .refused(refusal)) else { return }
+        configuration.log = { event in
+            guard event.isRefusal, let refused = reporter.report(of: .refused(event)) else { return }
             // Elsewhere, so that a blocked output holds up no socket.
             Task { report(refused, to: events) }
         }

@@ -68,7 +68,7 @@ extension ReceiveCommand {
         configuration.tokens = try tokens?.read()
         configuration.tap = log
         configuration.acceptsSharedMemory = acceptsSharedMemory
-        configuration.onRefusal = { reception.report($0) }
+        configuration.log = { reception.reportRefusal($0) }
         configuration.delivery = takesNewest ? .newest : .everyFrame
         configuration.limits.maximumConnections = try ProcessLimits.places(
             configuration.limits.maximumConnections,

@@ -89,7 +89,7 @@ extension ReceiveCommand {
         let text = ReceptionMetrics(
             endpoint: server.endpoint,
             connections: senders,
-            refused: server.refusedConnections,
+            server: server.statistics,
             totals: totals
         ).text
         try Files.create(metrics, Array(text.utf8).span, overwrites: true)

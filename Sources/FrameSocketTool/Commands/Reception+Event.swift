@@ -41,7 +41,7 @@ extension Reception.Event {
             let code = error.wireError?.code.rawValue ?? error.code.rawValue
             return JSONLine(errorCode: code, error.description, connection: connection).text
         case .refused(let refusal):
-            return JSONLine(errorCode: refusal.code, refusal.message, connection: Int?.none).text
+            return JSONLine(errorCode: refusal.refusalCode, refusal.message, connection: Int?.none).text
         case .status(let status, let connection):
             var line = JSONLine(event: "status")
             line.add("connection", connection)

@@ -13,7 +13,8 @@ actor Reception {
         case failed(connection: Int?, code: String, message: String)
         /// The frames of a connection have ended with an error.
         case broken(connection: Int, TransportError)
-        case refused(FrameServer.Refusal)
+        /// A sender was refused.
+        case refused(TransportEvent)
         case status(SenderStatus, connection: Int)
         /// A connection has ended; the error is the one that was reported as `broken`.
         case closed(connection: Int, reason: CloseReason, told: TransportError?)
@@ -317,8 +318,8 @@ actor Reception {
     }
 
     /// Reports a refusal, on a thread that reads sockets, which a blocked output must not hold up.
-    nonisolated func report(_ refusal: FrameServer.Refusal) {
-        guard let report = reporter.report(of: .refused(refusal)) else { return }
+    nonisolated func reportRefusal(_ refusal: TransportEvent) {
+        guard refusal.isRefusal, let report = reporter.report(of: .refused(refusal)) else { return }
         Task(executorPreference: thread) { await self.report(report) }
     }
 

@@ -13,7 +13,7 @@ struct ReceptionMetrics {
     let endpoint: SocketEndpoint
     /// The number of connected senders.
     let connections: Int
-    let refused: Int
+    let server: FrameServer.Statistics
     let totals: ReceptionTotals
 
     /// The text format, version 0.0.4; each metric is labelled with the socket, to tell several receivers apart.
@@ -21,7 +21,23 @@ struct ReceptionMetrics {
         var text = ""
         add(&text, "connections_total", "counter", "Senders that have connected.", totals.connections)
         add(&text, "connections", "gauge", "Senders that are connected.", connections)
-        add(&text, "refused_connections_total", "counter", "Senders that were turned away.", refused)
+        let refused = server.refusedConnections
+        add(&text, "refused_connections_total", "counter", "Senders that were refused.", refused)
+        for reason in FrameServer.Statistics.Refusal.allCases {
+            let count = server.refusals[reason] ?? 0
+            add(
+                &text,
+                "refused_for_\(reason)_total",
+                "counter",
+                "Senders that were refused for their \(reason).",
+                count
+            )
+        }
+        add(&text, "accept_pauses_total", "counter", "Pauses in accepting for lack of a resource.", server.acceptPauses)
+        let isPaused = server.isAcceptingPaused ? 1 : 0
+        add(&text, "accepting_paused", "gauge", "Whether the server has paused accepting.", isPaused)
+        let bytes = server.memoryInFlight
+        add(&text, "memory_in_flight_bytes", "gauge", "Memory of messages that arrive or have not been taken.", bytes)
         add(&text, "frames_total", "counter", "Frames received.", totals.frames)
         add(&text, "frame_bytes_total", "counter", "Bytes of the JPEGs received.", totals.bytes)
         add(&text, "missing_frames_total", "counter", "Frames that senders numbered and dropped.", totals.missing)

@@ -100,7 +100,7 @@ struct RecordCommand: Command {
     {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
-        configuration.onRefusal = { recording.report($0) }
+        configuration.log = { recording.reportRefusal($0) }
         // Another sender is turned away before any of its frames is read, so that it knows that none has arrived.
         configuration.limits.maximumConnections = try ProcessLimits.places(1, beside: ProcessLimits.laterDescriptors)
         let settings = configuration

@@ -11,9 +11,10 @@ struct RawReader: Sendable {
     /// How many planes are read; the others are gray.
     private let planeCount: Int
     private let byteCount: Int
-    /// The memory of the current image and of the previous one, which its sender may release a moment later.
-    private let pool = PixelBuffer.Pool(maximumIdleImages: 2)
-    private let converted = PixelBuffer.Pool(maximumIdleImages: 2)
+    /// The memory of the last image, which its sender has released when the next one is read, unless that image is the
+    /// latest frame and could not be sent yet.
+    private let pool = PixelBuffer.Pool(maximumIdleImages: 1)
+    private let converted = PixelBuffer.Pool(maximumIdleImages: 1)
 
     init(
         width: Int,

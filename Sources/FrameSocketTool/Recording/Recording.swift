@@ -158,8 +158,8 @@ actor Recording {
     }
 
     /// Reports a refusal, on a thread that reads sockets, which a blocked output must not hold up.
-    nonisolated func report(_ refusal: FrameServer.Refusal) {
-        guard let report = reporter.report(of: .refused(refusal)) else { return }
+    nonisolated func reportRefusal(_ refusal: TransportEvent) {
+        guard refusal.isRefusal, let report = reporter.report(of: .refused(refusal)) else { return }
         Task(executorPreference: thread) { await self.report(report) }
     }
 

@@ -65,16 +65,31 @@ package struct ListenerMachine: Sendable {
     /// The queued connections whose frames were dropped for lack of memory: they have been counted.
     private var emptied: Set<Int> = []
 
-    /// The number of refused senders: for lack of a place, permission or token.
-    package private(set) var refused = 0
+    /// The number of refused senders, by reason.
+    private var refusals: [FrameServer.Statistics.Refusal: Int] = [:]
 
     /// The number of departed senders that were dropped before the program took them, or whose frames were.
     package private(set) var dropped = 0
+
+    private var acceptPauses = 0
 
     package init(limits: FrameServer.Limits, usesTokens: Bool = false) {
         places = limits.maximumConnections
         handshakes = usesTokens ? max(1, min(limits.maximumHandshakes, places)) : nil
         pauses = Backoff(first: limits.firstAcceptPause, longest: limits.maximumAcceptPause)
+    }
+
+    /// The number of refused senders: for lack of a place, permission or token.
+    package var refused: Int { refusals.values.reduce(0, +) }
+
+    /// What the machine counts of a server's statistics.
+    package var statistics: FrameServer.Statistics {
+        var statistics = FrameServer.Statistics()
+        (statistics.connections, statistics.acceptedConnections) = (connected.count, lastID)
+        (statistics.refusals, statistics.droppedVisitors) = (refusals, dropped)
+        statistics.acceptPauses = acceptPauses
+        if case .pausing = state { statistics.isAcceptingPaused = true }
+        return statistics
     }
 
     /// The number of open connections.
@@ -108,7 +123,7 @@ package struct ListenerMachine: Sendable {
     package mutating func accepted(isAdmitted: Bool) {
         acceptsLeft -= 1
         pauses.reset()
-        if isAdmitted { findPlace() } else { turnAway() }
+        if isAdmitted { findPlace() } else { turnAway(for: .user) }
     }
 
     /// Records whether a connection leaves to make way for the one that was accepted last; if its token has just come, it
@@ -149,6 +164,7 @@ package struct ListenerMachine: Sendable {
         // Usually a shortage of descriptors or memory: the connection stays in the backlog, and retrying at once would
         // only spin.
         state = .pausing
+        acceptPauses += 1
         commands.append(.setDeadline(pauses.next().after(now)))
     }
 
@@ -184,7 +200,7 @@ package struct ListenerMachine: Sendable {
         leaving.remove(id)
         handshaking.removeAll { $0 == id }
         // A connection that was still in its handshake when the server ended was not refused.
-        if !wasReady, !hasEnded { refused += 1 }
+        if !wasReady, !hasEnded { refusals[.token, default: 0] += 1 }
         if queued.contains(id) { keepDeparted(id) }
         settle()
     }
@@ -232,7 +248,7 @@ package struct ListenerMachine: Sendable {
         if isFull || isCrowded, let oldest = handshaking.first, leaving.count < handshakes ?? 0 {
             commands.append(.makeWay(oldest))
         } else if isFull || isCrowded {
-            turnAway()
+            turnAway(for: .place)
         } else {
             lastID += 1
             connected.insert(lastID)
@@ -242,8 +258,8 @@ package struct ListenerMachine: Sendable {
         }
     }
 
-    private mutating func turnAway() {
-        refused += 1
+    private mutating func turnAway(for reason: FrameServer.Statistics.Refusal) {
+        refusals[reason, default: 0] += 1
         commands.append(.turnAway)
     }
 

@@ -13,6 +13,8 @@ internal import Synchronization
 /// let fanOut = FrameBroadcaster(of: connection)
 /// for try await frame in fanOut.reader() { record(frame) }
 /// ```
+///
+/// Thread safety: any thread may use a broadcaster at any time. Every reader is for one consumer.
 public final class FrameBroadcaster: Sendable {
     private enum News {
         case frame(Frame)

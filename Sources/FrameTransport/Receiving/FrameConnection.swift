@@ -3,6 +3,9 @@ public import FrameWire
 /// The connection of one sender to a ``FrameServer``, with the frames that it sends.
 ///
 /// The connection lasts as long as it is referenced, its peer stays, and neither side closes it.
+///
+/// Thread safety: any thread may use a connection at any time. Each of its sequences is for one consumer: two loops
+/// over ``frames`` share the frames, and each frame goes to one of them.
 public final class FrameConnection: Sendable, Identifiable {
     /// The number of the connection within its server, from 1.
     public let id: Int
@@ -28,6 +31,8 @@ public final class FrameConnection: Sendable, Identifiable {
     }
 
     /// The frames, in the order sent; a sequence for one consumer.
+    ///
+    /// Several loops share the frames: each frame goes to one of them. A ``FrameBroadcaster`` gives every frame to several.
     ///
     /// The sequence ends when the sender ends in order or this side closes, and throws if the connection fails; every
     /// frame that is complete by then is delivered first, unless too many before it could not be decoded. While the consumer is busy, one further frame is read ahead

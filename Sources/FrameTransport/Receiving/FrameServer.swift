@@ -15,6 +15,8 @@ internal import Locking
 /// The socket's file has mode 0600, and by default only this user and root may connect. A dead socket at the path is
 /// replaced; a live one, and anything that is not a socket, is left alone and reported as an error. The file is removed
 /// when the server is closed or released.
+///
+/// Thread safety: any thread may use a server at any time. The sequence of ``connections`` is for one consumer.
 public final class FrameServer: Sendable {
     /// How frames are delivered that arrive faster than they are consumed.
     public enum Delivery: Sendable, Hashable {
@@ -84,8 +86,15 @@ public final class FrameServer: Sendable {
         /// Default: nil.
         public var tap: (any Tap)?
 
-        /// Called with every refusal, on a thread that reads sockets.
-        package var onRefusal: (@Sendable (Refusal) -> Void)?
+        /// Called with refusals, drops, failures, and the beginning and end of every connection, for a log.
+        ///
+        /// Default: nil.
+        ///
+        /// It is called on the server's threads and on those that consume frames, by several at once, and never while a
+        /// lock is held. It must be quick: a call on a server's thread delays every connection of that thread. Of each
+        /// ``TransportEvent/Code``, at most ten events in ten seconds are reported, and the next one states how many were
+        /// omitted, so that no peer can flood a log; ``FrameServer/statistics`` counts them all.
+        public var log: (@Sendable (TransportEvent) -> Void)?
 
         /// Creates a configuration with the defaults.
         public init() {}
@@ -181,15 +190,16 @@ public final class FrameServer: Sendable {
     /// budget waits until the connection is taken; see ``MemoryBudget``.
     public var connections: Connections { Connections(server: self) }
 
-    /// The number of refused senders: over the limit, of another user, or without the right token.
-    public var refusedConnections: Int { driver.counts.withLock { $0.refused } }
-
-    /// The number of departed senders that were dropped with the frames that the program had not taken.
+    /// A snapshot of the server's counters, and of what it holds.
     ///
-    /// At most ``FrameServer/Limits/maximumConnections`` departed senders wait in ``connections``; beyond that the oldest is
-    /// dropped. A departed sender's unread frames are dropped if their memory is needed; their consumer gets the error
-    /// `visitorDropped`. A sender counts once.
-    public var droppedVisitors: Int { driver.counts.withLock { $0.dropped } }
+    /// Complexity: O(*n*), where *n* is the number of connections.
+    public var statistics: Statistics { driver.statistics }
+
+    /// The number of refused senders: ``Statistics/refusedConnections``.
+    public var refusedConnections: Int { driver.counts.withLock { $0.refusedConnections } }
+
+    /// The number of dropped departed senders: ``Statistics/droppedVisitors``.
+    public var droppedVisitors: Int { driver.counts.withLock { $0.droppedVisitors } }
 
     /// Stops listening, removes the socket's file, and ends every connection in order.
     ///

@@ -8,8 +8,13 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     let mailbox: Mailbox<FrameConnection>
     let closed = Latch<Void>()
 
-    /// The number of refused senders, and of senders dropped after they had departed.
-    let counts = Locked((refused: 0, dropped: 0))
+    /// What the machine counts.
+    let counts: Locked<FrameServer.Statistics>
+
+    /// What the connections count.
+    let received = ReceivedCounts()
+
+    let log: EventLog?
 
     private let configuration: FrameServer.Configuration
     private let thread: IOThread
@@ -27,12 +32,14 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private var isRunning = false
     private var delegate: (any FrameServer.Delegate)?
     private var registration: IORegistration?
-    private var connections: [Int: ReceivingDriver] = [:]
+    /// The connections; other threads only read what these hold.
+    let connections = Locked<[Int: ReceivingDriver]>([:])
     /// The connection that was accepted last, with its peer, until the machine has decided on it.
     private var accepted: OwnedDescriptor?
     private var acceptedPeer: PeerCredentials?
-    /// Why that peer may not connect, if it may not.
-    private var refusal: FrameServer.Refusal?
+    /// Why that peer is refused, if it is.
+    private var refusal: TransportError?
+    let endpoint: String
 
     init(
         _ socket: consuming ListeningSocket,
@@ -41,12 +48,15 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     ) {
         isOwn = socket.isOwn
         if case .path(let path) = socket.endpoint { self.path = path } else { path = nil }
+        endpoint = socket.endpoint.description
         self.socket = Locked(consume socket)
+        log = EventLog(configuration.log)
         self.configuration = configuration
         self.delegate = delegate
         thread = configuration.thread
         places = configuration.memory.open(places: configuration.limits.maximumConnections)
         machine = ListenerMachine(limits: configuration.limits, usesTokens: configuration.tokens != nil)
+        counts = Locked(machine.statistics)
         let owner = WeakReference<ListeningDriver>()
         mailbox = Mailbox(
             capacity: .init(count: .max),
@@ -154,7 +164,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private func change(_ change: (inout ListenerMachine) -> Void) {
         change(&machine)
         // Before any command is executed, so that whoever sees the end of a connection finds it counted.
-        counts.withLock { $0 = (machine.refused, machine.dropped) }
+        counts.withLock { $0 = machine.statistics }
         // Commands may cause further events, whose commands come after the present ones.
         guard !isRunning else { return }
         isRunning = true
@@ -166,19 +176,24 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         switch command {
         case .accept: accept()
         case .admit(let id): takeUp(id)
-        case .turnAway:
-            accepted = nil
-            configuration.onRefusal?(refusal ?? .full)
+        case .turnAway: turnAway()
         case .makeWay(let id): makeWay(id)
         case .setDeadline(let deadline): registration?.deadline = deadline
         case .yield: thread.executeAfterPoll { self.change { $0.resume() } }
         case .stopListening: stopListening()
-        case .endPresenting(let error): mailbox.end(error)
+        case .endPresenting(let error):
+            if let error { report(.error, .serverFailed, error.message, error: error) }
+            mailbox.end(error)
         case .closeConnections: forEachConnection { $0.close() }
         case .drainConnections: forEachConnection { $0.drain() }
         case .dropDeparted(let id):
             // Released outside the mailbox's lock: its deinitializer closes it.
             let dropped = mailbox.removeFirst { $0.id == id }
+            if dropped != nil {
+                let text =
+                    "the sender has left, and was dropped with its unread frames because too many had left before"
+                report(.warning, .visitorDropped, text, connection: id, peer: dropped?.peer)
+            }
             change { $0.departedDropped(id, wasQueued: dropped != nil) }
         case .finished: closed.set(())
         }
@@ -195,6 +210,9 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             machine.acceptAborted()
         } catch {
             machine.acceptFailed(error, at: MonotonicClock.now())
+            counts.withLock { $0 = machine.statistics }
+            guard machine.statistics.isAcceptingPaused else { return }
+            report(.error, .acceptPaused, "no sender is accepted for a while, because the system is short: \(error)")
         }
     }
 
@@ -211,10 +229,27 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         guard let raw = descriptor?.rawValue else { return }
         accepted = consume descriptor
         // Over TCP the system identifies no peers, and any peer with the right token may connect.
-        acceptedPeer = path.flatMap { try? configuration.peers.admit(raw, at: $0) }
-        let isAdmitted = path == nil || acceptedPeer != nil
-        refusal = isAdmitted ? nil : .peer(userID: (try? Syscalls.peer(of: raw))?.userID)
+        (acceptedPeer, refusal) = (nil, nil)
+        do throws(TransportError) {
+            if let path { acceptedPeer = try configuration.peers.admit(raw, at: path) }
+        } catch {
+            (acceptedPeer, refusal) = (try? Syscalls.peer(of: raw), error)
+        }
+        let isAdmitted = refusal == nil
         change { $0.accepted(isAdmitted: isAdmitted) }
+    }
+
+    private func turnAway() {
+        accepted = nil
+        if let refusal = refusal.take() {
+            let text = "a sender was refused: \(refusal.message)"
+            report(.warning, .refusedForUser, text, peer: acceptedPeer, error: refusal)
+        } else {
+            let places = configuration.limits.maximumConnections
+            let text =
+                "a sender was refused: all \(places) slots are taken; raise maximumConnections if it should not be"
+            report(.warning, .refusedForPlace, text, peer: acceptedPeer)
+        }
     }
 
     private func takeUp(_ id: Int) {
@@ -227,12 +262,21 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             id: id,
             thread: reader,
             configuration: configuration,
-            isTaken: delegate != nil
+            isTaken: delegate != nil,
+            counts: received,
+            onUndecodable: { [log, endpoint] index in
+                let text = "frame \(index) could not be decoded"
+                log?.report(
+                    TransportEvent(.warning, .frameDropped, text, endpoint: endpoint, connection: id, peer: peer)
+                )
+            }
         )
-        connections[id] = driver
+        connections.withLock { $0[id] = driver }
         configuration.tap?.connectionDidOpen(id)
         let (delegate, mailbox) = (delegate, mailbox)
+        let (log, endpoint) = (log, endpoint)
         let onReady = { @Sendable [weak self] () -> Void in
+            log?.report(.opened(id, peer, at: endpoint))
             let connection = FrameConnection(id: id, peer: peer, driver: driver)
             guard let delegate else {
                 self?.onThread {
@@ -250,16 +294,19 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             )
         }
         let onClosed = { @Sendable [weak self] (wasReady: Bool) -> Void in
-            let error = driver.closed.value?.error
+            if let reason = driver.closed.value {
+                log?.report(.ended(id, peer, at: endpoint, reason, wasReady: wasReady))
+            }
             self?.onThread { listener in
-                listener.connections[id] = nil
+                listener.received.superseded.add(driver.mailbox.replaced)
+                listener.connections.withLock { $0[id] = nil }
                 listener.configuration.tap?.connectionDidClose(id)
                 listener.machine.ended(id, wasReady: wasReady)
-                // Unless this side has ended it.
-                if !wasReady, let error { listener.configuration.onRefusal?(.token(error)) }
             }
         }
         let onDropped = { @Sendable [weak self] () -> Void in
+            let text = "the sender has left, and its unread frames were dropped because their memory was needed"
+            log?.report(TransportEvent(.warning, .visitorDropped, text, endpoint: endpoint, connection: id, peer: peer))
             self?.onThread { $0.machine.framesDropped(id) }
         }
         let start = { @Sendable [weak self] () -> Void in
@@ -283,13 +330,14 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     }
 
     private func makeWay(_ id: Int) {
-        let isLeaving = connections[id]?.place.revoke() ?? false
-        if isLeaving, let connection = connections[id] { call(connection) { $0.giveWay() } }
+        let connection = connections.withLock { $0[id] }
+        let isLeaving = connection?.place.revoke() ?? false
+        if isLeaving, let connection { call(connection) { $0.giveWay() } }
         machine.madeWay(id, isLeaving: isLeaving)
     }
 
     private func forEachConnection(_ call: @escaping @Sendable (ReceivingDriver) -> Void) {
-        for connection in connections.values { self.call(connection, call) }
+        for connection in connections.withLock({ Array($0.values) }) { self.call(connection, call) }
     }
 
     private func call(_ connection: ReceivingDriver, _ call: @escaping @Sendable (ReceivingDriver) -> Void) {

@@ -21,6 +21,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private let allowance: Int
     private let tokens: HandshakeTokens?
     private let tap: (any FrameServer.Tap)?
+    private let counts: ReceivedCounts
+    /// The bytes of the body that is arriving, for other threads.
+    private let arriving = Counter()
     let unread: UnreadMessages
     var machine: ReceiverMachine
     /// The place at the server, which the server may revoke from its own thread.
@@ -46,13 +49,16 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         id: Int,
         thread: IOThread,
         configuration: FrameServer.Configuration,
-        isTaken: Bool
+        isTaken: Bool,
+        counts: ReceivedCounts,
+        onUndecodable: @escaping @Sendable (_ index: Int) -> Void
     ) {
         self.id = id
         self.thread = thread
         memory = configuration.memory
         tokens = configuration.tokens
         tap = configuration.tap
+        self.counts = counts
         allowance = memory.join()
         var settings = ReceiverMachine.Configuration()
         settings.limits = configuration.limits
@@ -69,7 +75,10 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         self.descriptor = consume descriptor
         let owner = WeakReference<ReceivingDriver>()
         let limit = configuration.limits.maximumUndecodableFrames
-        let tally = DecodingTally(limit: limit) {
+        let tally = DecodingTally(limit: limit) { index in
+            counts.undecodable.increment()
+            onUndecodable(index)
+        } onLimit: {
             guard let driver = owner.object else { return }
             driver.dropFrames(for: .undecodable(limit))
             driver.thread.execute { driver.change { $0.undecodableLimitReached() } }
@@ -184,6 +193,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     private func run() {
         while let command = machine.nextCommand() { perform(command) }
+        arriving.value = machine.heldByteCount
         // Once for everything in this run.
         guard hasHeldBack else { return }
         hasHeldBack = false
@@ -332,7 +342,12 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         machine.reserved(room, behind: waiting)
     }
 
+    /// The bytes that its messages take, as seen from any thread.
+    var memoryInFlight: Int { arriving.value + mailbox.weight + audio.weight }
+
     private func deliver(_ frame: Frame, more: Bool) {
+        counts.frames.increment()
+        counts.bytes.add(frame.jpeg.count)
         if let sink {
             sink(frame.handedOver())
         } else {

@@ -25,7 +25,9 @@ extension ConnectingDriver {
 
     private func tell(_ news: SenderMachine.News) {
         switch news {
-        case .state(let state): states.change(to: state)
+        case .state(let state):
+            report(state, after: states.value)
+            states.change(to: state)
         case .terms(let terms):
             self.terms.publish(terms)
             demand.change(to: terms.demand)
@@ -40,6 +42,50 @@ extension ConnectingDriver {
             control.requests.end()
             closed.set(reason)
         }
+    }
+
+    // MARK: Logging
+
+    /// Reports a change of the connection's state to the log.
+    private func report(_ state: SocketConnection.State, after old: SocketConnection.State) {
+        guard let log else { return }
+        let reason: CloseReason?
+        switch state {
+        case .connected:
+            lastFailure = nil
+            reason = nil
+        case .started where old == .handshaking:
+            return reportAttempt(
+                "the server ended the exchange of tokens, or sent no token; do both ends have the same?"
+            )
+        case .disconnected(let end), .ended(let end):
+            // The end of a session is reported once.
+            guard old != .disconnected(end) else { return }
+            reason = end
+        case .idle, .started, .handshaking: return
+        }
+        let code: TransportEvent.Code =
+            if let reason { reason.error == nil ? .connectionEnded : .connectionFailed } else { .connectionOpened }
+        log.report(
+            TransportEvent(
+                reason?.error == nil ? .info : .warning,
+                code,
+                reason?.description ?? "connected",
+                endpoint: endpoint.description,
+                error: reason?.error
+            )
+        )
+    }
+
+    /// Reports a failed attempt to connect, unless the one before it failed for the same reason.
+    private func reportAttempt(_ message: @autoclosure () -> String, error: TransportError? = nil) {
+        guard let log else { return }
+        let message = message()
+        guard message != lastFailure else { return }
+        lastFailure = message
+        log.report(
+            TransportEvent(.info, .attemptFailed, message, endpoint: endpoint.description, error: error)
+        )
     }
 
     // MARK: Connecting
@@ -63,6 +109,7 @@ extension ConnectingDriver {
             self.descriptor = consume descriptor
             if isConnected { answer { $0.connected(at: $1) } }
         } catch {
+            reportAttempt("no server was reached: \(error)")
             answer { $0.connectFailed(error, at: $1) }
         }
     }
@@ -82,6 +129,7 @@ extension ConnectingDriver {
         do {
             try Syscalls.checkConnected(socket)
         } catch {
+            reportAttempt("no server was reached: \(error)")
             return answer { $0.connectFailed(error, at: $1) }
         }
         answer { $0.connected(at: $1) }

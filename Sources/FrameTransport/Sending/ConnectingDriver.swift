@@ -34,10 +34,15 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     var timer: IORegistration?
     var openings: [Int: Opening] = [:]
 
+    let log: EventLog?
+    /// The reason for which the last attempt failed; nil after one that did not.
+    var lastFailure: String?
+
     init(_ endpoint: SocketEndpoint, configuration: SocketConnection.Configuration) {
         self.endpoint = endpoint
         self.configuration = configuration
         thread = configuration.thread
+        log = EventLog(configuration.log)
         demand = ObservedValue(terms.terms.demand, capacity: 1)
         lane = SendLane(padsShortBodies: configuration.padsShortBodies)
         machine = SenderMachine(SenderMachine.Settings(endpoint, configuration))

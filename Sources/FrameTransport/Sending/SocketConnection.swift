@@ -11,8 +11,13 @@ public import FrameWire
 /// ```
 ///
 /// Most programs pass it to a `SampleUploader`, which opens it and sends on it.
+///
+/// Thread safety: any thread may use a connection at any time.
 public final class SocketConnection: Sendable {
     /// The configuration of a connection.
+    ///
+    /// A time below zero counts as zero, with which its limit has passed at once, and one of more than 2^32 seconds as no
+    /// limit.
     public struct Configuration: Sendable {
         /// The time between two attempts to connect, at least 1 ms.
         ///
@@ -66,6 +71,16 @@ public final class SocketConnection: Sendable {
 
         /// The thread that connects, and that continues sending after the socket was full.
         public var thread = IOThread.shared
+
+        /// Called with the beginning and end of every connection, failed attempts, and frames that cannot be encoded, for
+        /// a log.
+        ///
+        /// Default: nil.
+        ///
+        /// It is called on the connection's thread, or on the queue of an uploader, and never while a lock is held. It must
+        /// be quick. Of each ``TransportEvent/Code``, at most ten events in ten seconds are reported, and the next one
+        /// states how many were omitted. Attempts that fail for the same reason count as one.
+        public var log: (@Sendable (TransportEvent) -> Void)?
 
         /// Creates a configuration with the defaults.
         public init() {}
@@ -143,6 +158,18 @@ public final class SocketConnection: Sendable {
     /// Unlike ``state``, this changes with the socket, before the connection's thread has been told.
     package var isOpen: Bool { driver.lane.isOpen }
 
+    /// Reports to the connection's log that a frame was not sent, because it cannot be encoded.
+    package func reportUnsentFrame(_ message: @autoclosure () -> String) {
+        guard let log = driver.log else { return }
+        log.report(TransportEvent(.warning, .frameDropped, message(), endpoint: path))
+    }
+
+    /// ``Configuration/connectTimeout``.
+    package var connectTimeout: Duration { driver.configuration.connectTimeout }
+
+    /// ``Configuration/handshakeTimeout``.
+    package var handshakeTimeout: Duration { driver.configuration.handshakeTimeout }
+
     /// The reason for the connection's permanent end; nil before.
     package var closeReason: CloseReason? { driver.closed.value }
 
@@ -189,11 +216,17 @@ public final class SocketConnection: Sendable {
     /// If the calling task is cancelled, this method returns at once: a frame that has not been started is withdrawn,
     /// and a partly written one is completed on the wire, because a receiver cannot skip the rest of it.
     ///
-    /// - Throws: `closed` if no server is connected, `busy` while another frame is being sent, `paused` or `notWanted`
+    /// - Throws: `notSent` if the size is not at least 1x1, which would end the connection; `closed` if no server is
+    ///   connected, `busy` while another frame is being sent, `paused` or `notWanted`
     ///   if the receiver wants no frame, `cancelled`, or the error with which the connection was lost meanwhile. A
     ///   frame that was cut short is not sent again.
     public func send(_ message: FrameMessage) async throws(TransportError) {
         guard !Task.isCancelled else { throw TransportError(.cancelled, "sending was cancelled") }
+        let size = message.bufferSize
+        guard size.width > 0, size.height > 0 else {
+            let text = "a frame of \(size.width)x\(size.height) pixels cannot be sent; set the size of its image"
+            throw TransportError(.notSent, path: path, text)
+        }
         let lane = driver.lane
         let ticket = lane.makeTicket()
         followUp(try lane.send(message, ticket: ticket))
@@ -245,6 +278,9 @@ public final class SocketConnection: Sendable {
 
     /// Ends the connection in order and for good: sends what was accepted before, within ``Configuration/linger``, and
     /// then signals the end.
+    ///
+    /// A frame that an uploader still holds is not accepted yet, and is dropped: call its `finish()` first. The call returns
+    /// at once; the connection has ended when ``state`` is ``State/ended(_:)``.
     ///
     /// - Parameter reason: The reason; a receiver that sent a hello gets it in the last message of the connection.
     public func close(_ reason: FinishReason = .stoppedByUser) {

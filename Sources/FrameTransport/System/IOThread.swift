@@ -39,6 +39,8 @@ protocol IOHandler: AnyObject {
 /// ```
 ///
 /// Work on this thread delays every connection that it serves: decode there only if you intend that.
+///
+/// Thread safety: any thread may use it at any time.
 public final class IOThread: TaskExecutor, Sendable {
     /// The default thread, started at its first use.
     public static let shared = IOThread()

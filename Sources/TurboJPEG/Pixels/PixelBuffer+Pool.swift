@@ -4,10 +4,13 @@ extension PixelBuffer {
     /// Touching a fresh page costs more than decoding into it: decoding 1080p into a new buffer takes 1.9 times as long.
     /// Memory returns to the pool, on an arbitrary thread, when the last `PixelBuffer` that shares it is destroyed; if the
     /// pool no longer exists, the memory is freed. The content of a reused buffer is that of an earlier image.
+    ///
+    /// Thread safety: any thread may use a pool at any time.
     public final class Pool: Sendable {
         private let shelf: BlockShelf
 
-        /// Creates a pool that keeps the memory of at most `maximumIdleImages` unused images; 3 by default.
+        /// Creates a pool that keeps the memory of at most `maximumIdleImages` unused images; 3 by default, and
+        /// none if the number is negative.
         ///
         /// If more memory returns, that which has been idle longest is freed, so that after a change of size the memory
         /// of the old size is soon gone.

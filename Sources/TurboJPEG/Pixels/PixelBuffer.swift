@@ -3,6 +3,8 @@
 /// A pixel buffer is a value. Copies share their memory until one of them is changed, which copies the visible bytes
 /// first. The memory and each plane begin at a multiple of 64 bytes. By default, so does each row, so rows can be
 /// longer than their pixels: `plane(_:)` returns the distance. Adopted memory (`package` initializer) keeps its layout.
+///
+/// Thread safety: a value: copies may be used on any threads, and a mutating call needs its own copy for itself.
 public struct PixelBuffer: Sendable {
     /// The arrangement of the bytes.
     public let format: PixelFormat

@@ -59,10 +59,20 @@ extension ControlRequest {
 }
 
 extension SampleUploader {
-    /// Waits, within the usual limit, until what was offered has been dealt with.
+    /// Waits, within the usual limit, until what was offered has been dealt with, sent or not.
     func settle(_ location: SourceLocation = #_sourceLocation) async throws {
-        let isDone: Void? = try await soon { _ = try await self.finish() }
+        let isDone: Void? = try await soon { _ = await self.finishFailure() }
         #expect(isDone != nil, "the uploader does not finish", sourceLocation: location)
+    }
+
+    /// Finishes, and returns the error; nil if there was none.
+    func finishFailure() async -> TransportError? {
+        do throws(TransportError) {
+            try await finish()
+            return nil
+        } catch {
+            return error
+        }
     }
 }
 

@@ -1,0 +1,75 @@
+internal import Locking
+
+// What a server tells: its statistics, and events for a log.
+
+extension ListeningDriver {
+    /// A snapshot for the program, from any thread.
+    var statistics: FrameServer.Statistics {
+        var statistics = counts.withLock { $0 }
+        let connections = connections.withLock { Array($0.values) }
+        statistics.frames = received.frames.value
+        statistics.bytes = UInt64(received.bytes.value)
+        statistics.undecodableFrames = received.undecodable.value
+        statistics.supersededFrames = connections.reduce(received.superseded.value) { $0 + $1.mailbox.replaced }
+        statistics.memoryInFlight = connections.reduce(0) { $0 + $1.memoryInFlight }
+        return statistics
+    }
+
+    func report(
+        _ level: TransportEvent.Level,
+        _ code: TransportEvent.Code,
+        _ message: @autoclosure () -> String,
+        connection: Int? = nil,
+        peer: PeerCredentials? = nil,
+        error: TransportError? = nil
+    ) {
+        guard let log else { return }
+        log.report(
+            TransportEvent(
+                level,
+                code,
+                message(),
+                endpoint: endpoint,
+                connection: connection,
+                peer: peer,
+                error: error
+            )
+        )
+    }
+}
+
+extension TransportEvent {
+    /// A sender has a slot, and has sent its token if it must.
+    static func opened(_ id: Int, _ peer: PeerCredentials?, at endpoint: String) -> TransportEvent {
+        TransportEvent(
+            .debug,
+            .connectionOpened,
+            "a sender is connected",
+            endpoint: endpoint,
+            connection: id,
+            peer: peer
+        )
+    }
+
+    /// A connection has ended; one that was never ready had no valid token.
+    static func ended(
+        _ id: Int,
+        _ peer: PeerCredentials?,
+        at endpoint: String,
+        _ reason: CloseReason,
+        wasReady: Bool
+    ) -> TransportEvent {
+        // A connection that was still in its handshake when the server ended was not refused.
+        let isRefusal = if !wasReady, case .closedLocally = reason { false } else { !wasReady }
+        let error = reason.error
+        return TransportEvent(
+            isRefusal || error != nil ? .warning : .debug,
+            isRefusal ? .refusedForToken : error == nil ? .connectionEnded : .connectionFailed,
+            isRefusal ? "a sender was refused, before it had sent the right token: \(reason)" : "\(reason)",
+            endpoint: endpoint,
+            connection: id,
+            peer: peer,
+            error: error
+        )
+    }
+}

@@ -1,0 +1,101 @@
+/// Something that happened to a server or to a connection, for a log: a refusal, a drop, an end.
+///
+/// Set ``FrameServer/Configuration/log`` or ``SocketConnection/Configuration/log`` to get them.
+public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
+    /// How important an event is; the raw values are those of swift-log.
+    public enum Level: String, Sendable, Hashable, CaseIterable {
+        /// The usual course of events.
+        case debug
+        /// A change that an operator may want to see.
+        case info
+        /// Something is lost or refused; everything else goes on.
+        case warning
+        /// The server can do less than it should.
+        case error
+    }
+
+    /// The kind of event.
+    ///
+    /// Later versions may add codes; compare with `==`.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// A stable name, for logs and alerts.
+        public let rawValue: String
+
+        private init(_ rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The stable name.
+        public var description: String { rawValue }
+
+        /// A connection is open: frames may be sent on it.
+        public static let connectionOpened = Code("connection.opened")
+        /// A connection has ended in order.
+        public static let connectionEnded = Code("connection.ended")
+        /// A connection has failed; ``TransportEvent/error`` says why.
+        public static let connectionFailed = Code("connection.failed")
+        /// A sender was refused, because every slot is taken.
+        public static let refusedForPlace = Code("refused.place")
+        /// A sender was refused, because its user may not connect.
+        public static let refusedForUser = Code("refused.user")
+        /// A sender was refused, because it did not send the right token in time.
+        public static let refusedForToken = Code("refused.token")
+        /// A frame could not be decoded, or a frame to send could not be encoded.
+        public static let frameDropped = Code("frame.dropped")
+        /// The unread frames of a departed sender were dropped.
+        public static let visitorDropped = Code("visitor.dropped")
+        /// The server does not accept senders for a while, because the system is short of descriptors or memory.
+        public static let acceptPaused = Code("accept.paused")
+        /// The server has stopped listening, because its socket failed.
+        public static let serverFailed = Code("server.failed")
+        /// An attempt to reach a server has failed; the next one follows.
+        public static let attemptFailed = Code("attempt.failed")
+    }
+
+    /// How important the event is.
+    public let level: Level
+
+    /// The kind of event.
+    public let code: Code
+
+    /// What happened, as a sentence without its period.
+    public let message: String
+
+    /// The path of the socket, or its address and port.
+    public let endpoint: String
+
+    /// The number of the connection, as in ``FrameConnection/id``; nil if the event is about none, or the connection is
+    /// a sender's.
+    public let connection: Int?
+
+    /// The identity of the connection's peer; nil if it is not known.
+    public let peer: PeerCredentials?
+
+    /// The error that caused the event, if one did.
+    public let error: TransportError?
+
+    /// The number of earlier events with the same code that were not reported, because there were too many of them.
+    public internal(set) var omitted = 0
+
+    package init(
+        _ level: Level,
+        _ code: Code,
+        _ message: String,
+        endpoint: String,
+        connection: Int? = nil,
+        peer: PeerCredentials? = nil,
+        error: TransportError? = nil
+    ) {
+        (self.level, self.code, self.message, self.endpoint) = (level, code, message, endpoint)
+        (self.connection, self.peer, self.error) = (connection, peer, error)
+    }
+
+    /// The endpoint, the connection, the message and the code, in one line.
+    public var description: String {
+        var text = endpoint
+        if let connection { text += ", connection \(connection)" }
+        text += ": \(message) [\(code)]"
+        if omitted > 0 { text += ", and \(omitted) more" }
+        return text
+    }
+}

@@ -1,0 +1,60 @@
+#if os(Linux)
+    import Foundation
+    import TestSupport
+    import Testing
+
+    /// How much memory the sender of raw video takes: one image, what it is scaled to, and its JPEG.
+    @Suite(.serialized, .timeLimit(.minutes(10))) struct RawMemoryTests {
+        private let place: Workplace
+
+        init() throws {
+            place = try Workplace()
+        }
+
+        struct Row: Sendable, CustomTestStringConvertible {
+            let width: Int
+            let height: Int
+            let options: [String]
+            /// The most memory of its own that the sender may have, in bytes, apart from the image that it reads.
+            let rest: Int
+
+            var size: String { "\(width)x\(height)" }
+            var testDescription: String { ([size] + options).joined(separator: " ") }
+        }
+
+        /// The rows of the table in docs/features.md that are about raw video.
+        ///
+        /// A second image would be 8.3 and 33 MB.
+        static let rows = [
+            Row(width: 1920, height: 1080, options: [], rest: 8_000_000),
+            Row(width: 1920, height: 1080, options: ["--fit", "960x540"], rest: 8_000_000),
+            Row(width: 3840, height: 2160, options: ["--scale", "1/2"], rest: 14_000_000),
+            Row(width: 3840, height: 2160, options: ["--quality", "75"], rest: 14_000_000),
+        ]
+
+        @Test(arguments: rows)
+        func `a sender of raw video holds one image at a time`(row: Row) async throws {
+            let frame = row.width * row.height * 4
+            // Areas of one gray; longer than a frame by a few pixels, so that every frame differs from the one before.
+            var grays = SplitMix(seed: 1)
+            var bytes = Data(capacity: frame + 400)
+            while bytes.count < frame + 388 {
+                bytes += Data(repeating: UInt8(truncatingIfNeeded: grays.next()), count: 388)
+            }
+            try bytes.write(to: URL(filePath: place.path("pixels")))
+            #expect(await (try place.shell("mkfifo $D/pipe")).ended().status == 0)
+            // More frames come for as long as it lives.
+            _ = try place.shell("while cat $D/pixels; do :; done >$D/pipe")
+            let receiver = try await place.receiver("--json")
+            let sender = try place.framesocket(
+                ["send", place.socket, "-", "--size", row.size, "--format", "bgra"] + row.options,
+                input: .file(place.path("pipe"))
+            )
+            try await receiver.lines(2 + 12)
+            let peak = try sender.peakMemory()
+            #expect(peak >= frame && peak < frame + row.rest, "\(peak - frame) bytes besides the image")
+            sender.send(.interrupt)
+            #expect(await sender.ended().status == 130)
+        }
+    }
+#endif

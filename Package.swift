@@ -124,16 +124,18 @@ let package = Package(
         // The programs, and what only they and the tests need.
         // Loads libmicrohttpd when it is used (apt: libmicrohttpd-dev), so that it is not linked.
         .target(name: "CMicroHTTPD"),
+        // How JPEGs are found in a stream.
+        .target(name: "JPEGStreams", swiftSettings: settings),
         .target(name: "PNGReading", dependencies: ["TurboJPEG", "CPNG"], swiftSettings: settings),
         .executableTarget(
             name: "FrameSocketTool",
-            dependencies: ["FrameSocket", "Locking", "PNGReading", "CMicroHTTPD"],
+            dependencies: ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD"],
             swiftSettings: settings
         ),
         .target(name: "CBaseline", dependencies: ["CTurboJPEG"]),
         .executableTarget(
             name: "FrameSocketBenchmarks",
-            dependencies: ["FrameSocket", "Locking", "PNGReading", "CBaseline"],
+            dependencies: ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CBaseline"],
             swiftSettings: settings
         ),
 
@@ -190,7 +192,8 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "FrameSocketTool", "FrameSocket", "FrameSocketAudio", "FrameSocketTesting", "TestSupport",
+                "FrameSocketTool", "FrameSocket", "FrameSocketAudio", "FrameSocketTesting", "JPEGStreams",
+                "TestSupport",
                 "TestDescriptions",
             ],
             swiftSettings: settings
@@ -230,10 +233,14 @@ if Context.environment["FUZZ"] != nil {
         ("FuzzControl", ["FrameWire", "FuzzSupport"], []),
         ("FuzzTokens", ["FrameTransport", "FuzzSupport"], []),
         ("FuzzJPEG", ["TurboJPEG"], []),
+        ("FuzzStream", ["JPEGStreams"], []),
         ("FuzzStrips", ["TurboJPEG"], []),
         ("FuzzPixels", ["FrameSocket", "TurboJPEG", "TestSupport"], []),
         // The program's own sources, but for where it begins.
-        ("FuzzOptions", ["FrameSocket", "Locking", "PNGReading", "CMicroHTTPD"], ["Tool/FrameSocketTool.swift"]),
+        (
+            "FuzzOptions", ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD"],
+            ["Tool/FrameSocketTool.swift"]
+        ),
     ]
     // Images end at a page that nobody may touch.
     package.targets.first { $0.name == "TurboJPEG" }?.swiftSettings?.append(.define("GUARDED_PIXELS"))

@@ -21,7 +21,7 @@ import Testing
             (65, "$F send $S $X/photos/chelsea-451x300.png --passthrough", "--passthrough sends only JPEGs"),
             (65, "$F send $S - </dev/null", "no JPEG"),
             (65, "echo text | $F send $S -", "no JPEG"),
-            (65, "head -c 20000 $X/jpeg/chelsea-420.jpg | $F send $S -", "ends within frame 0"),
+            (65, "head -c 20000 $X/jpeg/chelsea-420.jpg | $F send $S -", "frame 0: the JPEG"),
             (65, "head -c 47 /dev/zero | $F send $S - --size 4x4 --format rgb", "after 47 of 48 bytes"),
             (66, "$F send $S $D/none.jpg", "none.jpg"),
             (66, "$F send $S $X/jpeg/chelsea-420.jpg $D/none.jpg", "none.jpg"),

@@ -195,7 +195,17 @@ def escaped(word):
     return "".join(c if " " <= c <= "~" and c not in '"\\' else f"\\x{ord(c):02x}" for c in word)
 
 
+# Recipes of FuzzStream: kinds of parts, and what they take.
+STREAMS = {
+    "two-images": bytes([0, 255, 7, 1, 3, 9]),
+    "cut-then-image": bytes([3, 255, 7, 100, 0, 255, 7]),
+    "junk-then-image": bytes([0x57, *range(10), 0, 16, 1]),
+    "thumbnail": bytes([0, 2, 5, 3, 2, 5, 40, 0, 2, 5]),
+    "start-in-junk": bytes([0x3D, 0xFF, 0xD8, 0xFF, 0xE0, 0, 9, 0, 1, 1]),
+}
+
 SEEDS = {
+    "stream": STREAMS,
     "messages": MESSAGES, "control": CONTROL, "tokens": TOKENS, "jpeg": JPEGS, "strips": STRIPS, "pixels": PIXELS,
     "options": OPTIONS,
 }

@@ -6,8 +6,9 @@ final class ImageSender: Sendable {
     private struct State {
         var uploader: SampleUploader?
         var startedAt = MonotonicClock.now()
-        /// The number of files that could not be sent.
-        var badFiles = 0
+        /// The number of files, or parts of standard input, that could not be sent.
+        var badInputs = 0
+        var reports = ReportLimit(burst: 20, perSecond: 1)
         /// Whether it is known whether the receiver takes images in shared memory.
         var isSharingKnown = false
         /// Why the audio could not be read to its end.
@@ -79,9 +80,11 @@ final class ImageSender: Sendable {
             }
             break
         }
-        let (badFiles, audioFailure) = state.withLock { ($0.badFiles, $0.audioFailure) }
-        guard badFiles == 0 else {
-            throw CommandFailure(.badData, "\(Format.count(badFiles, "file")) could not be sent")
+        let (badInputs, audioFailure) = state.withLock { ($0.badInputs, $0.audioFailure) }
+        guard badInputs == 0 else {
+            let what = command.sendsFiles ? "file" : "part"
+            let origin = command.sendsFiles ? "" : " of standard input"
+            throw CommandFailure(.badData, "\(Format.count(badInputs, what))\(origin) could not be sent")
         }
         if let audioFailure { throw CommandFailure(audioFailure.code, "only part of the audio could be sent") }
     }
@@ -187,14 +190,27 @@ final class ImageSender: Sendable {
         }
     }
 
-    /// Skips a file that cannot be read or sent, if there are others.
+    /// Skips what cannot be read or sent, if there is more.
+    ///
+    /// Of a stream with much damage, not every part is reported, but all are counted.
     private func skip(
         in source: inout any ImageSource,
         for failure: CommandFailure
     ) throws(CommandFailure) {
         guard failure.code == .badData || failure.code == .noInput, source.skipLast() else { throw failure }
-        Self.report(failure, to: events)
-        state.withLock { $0.badFiles += 1 }
+        let omitted = state.withLock { state -> Int? in
+            state.badInputs += 1
+            // All files are named.
+            guard !command.sendsFiles else { return 0 }
+            guard state.reports.hasRoom(at: MonotonicClock.now()) else {
+                state.reports.omit()
+                return nil
+            }
+            return state.reports.admit()
+        }
+        guard let omitted else { return }
+        let note = omitted > 0 ? " (\(Format.count(omitted, "similar message")) left out before)" : ""
+        Self.report(CommandFailure(failure.code, failure.message + note), to: events)
         try events.check()
     }
 
@@ -238,11 +254,12 @@ final class ImageSender: Sendable {
         }
         let whole = command.sendsFiles ? PassthroughCheck.trimmed(jpeg) : jpeg
         if command.sendsFiles, !command.isForced { try check.check(whole, named: image.name) }
+        // A JPEG of a stream without its end marker may be complete, or cut off.
+        if !image.isComplete, !command.isForced { _ = try image.pixels(pixels) }
         do {
-            let header = try JPEGHeader(inspecting: whole.span)
             return uploader.send(
                 jpeg: FrameBytes(copying: whole.span),
-                bufferSize: BufferSize(width: header.width, height: header.height),
+                bufferSize: try BufferSize(ofJPEG: whole.span),
                 orientation: orientation,
                 timestamp: timestamp
             )

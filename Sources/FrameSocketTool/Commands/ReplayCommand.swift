@@ -122,6 +122,12 @@ struct ReplayCommand: Command {
         return line
     }
 
+    /// Reports something without which the replay continues.
+    func report(_ failure: CommandFailure, to events: EventOutput) {
+        events.print(JSONLine(errorCode: "file.unfit", failure.message, connection: Int?.none))
+        if !isQuiet { Terminal.say("framesocket replay: \(failure.message)") }
+    }
+
     /// Reports to scripts and people that the file ends too early.
     func reportCut(_ input: InputFile, after part: String, to events: EventOutput) {
         let message = "\(input.name) is cut off after its last \(part)"

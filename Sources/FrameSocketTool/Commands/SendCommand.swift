@@ -13,8 +13,10 @@ struct SendCommand: Command {
         Sends every image to the server at PATH, or at tcp:PORT on this machine, in
         order. FILE is a JPEG, PNG or PNM file, or a directory of such files; - reads a
         stream of JPEGs, one after another, or Y4M from standard input, or raw video if
-        its size and format are given. If there are several files, one that cannot be
-        read or sent is skipped, and the exit code is 65.
+        its size and format are given. The images of a directory are sent in the order
+        of their numbers: frame-2 before frame-10. If there are several files, one that
+        cannot be read or sent is skipped, and the exit code is 65. So is a part of a
+        stream of JPEGs that is damaged.
 
           --fps N          send at most N frames a second; by default, as fast as they
                            are accepted

@@ -8,8 +8,11 @@ enum FileKind {
     case foreign(String)
     case unknown
 
+    /// The number of bytes that tell one kind from another.
+    static let byteCount = 16
+
     init(_ bytes: some Sequence<UInt8>) {
-        let start = Array(bytes.prefix(16))
+        let start = Array(bytes.prefix(Self.byteCount))
         func begins(_ signature: String, at offset: Int = 0) -> Bool {
             start.dropFirst(offset).starts(with: Array(signature.utf8))
         }
@@ -32,9 +35,27 @@ enum FileKind {
         }
     }
 
+    /// What a stream on standard input is, and what to do with it, if it is no stream of JPEGs; nil if it may be one.
+    var isNoStream: String? {
+        switch self {
+        case .jpeg, .empty, .unknown: nil
+        case .png: "PNG images; convert them with ffmpeg -f image2pipe -c:v png -i - -c:v mjpeg -q:v 2 -f mjpeg -"
+        case .pnm: "PNM images; convert them with ffmpeg -f image2pipe -i - -c:v mjpeg -q:v 2 -f mjpeg -"
+        case .foreign("Matroska"):
+            "a Matroska file; send it with framesocket replay, or convert it with ffmpeg -i - -c:v mjpeg -q:v 2 -f mjpeg -"
+        case .foreign(let name) where Self.containers.contains(name):
+            "\(name); if its video is Motion JPEG, take it out with ffmpeg -i - -c:v copy -f mjpeg -"
+        case .foreign(let name): "\(name), which is not supported; convert it to JPEG"
+        }
+    }
+
+    private static let containers = ["AVI", "MP4", "QuickTime", "MPEG-TS", "FLV", "Ogg"]
+
     private static let formats: [(signature: String, offset: Int, name: String)] = [
         ("GIF8", 0, "GIF"), ("WEBP", 8, "WebP"), ("BM", 0, "BMP"), ("%PDF", 0, "PDF"), ("qoif", 0, "QOI"),
         ("ftypavif", 4, "AVIF"), ("ftyphei", 4, "HEIF"), ("ftypmif1", 4, "HEIF"), ("ftypqt", 4, "QuickTime"),
-        ("ftyp", 4, "MP4"), ("<svg", 0, "SVG"), ("<?xml", 0, "XML"), ("JXL ", 4, "JPEG XL"),
+        ("ftyp", 4, "MP4"),
+        ("moov", 4, "QuickTime"), ("mdat", 4, "QuickTime"), ("wide", 4, "QuickTime"), ("AVI ", 8, "AVI"),
+        ("FLV\u{1}", 0, "FLV"), ("OggS", 0, "Ogg"), ("<svg", 0, "SVG"), ("<?xml", 0, "XML"), ("JXL ", 4, "JPEG XL"),
     ]
 }

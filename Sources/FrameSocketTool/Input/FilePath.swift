@@ -53,8 +53,32 @@ struct FilePath: Sendable, Equatable {
 }
 
 extension FilePath: Comparable {
-    /// Orders paths by their bytes.
+    /// Orders paths as people number files: by their bytes, but runs of digits by their value, so that `frame-2` comes
+    /// before `frame-10`.
     static func < (first: FilePath, second: FilePath) -> Bool {
-        first.bytes.lexicographicallyPrecedes(second.bytes)
+        var (left, right) = (first.bytes[...], second.bytes[...])
+        while let one = left.first, let other = right.first {
+            if isDigit(one), isDigit(other) {
+                let (number, otherNumber) = (takeNumber(from: &left), takeNumber(from: &right))
+                if number.count != otherNumber.count { return number.count < otherNumber.count }
+                if number != otherNumber { return number.lexicographicallyPrecedes(otherNumber) }
+            } else {
+                if one != other { return one < other }
+                left.removeFirst()
+                right.removeFirst()
+            }
+        }
+        if left.isEmpty != right.isEmpty { return left.isEmpty }
+        // They differ in leading zeros at most.
+        return first.bytes.lexicographicallyPrecedes(second.bytes)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    /// Removes a run of digits; returns it without leading zeros.
+    private static func takeNumber(from bytes: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let digits = bytes.prefix(while: isDigit)
+        bytes = bytes.dropFirst(digits.count)
+        return digits.drop { $0 == UInt8(ascii: "0") }
     }
 }

@@ -49,7 +49,7 @@ struct ImageFile {
         return error.libraryMessage.map { "\(error.message) (libpng: \($0))" } ?? error.message
     }
 
-    /// Returns the files that `paths` name: files themselves, and the images in directories, sorted by name.
+    /// Returns the files that `paths` name: files themselves, and the images in directories, in the order of ``FilePath``.
     ///
     /// Of a directory, what is not a file is left out: other directories, pipes, and links to nothing, such as the locks
     /// of some editors.

@@ -1,4 +1,5 @@
 import FrameSocket
+import JPEGStreams
 
 /// Produces the images of one command, one after another.
 ///
@@ -7,7 +8,7 @@ protocol ImageSource: Sendable {
     /// The next image; nil at the end.
     mutating func next() throws(CommandFailure) -> InputImage?
 
-    /// Skips the latest image from now on, because it cannot be sent; returns false if there is no other.
+    /// Skips the latest image from now on, because it cannot be read or sent; returns false if there can be no other.
     mutating func skipLast() -> Bool
 }
 
@@ -85,6 +86,8 @@ struct StreamSource: ImageSource {
         (self.options, self.isPassthrough) = (options, isPassthrough)
     }
 
+    mutating func skipLast() -> Bool { source?.skipLast() ?? false }
+
     mutating func next() throws(CommandFailure) -> InputImage? {
         if source == nil { source = try begin() }
         guard var source else { return nil }
@@ -94,8 +97,10 @@ struct StreamSource: ImageSource {
 
     /// Detects the format from the first bytes.
     private func begin() throws(CommandFailure) -> any ImageSource {
-        let bytes = try StandardInput.prefix(Y4MHeader.magic.utf8.count)
+        var bytes = try StandardInput.prefix(Y4MHeader.magic.utf8.count)
         guard bytes == Array(Y4MHeader.magic.utf8) else {
+            bytes += try StandardInput.prefix(FileKind.byteCount - bytes.count)
+            if let other = FileKind(bytes).isNoStream { throw CommandFailure(.badData, "standard input has \(other)") }
             guard !options.isGiven else {
                 throw CommandFailure(
                     .usage,
@@ -145,34 +150,60 @@ struct Y4MSource: ImageSource {
     }
 }
 
-/// JPEGs on standard input, one after another.
+/// JPEGs on standard input, one after another, and whatever stands between them.
+///
+/// Each run of bytes that belongs to none is an error of its own, after which the stream goes on.
 struct MJPEGSource: ImageSource {
-    private var splitter = JPEGSplitter()
-    private var bytes: [UInt8] = []
-    private var position = 0
+    private var reader = JPEGStreamReader()
     private var index = 0
+    private var isAtEnd = false
+    /// Whether nothing follows the last error.
+    private var isOver = false
 
     /// Continues a stream whose first bytes have been read.
     init(after bytes: [UInt8]) {
-        self.bytes = bytes
+        reader.append(bytes)
     }
+
+    mutating func skipLast() -> Bool { !isOver }
 
     mutating func next() throws(CommandFailure) -> InputImage? {
         while true {
-            while position < bytes.count {
-                defer { position += 1 }
-                guard let jpeg = splitter.take(bytes[position]) else { continue }
-                defer { index += 1 }
-                return InputImage(name: "frame \(index)", content: .jpeg(jpeg))
+            guard let part = reader.next() else {
+                guard !isAtEnd, try read() else { break }
+                continue
             }
-            bytes.removeAll(keepingCapacity: true)
-            position = 0
-            guard try StandardInput.read(into: &bytes, upTo: Files.pipeCapacity) else { break }
+            switch part {
+            case .image(let image):
+                defer { index += 1 }
+                return InputImage(name: "frame \(index)", content: .jpeg(image.bytes), isComplete: image.isComplete)
+            case .run(let run) where !run.isSeparator:
+                throw CommandFailure(
+                    .badData,
+                    "standard input: \(Format.count(run.byteCount, "byte")) at offset \(run.offset) are part of no JPEG"
+                )
+            case .run, .furtherImage: continue
+            }
         }
-        guard !splitter.isInImage else {
-            throw CommandFailure(.badData, "standard input ends within frame \(index)")
-        }
+        isOver = true
         guard index > 0 else { throw CommandFailure(.badData, "no JPEG on standard input") }
         return nil
+    }
+
+    /// Reads once; false if the stream had ended before.
+    private mutating func read() throws(CommandFailure) -> Bool {
+        do {
+            let isMore = try reader.fill { bytes throws(CommandFailure) in
+                try StandardInput.read(into: &bytes, upTo: bytes.count + Files.pipeCapacity)
+            }
+            if !isMore {
+                isAtEnd = true
+                reader.finish()
+            }
+            return true
+        } catch {
+            isOver = true
+            throw error
+        }
     }
 }

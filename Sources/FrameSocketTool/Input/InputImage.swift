@@ -10,6 +10,8 @@ struct InputImage: Sendable {
 
     let name: String
     let content: Content
+    /// Whether a JPEG of a stream had its end marker.
+    var isComplete = true
 
     /// The pixels; those of a JPEG are decoded into memory of `pool`.
     func pixels(_ pool: PixelBuffer.Pool) throws(CommandFailure) -> PixelBuffer {

@@ -18,13 +18,10 @@ final class PreviewImage: Sendable {
     ///
     /// - Throws: An error if the frame is not a JPEG that can be shown.
     init(_ frame: Frame, number: Int) throws(TurboJPEGError) {
-        let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
+        let size = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try BufferSize(ofJPEG: jpeg) }
         self.frame = frame
         self.number = number
-        size =
-            frame.orientation.swapsAxes
-            ? BufferSize(width: header.height, height: header.width)
-            : BufferSize(width: header.width, height: header.height)
+        self.size = frame.orientation.swapsAxes ? BufferSize(width: size.height, height: size.width) : size
     }
 
     /// The orientation of the image as received.

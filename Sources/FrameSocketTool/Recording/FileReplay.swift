@@ -6,7 +6,7 @@ struct FileReplay: Replay {
     private let command: ReplayCommand
     private let events: EventOutput
     private let link: ServerLink
-    private let sent = Locked((offered: 0, frames: 0, bytes: UInt64(0)))
+    private let sent = Locked((offered: 0, frames: 0, bytes: UInt64(0), bad: 0))
 
     init(_ command: ReplayCommand, _ events: EventOutput) throws(CommandFailure) {
         self.command = command
@@ -43,7 +43,16 @@ struct FileReplay: Replay {
                 isEmpty = false
                 pace.advance(to: entry.time)
                 await pace.wait()
-                let message = try message(for: entry, at: pace.timestamp)
+                let message: FrameMessage
+                do throws(CommandFailure) {
+                    message = try self.message(for: entry, at: pace.timestamp)
+                } catch {
+                    // One bad frame costs no other.
+                    sent.withLock { $0.bad += 1 }
+                    command.report(error, to: events)
+                    try events.check()
+                    continue
+                }
                 while try await !send(message, over: connection, of: link) { connection = try await link.open() }
                 if try await link.hasStopped(connection) { return }
             }
@@ -57,6 +66,8 @@ struct FileReplay: Replay {
             pace.rewind()
         }
         try await link.deliver(connection)
+        let bad = sent.withLock { $0.bad }
+        guard bad == 0 else { throw CommandFailure(.badData, "\(Format.count(bad, "frame")) could not be sent") }
     }
 
     /// The message that carries a recorded frame.
@@ -66,15 +77,15 @@ struct FileReplay: Replay {
             defer { sent.offered += 1 }
             return sent.offered
         }
-        let header: JPEGHeader
+        let size: BufferSize
         do {
-            header = try JPEGHeader(inspecting: jpeg.span)
+            size = try BufferSize(ofJPEG: jpeg.span)
         } catch {
             throw CommandFailure(.badData, "\(command.file): frame \(number): \(error)")
         }
         return FrameMessage(
             jpeg: FrameBytes(copying: jpeg.span),
-            bufferSize: BufferSize(width: header.width, height: header.height),
+            bufferSize: size,
             orientation: orientation,
             timestamp: timestamp,
             sequence: UInt64(number)

@@ -1,3 +1,5 @@
+import JPEGStreams
+
 /// Reads the JPEGs and their times from a Matroska file of any program.
 ///
 /// A flat walk over the elements: those that contain others are entered, those of interest are read, all others are
@@ -64,7 +66,7 @@ struct MatroskaReader {
             clusterTime = try number(size)
         case .simpleBlock, .block:
             // The block's own header and a segment with the orientation come on top of the JPEG.
-            return try entry(try content(size, atMost: JPEGSplitter.maximumByteCount + 64))
+            return try entry(try content(size, atMost: JPEGStreamReader.maximumImageByteCount + 64))
         default:
             guard let size else { throw wrong("an element without an end") }
             if try !input.skip(size) { isCut = true }

@@ -117,14 +117,14 @@ actor Recording {
 
     private func take(_ frame: Frame, of connection: FrameConnection) {
         do {
-            let header = try frame.reading { () throws(TurboJPEGError) in
-                try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
+            let size = try frame.reading { () throws(TurboJPEGError) in
+                try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try BufferSize(ofJPEG: jpeg) }
             }
             try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
-                try write(jpeg.extracting(..<jpeg.countWithoutPadding), header, frame, connection.id)
+                try write(jpeg.extracting(..<jpeg.countWithoutPadding), size, frame, connection.id)
             }
-            let size = (header.width, header.height)
-            report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
+            let sides = (size.width, size.height)
+            report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: sides))
             statistics.add(frame)
             if !command.isQuiet { Terminal.showProgress("recorded \(Format.count(statistics.frames, "frame"))") }
             if statistics.frames == command.count { finish(.success(())) }
@@ -139,13 +139,13 @@ actor Recording {
 
     private func write(
         _ jpeg: Span<UInt8>,
-        _ header: JPEGHeader,
+        _ size: BufferSize,
         _ frame: Frame,
         _ connection: Int
     ) throws(Files.Failure) {
         guard let output else { return }
         if writer == nil {
-            writer = try MatroskaWriter(output, size: BufferSize(width: header.width, height: header.height))
+            writer = try MatroskaWriter(output, size: size)
         }
         duration = clock.time(timestamp: frame.timestamp, receivedAt: frame.receivedAt, connection: connection)
         try writer?.append(jpeg, frame.orientation, at: duration)

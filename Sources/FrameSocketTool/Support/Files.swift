@@ -211,7 +211,7 @@ enum Files {
         try entries(in: directory).compactMap(\.exactText)
     }
 
-    /// The names in a directory, sorted by their bytes.
+    /// The names in a directory, in the order of ``FilePath``.
     static func entries(in directory: String) throws(Failure) -> [FilePath] {
         guard let stream = unsafe opendir(directory) else { throw Failure(directory) }
         defer { unsafe closedir(stream) }

@@ -15,7 +15,6 @@ public func fuzzOptions(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let content = bytes.dropFirst()
     switch kind % 16 {
     case 0: readPixmap(Array(content))
-    case 1: splitJPEGs(content)
     case 14: readRecording(Array(content))
     case 15: readWireLog(WireLog.magic + content)
     default: parse(content, commands[Int(kind) % commands.count])
@@ -43,17 +42,6 @@ private func readPixmap(_ bytes: [UInt8]) {
     } catch {
         guard !error.message.isEmpty else { fatalError("an error without a sentence") }
     }
-}
-
-private func splitJPEGs(_ bytes: ArraySlice<UInt8>) {
-    var splitter = JPEGSplitter()
-    var count = 0
-    for byte in bytes {
-        guard let jpeg = splitter.take(byte) else { continue }
-        guard jpeg.starts(with: [0xFF, 0xD8]), jpeg.suffix(2) == [0xFF, 0xD9] else { fatalError("no JPEG came out") }
-        count += jpeg.count
-    }
-    guard count <= bytes.count else { fatalError("more came out than went in") }
 }
 
 private func readRecording(_ bytes: [UInt8]) {

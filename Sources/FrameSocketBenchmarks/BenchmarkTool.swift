@@ -39,7 +39,7 @@ enum BenchmarkTool {
 
     private static func all(_ options: Options) -> [Benchmark] {
         TransportBenchmarks.all(options) + SenderBenchmarks.all(options) + FanOutBenchmarks.all(options)
-            + FloodBenchmarks.all(options) + HeaderBenchmarks.all(options)
+            + FloodBenchmarks.all(options) + HeaderBenchmarks.all(options) + StreamBenchmarks.all(options)
             + CodecBenchmarks.all(options) + ThreadBenchmarks.all(options) + ProcessBenchmarks.all(options)
             + MemoryBenchmarks.all(options) + LaneBenchmarks.all(options)
     }

@@ -6,6 +6,7 @@
 #include "baseline_codec.h"
 #include "baseline_counts.h"
 #include "baseline_heads.h"
+#include "baseline_stream.h"
 #include "baseline_lane.h"
 #include "baseline_images.h"
 #include "baseline_process.h"

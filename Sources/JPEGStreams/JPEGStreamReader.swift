@@ -56,18 +56,6 @@ package struct JPEGStreamReader: Sendable {
     /// The number of bytes of the stream so far.
     package var byteCount: Int { base + buffer.count }
 
-    /// Returns the size that a JPEG states, in pixels, if its segments lead to coded data; nil otherwise.
-    ///
-    /// Whether it can be decoded is another question.
-    package static func size(of jpeg: Span<UInt8>) -> (width: Int, height: Int)? {
-        unsafe jpeg.withUnsafeBufferPointer { bytes in
-            guard unsafe JPEGMarkers.isStart(bytes, 0) else { return nil }
-            var walk = JPEGWalk(start: 0)
-            _ = unsafe walk.advance(in: bytes, at: 0, [])
-            return walk.hasScan && walk.size.height > 0 ? walk.size : nil
-        }
-    }
-
     // MARK: Bytes
 
     /// Lets `read` append bytes of the stream, and returns what it returns.

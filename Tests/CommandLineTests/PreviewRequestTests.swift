@@ -195,10 +195,16 @@ struct PreviewRequestTests {
             (exif + scan, 2..<14), (jfif + exif + scan, 11..<23), (xmp + exif, 15..<27),
             ([0xFF] + exif + scan, 3..<15), (jfif + xmp + scan, nil), (scan + exif, nil), ([], nil),
             (segment(0xE1, Array("Exi".utf8)) + scan, nil), ([0xFF, 0xE1, 0, 0], nil), ([0xFF, 0xE1, 0, 1, 0], nil),
-            ([0xFF, 0xE1, 0xFF, 0xFF] + exif, nil), ([0, 0, 0, 0] + exif, nil),
+            ([0xFF, 0xE1, 0xFF, 0xFF] + exif, nil),
+            // What decoders skip.
+            ([0, 0, 0, 0] + exif, 6..<18), ([0xFF, 0xD3, 0xFF, 0, 0xFF, 1] + exif, 8..<20),
+            ([0xFF, 0xFE, 0, 0] + exif, 6..<18),
         ]
         let two = FrameBytes(copying: ([0xFF, 0xD8] + exif + jfif + exif + scan).span)
         #expect(JPEGExif.removed(from: two).array() == [0xFF, 0xD8] + jfif + scan)
+        let many = (0..<200_000).flatMap { $0 % 1_000 == 0 ? jfif : exif }
+        let few = FrameBytes(copying: ([0xFF, 0xD8] + many + scan).span)
+        #expect(JPEGExif.removed(from: few).array() == [0xFF, 0xD8] + (0..<200).flatMap { _ in jfif } + scan)
         for (index, (bytes, expected)) in cases.enumerated() {
             let jpeg = [0xFF, 0xD8] + bytes
             #expect(JPEGExif.segment(of: jpeg.span) == expected, "case \(index)")

@@ -22,15 +22,15 @@ import Testing
     @Test func `each reading has the frames, bytes and latency since the last one, and the totals of all`() throws {
         var (meter, totals) = (ReceptionMeter(), ReceptionTotals())
         for latency in [1_000_000, 3_000_000] as [UInt64] {
-            meter.add(frame(latency: latency))
-            totals.add(frame(latency: latency))
+            meter.add(frame(latency: latency), byteCount: 100)
+            totals.add(frame(latency: latency), byteCount: 100)
         }
         let first = meter.read(connections: 1, totals: totals)
         #expect(first.latency.count == 2 && first.latency.mean == .milliseconds(2))
         #expect(first.latency.maximum == .milliseconds(3) && first.framesPerSecond > 0 && first.bytesPerSecond > 0)
 
-        meter.add(frame(latency: 9_000_000))
-        totals.add(frame(latency: 9_000_000))
+        meter.add(frame(latency: 9_000_000), byteCount: 100)
+        totals.add(frame(latency: 9_000_000), byteCount: 100)
         let second = meter.read(connections: 1, totals: totals)
         #expect(second.latency.count == 1 && second.latency.mean == .milliseconds(9))
         #expect(second.json.contains(#""frames":3,"bytes":300"#) && second.json.contains(#""latency":9000000"#))
@@ -42,7 +42,7 @@ import Testing
 
     @Test func `a time after the arrival says nothing about latency`() {
         var meter = ReceptionMeter()
-        meter.add(frame(latency: nil))
+        meter.add(frame(latency: nil), byteCount: 100)
         #expect(meter.read(connections: 1, totals: ReceptionTotals()).latency.count == 0)
     }
 
@@ -50,7 +50,7 @@ import Testing
         let age: UInt64 = 100_000_000_000
         var totals = ReceptionTotals()
         let before = Date.now.timeIntervalSince1970
-        totals.add(frame(latency: nil, age: age))
+        totals.add(frame(latency: nil, age: age), byteCount: 100)
         let server = FrameServer.Statistics()
         let metrics = ReceptionMetrics(endpoint: .path("/s"), connections: 0, server: server, totals: totals).text
         let after = Date.now.timeIntervalSince1970

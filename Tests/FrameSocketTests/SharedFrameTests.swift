@@ -225,6 +225,40 @@ import TurboJPEG
         #expect(changed == (isJPEG ? [0..<16] : []))
     }
 
+    @Test func `after a frame in shared memory all rows of a JPEG have changed, even of the one before that frame`()
+        async throws
+    {
+        var pair = try await SharedPair(directory)
+        try await pair.sharing()
+        let size = BufferSize(width: 64, height: 64)
+        let image = try testImage(64, 64, as: .bgra)
+        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(image, with: JPEGEncoder()).jpeg)
+        let header = SharedFrameHeader(
+            buffer: 0,
+            format: .gray,
+            bufferSize: size,
+            planes: [.init(offset: 0, bytesPerRow: 64)]
+        )
+        let decoder = FrameDecoder()
+        // The second JPEG shows that it is compared with the first.
+        for (step, isJPEG) in [true, true, false, true, true].enumerated() {
+            if isJPEG {
+                try await pair.uploader.connection.send(FrameMessage(jpeg: jpeg, bufferSize: size))
+            } else {
+                let message = SharedFrameMessage(
+                    header: header,
+                    memory: try SharedMemory(byteCount: 4_096),
+                    isNew: true
+                )
+                try pair.uploader.connection.submit(.shared(message), for: nil) { _ in }
+            }
+            let frame = try await pair.next()
+            try #require((frame.shared == nil) == isJPEG)
+            let changed = try decoder.decodeChanges(frame, as: .bgra).changedRows
+            #expect(changed == (step == 1 || step == 4 ? [] : [0..<64]), "step \(step)")
+        }
+    }
+
     @Test func `frames with planes that overlap arrive, cannot be decoded, and count as undecodable`() async throws {
         var pair = try await SharedPair(directory)
         try await pair.sharing()

@@ -86,6 +86,14 @@ def jpeg(*options, size=(24, 17)):
     return subprocess.run(["cjpeg", "-quality", "40", *options], input=ppm, capture_output=True, check=True).stdout
 
 
+def renamed(jpeg):
+    """The same JPEG with all of its components named 1."""
+    frame, scan = bytearray(jpeg), jpeg.index(b"\xff\xda")
+    for number in range(3):
+        frame[jpeg.index(b"\xff\xc0") + 10 + 3 * number] = frame[scan + 5 + 2 * number] = 1
+    return bytes(frame)
+
+
 JPEGS = {
     "420": jpeg("-sample", "2x2"),
     "422": jpeg("-sample", "2x1"),
@@ -103,12 +111,18 @@ JPEGS = {
     "padded": jpeg() + bytes(40),
     "two": jpeg() + jpeg("-grayscale"),
     "arithmetic": jpeg("-arithmetic"),
+    # Deviations that lenient limits accept.
+    "coefficients": jpeg("-restart", "1").replace(b"\x00\x3f\x00", b"\x00\x00\x00", 1),
+    "names": renamed(jpeg()),
+    "stray": jpeg().replace(b"\xff\xc4", b"\x00\xff\x00\xff\xd0\xff\xc4", 1),
+    "version": jpeg().replace(b"JFIF\x00\x01", b"JFIF\x00\x02"),
+    "endless": jpeg("-restart", "1", size=(24, 80))[:-2],
 }
 
 
 # A JPEG, a format and the options of the decoder; then edits of four bytes each.
 STRIPS = {
-    f"base-{base}-format-{base % 10}": bytes([base, base % 10, base % 8]) + edit
+    f"base-{base}-format-{base % 10}": bytes([base, base % 10, base % 16]) + edit
     for base, edit in enumerate(
         [b"", b"\0\1\x80\xd3", b"\5\1\x83\x02", b"\6\1\x84\x03", b"\7\1\x61\x03", b"\x09\0\2\x55", b"\x03\1\x80\xd0" * 2]
         + [bytes([1, 2 * base + 1, 128 + base, 7 * base]) for base in range(7, 24)]
@@ -171,6 +185,7 @@ WORDS = {
         "--agora", "--rotate", "--rate", "--every", "--skip-unchanged", "--plain", "--orientation", "--passthrough", "--size",
         "--format", "--once", "--overwrite", "--speed", "--wire-log", "--stats", "9223372036854775808", "-9223372036854775808", "1e309", "nan", "0x10", "1/0", "tcp:", "65536", "\n", "=",
         "P1", "P2", "P3", "P5", "P6", "65535",
+        "--http", "--http-open", "--http-name", "--viewers", "127.0.0.1:0", "[::1]:0", "--lenient", "--force",
     ],
     "messages": [
         "HTTP/1.1 200 OK\r\n", "HTTP/1.0 200 OK\r\n", "\r\n", "\r\n\r\n", ": ", "Content-Length: ", "Buffer-Width: ",

@@ -191,16 +191,19 @@ import TurboJPEG
     @Test func `whatever follows the last strip is judged like the whole`() throws {
         let image = try testImage(100, 150, as: .bgra)
         let jpeg = try StripEncoder().encode(image, with: JPEGEncoder()).jpeg
-        let odd = Array(jpeg.dropLast(2)) + Self.oddSegment + jpeg.suffix(2)
-        let decoder = StripDecoder(maximumThreads: 1)
+        // Lenient limits leave the content of such a segment to the library: there is no table 40.
+        let odd = Array(jpeg.dropLast(2)) + HandmadeJPEG.segment(0xCC, [40, 0]) + jpeg.suffix(2)
+        var whole = JPEGDecoder()
+        whole.limits = .lenient
+        let decoder = StripDecoder(decoder: whole, maximumThreads: 1)
         for _ in 0..<2 {
             #expect(try decoder.decode(jpeg.span, as: .bgra).changes.stripCount == 10)
             for decode in [
-                { _ = try JPEGDecoder().decode(bytes: odd, as: .bgra) },
+                { _ = try whole.decode(bytes: odd, as: .bgra) },
                 { _ = try decoder.decode(odd.span, as: .bgra) },
             ] {
                 let error = #expect(throws: TurboJPEGError.self) { try decode() }
-                #expect(error?.code == .corrupt)
+                #expect(error?.code == .decodeFailed)
             }
         }
     }

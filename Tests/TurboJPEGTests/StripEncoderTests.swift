@@ -53,6 +53,31 @@ import TurboJPEG
         }
     }
 
+    /// As with a blinking cursor.
+    ///
+    /// After a few changes in a row only some rows are looked at first, and most are not among
+    /// them: what is known of the rest must not be that of an image before the last.
+    @Test(arguments: 0..<49)
+    func `two images that alternate and differ in one row are both encoded`(row: Int) throws {
+        let first = try testImage(40, 49, as: .bgra)
+        var second = first
+        try second.withMutableRow(row) { bytes in
+            for index in 0..<bytes.count { bytes[index] ^= 0xFF }
+        }
+        for height in Self.heights {
+            let strips = StripEncoder(height: height)
+            for frame in 0..<12 {
+                // Both, and now and then one of them twice.
+                let image = frame % 2 == 0 && frame != 8 ? first : second
+                let jpeg = try strips.encode(image, with: JPEGEncoder()).jpeg
+                let whole = try JPEGEncoder().encode(image)
+                let expected = try JPEGDecoder().decode(bytes: whole, as: .bgra)
+                let isSame = try JPEGDecoder().decode(bytes: jpeg, as: .bgra).hasSamePixels(as: expected)
+                #expect(isSame, "frame \(frame), strips of \(height)")
+            }
+        }
+    }
+
     @Test func `only what has changed is encoded`() throws {
         var image = try testImage(160, 320, as: .bgra)
         let strips = StripEncoder(height: .mcuRows(1))

@@ -41,7 +41,12 @@ struct DemoSequence: Sendable {
         var images: [PixelBuffer] = []
         let pool = PixelBuffer.Pool(maximumIdleImages: 1)
         for path in paths {
-            images.append(try InputImage(name: path.text, content: ImageFile(path, pool: pool).content).pixels(pool))
+            images.append(
+                try InputImage(name: path.text, content: ImageFile(path, pool: pool).content).pixels(
+                    pool,
+                    isLenient: true
+                )
+            )
         }
         return images
     }

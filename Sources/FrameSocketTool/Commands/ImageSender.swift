@@ -22,13 +22,14 @@ final class ImageSender: Sendable {
     private let sound: SoundSender?
     /// Memory for decoding JPEGs, reused from one to the next.
     private let pixels = PixelBuffer.Pool(maximumIdleImages: 1)
-    private let check = PassthroughCheck()
+    private let check: PassthroughCheck
     private let state = Locked(State())
 
     init(_ command: SendCommand, _ source: any ImageSource, _ events: EventOutput) throws(CommandFailure) {
         self.command = command
         self.source = source
         self.events = events
+        check = PassthroughCheck(isLenient: command.isLenient)
         sound = try command.audio.map { [state] path throws(CommandFailure) in
             try SoundSender(path) { failure in
                 Self.report(failure, to: events)
@@ -245,7 +246,7 @@ final class ImageSender: Sendable {
     ) throws(CommandFailure) -> SampleUploader.Outcome {
         let orientation = command.orientation
         guard command.isPassthrough else {
-            let pixels = try image.pixels(pixels)
+            let pixels = try image.pixels(pixels, isLenient: command.isLenient)
             try checkSize(of: pixels, named: image.name)
             return uploader.send(pixels, orientation: orientation, timestamp: timestamp)
         }
@@ -255,11 +256,13 @@ final class ImageSender: Sendable {
         let whole = command.sendsFiles ? PassthroughCheck.trimmed(jpeg) : jpeg
         if command.sendsFiles, !command.isForced { try check.check(whole, named: image.name) }
         // A JPEG of a stream without its end marker may be complete, or cut off.
-        if !image.isComplete, !command.isForced { _ = try image.pixels(pixels) }
+        if !image.isComplete, !command.isForced { _ = try image.pixels(pixels, isLenient: true) }
         do {
+            // All that a message needs. A receiver may be able to decode what this program cannot.
+            let size = try JPEGHeader.size(of: whole.span)
             return uploader.send(
                 jpeg: FrameBytes(copying: whole.span),
-                bufferSize: try BufferSize(ofJPEG: whole.span),
+                bufferSize: BufferSize(width: size.width, height: size.height),
                 orientation: orientation,
                 timestamp: timestamp
             )

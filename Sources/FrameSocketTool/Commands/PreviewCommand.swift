@@ -29,6 +29,8 @@ struct PreviewCommand: Command {
                            no password and no encryption
           --http-name N    also answer to the host name N
           --viewers N      maximum number of viewers, 1 to 256 (16)
+          --lenient        also rotate JPEGs that deviate from the format in ways that
+                           libjpeg-turbo reads; upright ones are shown in any case
           --json           print one JSON object per line for each event
         \(HandshakeTokenFiles.help)
           --quiet          print nothing but failures on standard error
@@ -45,6 +47,7 @@ struct PreviewCommand: Command {
     let isOpen: Bool
     let names: [String]
     let viewers: Int
+    let isLenient: Bool
     let isJSON: Bool
     let isQuiet: Bool
     private let reporter: EventReporter
@@ -61,6 +64,7 @@ struct PreviewCommand: Command {
         names = try arguments.value("--http-name").map { [$0] } ?? []
         viewers = try arguments.integer("--viewers", in: 1...256) ?? 16
         tokens = try arguments.tokens()
+        isLenient = arguments.flag("--lenient")
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
         reporter = EventReporter(isJSON: isJSON, isQuiet: isQuiet)
@@ -75,7 +79,7 @@ struct PreviewCommand: Command {
     }
 
     func run() async throws(CommandFailure) {
-        let stage = PreviewStage(maximumViewers: viewers)
+        let stage = PreviewStage(maximumViewers: viewers, limits: isLenient ? .lenient : JPEGLimits())
         let service = Locked(PreviewService())
         // Without its events the preview ends, though not without a reader, since it has viewers.
         let events = EventOutput(isOn: isJSON) { service.withLock { $0.server }?.close() }

@@ -18,6 +18,8 @@ struct ReceiveCommand: Command {
           --decode         decode each frame; one that cannot be decoded is an error
           --allow-progressive
                            also decode progressive JPEGs, of up to 100 scans
+          --lenient        also decode JPEGs that deviate from the format in ways that
+                           libjpeg-turbo reads, as some cameras write them
           --json           print one JSON object per line for each event
           --mjpeg          write the JPEGs to standard output, one after another
           --raw FORMAT     write the pixels to standard output; FORMAT is one of
@@ -82,6 +84,8 @@ struct ReceiveCommand: Command {
     let overwrites: Bool
     let decodes: Bool
     let allowsProgressive: Bool
+    /// Whether JPEGs that deviate from the format are decoded.
+    let isLenient: Bool
     let output: Output
     /// The size of raw video, whatever the size of the images.
     let box: BufferSize?
@@ -121,6 +125,7 @@ struct ReceiveCommand: Command {
         let settings = try Self.settings(raw, isY4M: isY4M, options)
         decodes = arguments.flag("--decode") || settings != nil
         allowsProgressive = arguments.flag("--allow-progressive")
+        isLenient = arguments.flag("--lenient")
         box = try arguments.box("--letterbox")
         isUpright = arguments.flag("--upright")
         printsStatistics = try arguments.value("--stats", "json") { $0 == "json" ? true : nil } ?? false

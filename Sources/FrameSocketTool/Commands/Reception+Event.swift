@@ -78,6 +78,11 @@ extension Reception.Event {
     }
 }
 
+extension Frame {
+    /// The number of bytes of the JPEG, without the zeros that its sender padded it with.
+    var jpegByteCount: Int { jpeg.withBytes { $0.countWithoutPadding } }
+}
+
 extension SenderStatus.State {
     /// The name on the wire.
     fileprivate var name: String {
@@ -102,10 +107,10 @@ struct ReceptionTotals {
     private var firstAt: UInt64?
     private var lastAt: UInt64 = 0
 
-    mutating func add(_ frame: Frame) {
+    /// Adds a frame whose JPEG has `byteCount` bytes without its padding.
+    mutating func add(_ frame: Frame, byteCount: Int) {
         frames += 1
-        // As numbered by the sender.
-        bytes += UInt64(frame.jpeg.withBytes { $0.countWithoutPadding })
+        bytes += UInt64(byteCount)
         if frame.shared != nil { shared += 1 }
         if firstAt == nil { firstAt = frame.receivedAt }
         lastAt = frame.receivedAt

@@ -52,6 +52,7 @@ actor Reception {
         reporter = EventReporter(isJSON: isJSON, isQuiet: command.isQuiet)
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = command.isUpright
+        if command.isLenient { configuration.jpeg.limits = .lenient }
         if command.allowsProgressive {
             configuration.jpeg.limits.maximumProgressiveScans = ReceiveCommand.progressiveScans
         }
@@ -203,16 +204,17 @@ actor Reception {
 
     private func take(_ frame: Frame, of connection: FrameConnection) {
         do {
-            let size = try consume(frame)
+            let byteCount = frame.jpegByteCount
+            let size = try consume(frame, byteCount)
             report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
-            statistics.add(frame)
-            meter.add(frame)
+            statistics.add(frame, byteCount: byteCount)
+            meter.add(frame, byteCount: byteCount)
             if statistics.frames == command.count { finish(.success(())) }
         } catch let error as TurboJPEGError where error.code == .allocationFailed {
             finish(.failure(CommandFailure(.systemError, "\(error)")))
         } catch let error as TurboJPEGError {
             statistics.undecodable += 1
-            report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
+            report(.failed(connection: connection.id, code: error.code.rawValue, message: error.advice))
         } catch let error as Files.Failure {
             hasUnwrittenFrame = true
             finish(error)
@@ -224,7 +226,7 @@ actor Reception {
     }
 
     /// Decodes and writes a frame; returns the JPEG's own size if it was decoded.
-    private func consume(_ frame: Frame) throws -> (width: Int, height: Int)? {
+    private func consume(_ frame: Frame, _ byteCount: Int) throws -> (width: Int, height: Int)? {
         switch command.output {
         case .raw:
             try raw?.bytes(of: frame).withBytes { bytes throws(Files.Failure) in
@@ -233,7 +235,7 @@ actor Reception {
         case .mjpeg:
             if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
             try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
-                try Files.write(jpeg.extracting(..<jpeg.countWithoutPadding), to: 1, name: "standard output")
+                try Files.write(jpeg.extracting(..<byteCount), to: 1, name: "standard output")
             }
         case .json, .nothing:
             if command.decodes { _ = try decoder.decode(frame, as: .bgra) }

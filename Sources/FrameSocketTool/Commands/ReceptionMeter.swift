@@ -22,9 +22,10 @@ struct ReceptionMeter {
     private var latency = TimeSummary()
     private var size: BufferSize?
 
-    mutating func add(_ frame: Frame) {
+    /// Adds a frame whose JPEG has `byteCount` bytes without its padding.
+    mutating func add(_ frame: Frame, byteCount: Int) {
         frames += 1
-        bytes &+= UInt64(frame.jpeg.withBytes { $0.countWithoutPadding })
+        bytes &+= UInt64(byteCount)
         size = frame.bufferSize
         if let timestamp = frame.timestamp, timestamp <= frame.receivedAt {
             latency.add(nanoseconds: frame.receivedAt - timestamp)

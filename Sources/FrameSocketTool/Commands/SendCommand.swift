@@ -23,9 +23,12 @@ struct SendCommand: Command {
           --loop N         send the files N times (1); 0 repeats endlessly
         \(SendOptions.help)
           --orientation N  orientation of the images, 1 to 8 (1); 0 for unknown
+          --lenient        also send JPEGs that deviate from the format in ways that
+                           libjpeg-turbo reads, as some cameras write them
           --passthrough    send JPEGs unchanged, up to their end marker
-          --force          also send files that receivers reject by default; JPEGs on
-                           standard input are not checked with --passthrough
+          --force          also send files that receivers reject by default: with
+                           --passthrough, whatever states a size. JPEGs on standard
+                           input are not checked with --passthrough
           --no-padding     do not pad bodies under 10,240 bytes, which make deployed
                            receivers hang
           --size WxH       size of raw video
@@ -52,6 +55,8 @@ struct SendCommand: Command {
     let loops: Int
     let orientation: FrameOrientation
     let isPassthrough: Bool
+    /// Whether JPEGs that deviate from the format are accepted.
+    let isLenient: Bool
     /// Whether to send what receivers reject.
     let isForced: Bool
     let padsShortBodies: Bool
@@ -72,6 +77,7 @@ struct SendCommand: Command {
         let orientation = try arguments.integer("--orientation", in: 0...8) ?? 1
         self.orientation = FrameOrientation(rawValue: UInt8(orientation)) ?? .unknown
         isPassthrough = arguments.flag("--passthrough")
+        isLenient = arguments.flag("--lenient")
         isForced = arguments.flag("--force")
         if isForced {
             configuration.limits.maximumDimension = .max

@@ -31,7 +31,7 @@ struct ImageFile {
             switch kind {
             case .jpeg:
                 // Checked here, so that an image that is sent unchanged has at least a size.
-                _ = try JPEGHeader(inspecting: bytes.span)
+                _ = try JPEGHeader.size(of: bytes.span)
                 content = .jpeg(bytes)
             case .png:
                 content = .pixels(try PixelBuffer(png: bytes.span, pool: pool))

@@ -13,17 +13,18 @@ struct InputImage: Sendable {
     /// Whether a JPEG of a stream had its end marker.
     var isComplete = true
 
-    /// The pixels; those of a JPEG are decoded into memory of `pool`.
-    func pixels(_ pool: PixelBuffer.Pool) throws(CommandFailure) -> PixelBuffer {
+    /// The pixels; those of a JPEG, which may deviate from the format if `isLenient`, are decoded into memory of `pool`.
+    func pixels(_ pool: PixelBuffer.Pool, isLenient: Bool) throws(CommandFailure) -> PixelBuffer {
         switch content {
         case .pixels(let pixels): return pixels
         case .jpeg(let jpeg):
             var decoder = JPEGDecoder(pool: pool)
             decoder.limits = .ownFiles
+            decoder.limits.acceptsDeviations = isLenient
             do {
                 return try decoder.decode(jpeg.span, as: .bgrx)
             } catch {
-                throw CommandFailure(.badData, "\(name): \(error)")
+                throw CommandFailure(.badData, "\(name): \(error.advice)")
             }
         }
     }

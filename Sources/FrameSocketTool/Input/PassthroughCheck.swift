@@ -1,15 +1,17 @@
 import FrameSocket
 import Locking
 
-/// Checks JPEGs that are to be sent unchanged, as a receiver with the default limits does.
+/// Checks JPEGs that are to be sent unchanged, as a receiver with the default limits does, or with lenient ones.
 final class PassthroughCheck: Sendable {
     /// Files that passed: each is decoded once, however often it is sent.
     private let good = Locked<Set<String>>([])
     private let decoder: JPEGDecoder
 
-    init() {
+    init(isLenient: Bool) {
         // A receiver's limits, and no more pixels than are needed to show that the JPEG can be decoded.
-        decoder = JPEGDecoder(pool: PixelBuffer.Pool(maximumIdleImages: 1))
+        var decoder = JPEGDecoder(pool: PixelBuffer.Pool(maximumIdleImages: 1))
+        decoder.limits.acceptsDeviations = isLenient
+        self.decoder = decoder
     }
 
     /// Returns the JPEG up to its end: receivers reject what cameras append.
@@ -23,16 +25,17 @@ final class PassthroughCheck: Sendable {
     /// - Throws: a failure that names the file and the reason.
     func check(_ jpeg: [UInt8], named name: String) throws(CommandFailure) {
         if good.withLock({ $0.contains(name) }) { return }
+        let limit = WireLimits().maximumContentLength
+        guard jpeg.count <= limit else {
+            throw CommandFailure(.badData, "\(name): \(jpeg.count) bytes; receivers accept at most \(limit)")
+        }
         do {
-            let limit = WireLimits().maximumContentLength
-            guard jpeg.count <= limit else {
-                throw CommandFailure(.badData, "\(name): \(jpeg.count) bytes; receivers accept at most \(limit)")
-            }
             _ = try decoder.decode(jpeg.span, as: .gray)
-        } catch let failure as CommandFailure {
-            throw failure
         } catch {
-            throw CommandFailure(.badData, "\(name): \(error); receivers reject it, use --force to send it anyway")
+            throw CommandFailure(
+                .badData,
+                "\(name): \(error.advice); receivers reject it, use --force to send it anyway"
+            )
         }
         good.withLock { _ = $0.insert(name) }
     }

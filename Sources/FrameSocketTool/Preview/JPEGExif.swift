@@ -2,20 +2,21 @@ import FrameSocket
 
 /// What a JPEG's own Exif data say about its image, which browsers heed and this protocol does not.
 enum JPEGExif {
-    /// The range of the Exif segment (APP1), including marker and length; nil if there is none.
-    static func segment(of jpeg: Span<UInt8>) -> Range<Int>? {
+    /// The range of the first Exif segment (APP1) at or after `start`, including marker and length; nil if there is none.
+    static func segment(of jpeg: Span<UInt8>, from start: Int = 2) -> Range<Int>? {
         // After FF D8, each segment is FF, its kind, and two bytes of length, which include themselves.
-        var start = 2
-        while start + 4 <= jpeg.count, jpeg[start] == 0xFF {
+        var start = start
+        while start + 4 <= jpeg.count {
             let kind = jpeg[start + 1]
-            // A fill byte; the beginning of the coded data, or the end.
-            if kind == 0xFF {
+            // A stray or fill byte, and then a marker without a segment: decoders skip these.
+            guard jpeg[start] == 0xFF, kind != 0xFF, kind > 1, !(0xD0...0xD7).contains(kind) else {
                 start += 1
                 continue
             }
+            // The beginning of the coded data, or the end.
             if kind == 0xDA || kind == 0xD9 { return nil }
-            let end = start + 2 + Int(jpeg[start + 2]) << 8 + Int(jpeg[start + 3])
-            guard end >= start + 4, end <= jpeg.count else { return nil }
+            let end = start + 2 + max(2, Int(jpeg[start + 2]) << 8 + Int(jpeg[start + 3]))
+            guard end <= jpeg.count else { return nil }
             if kind == 0xE1, isExif(jpeg.extracting((start + 4)..<end)) { return start..<end }
             start = end
         }
@@ -29,9 +30,15 @@ enum JPEGExif {
 
     /// The JPEG without its Exif segments; the same bytes if it has none.
     static func removed(from jpeg: FrameBytes) -> FrameBytes {
-        guard jpeg.withBytes({ segment(of: $0) }) != nil else { return jpeg }
-        var bytes = jpeg.array()
-        while let segment = segment(of: bytes.span) { bytes.removeSubrange(segment) }
-        return FrameBytes(copying: bytes.span)
+        guard var segment = jpeg.withBytes({ segment(of: $0) }) else { return jpeg }
+        let bytes = jpeg.array()
+        var kept = Array(bytes[..<segment.lowerBound])
+        // However many there are, every byte is moved once.
+        while let next = Self.segment(of: bytes.span, from: segment.upperBound) {
+            kept += bytes[segment.upperBound..<next.lowerBound]
+            segment = next
+        }
+        kept += bytes[segment.upperBound...]
+        return FrameBytes(copying: kept.span)
     }
 }

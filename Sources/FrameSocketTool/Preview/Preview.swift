@@ -48,7 +48,7 @@ struct Preview: Sendable {
         do throws(TransportError) {
             for try await frame in connection.frames {
                 guard let error = stage.take(frame, of: connection) else { continue }
-                report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
+                report(.failed(connection: connection.id, code: error.code.rawValue, message: error.advice))
             }
         } catch {
             failure = error

@@ -12,16 +12,27 @@ final class PreviewImage: Sendable {
     let size: BufferSize
 
     private let frame: Frame
+    private let limits: JPEGLimits
     private let finished = Locked<FrameBytes?>(nil)
 
-    /// Creates an image from a frame whose JPEG describes itself.
+    /// Creates an image from a frame.
     ///
-    /// - Throws: An error if the frame is not a JPEG that can be shown.
-    init(_ frame: Frame, number: Int) throws(TurboJPEGError) {
-        let size = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try BufferSize(ofJPEG: jpeg) }
+    /// An image that is upright is not decoded here: the browser does that, and decodes more than this program.
+    ///
+    /// - Parameters:
+    ///   - frame: The frame.
+    ///   - number: Its number among all images.
+    ///   - limits: The limits that its JPEG must meet if it has to be rotated.
+    /// - Throws: An error if the frame is not a JPEG that states a size.
+    init(_ frame: Frame, number: Int, limits: JPEGLimits) throws(TurboJPEGError) {
+        let stated = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader.size(of: jpeg) }
         self.frame = frame
         self.number = number
-        self.size = frame.orientation.swapsAxes ? BufferSize(width: size.height, height: size.width) : size
+        self.limits = limits
+        size =
+            frame.orientation.swapsAxes
+            ? BufferSize(width: stated.height, height: stated.width)
+            : BufferSize(width: stated.width, height: stated.height)
     }
 
     /// The orientation of the image as received.
@@ -38,21 +49,22 @@ final class PreviewImage: Sendable {
         try finished.withLock { finished throws(TurboJPEGError) in
             if let finished { return finished }
             let isUpright = frame.orientation.rotation == 0 && !frame.orientation.isMirrored
-            let jpeg = JPEGExif.removed(from: isUpright ? frame.jpeg : try Self.turn(frame))
+            let jpeg = JPEGExif.removed(from: isUpright ? frame.jpeg : try turn())
             finished = jpeg
             return jpeg
         }
     }
 
     /// Rotates a JPEG, without loss if its dimensions allow that, and by encoding it again if they do not.
-    private static func turn(_ frame: Frame) throws(TurboJPEGError) -> FrameBytes {
+    private func turn() throws(TurboJPEGError) -> FrameBytes {
         do {
-            return try frame.uprightJPEG(edges: .perfect).jpeg
+            return try frame.uprightJPEG(edges: .perfect, limits: limits).jpeg
         } catch  where [.transformFailed, .unsupported].contains(error.code) {
             var configuration = FrameDecoder.Configuration()
             configuration.isUpright = true
+            configuration.jpeg.limits = limits
             let pixels = try FrameDecoder(configuration: configuration).decode(frame, as: .bgra)
-            let encoded = try JPEGEncoder(quality: quality).encode(pixels)
+            let encoded = try JPEGEncoder(quality: Self.quality).encode(pixels)
             return FrameBytes(copying: encoded.span)
         }
     }

@@ -52,11 +52,15 @@ final class PreviewStage: Sendable {
     /// The maximum number of viewers.
     let maximumViewers: Int
 
+    /// The limits of JPEGs that have to be rotated.
+    private let limits: JPEGLimits
+
     private let locked = Locked(State())
     private let tending = Locked<(@Sendable () -> Void)?>(nil)
 
-    init(maximumViewers: Int) {
+    init(maximumViewers: Int, limits: JPEGLimits = JPEGLimits()) {
         self.maximumViewers = maximumViewers
+        self.limits = limits
     }
 
     /// The current state.
@@ -76,13 +80,13 @@ final class PreviewStage: Sendable {
         }
         let image: Result<PreviewImage, TurboJPEGError> = Result { () throws(TurboJPEGError) in
             try frame.reading { () throws(TurboJPEGError) in
-                let image = try PreviewImage(frame, number: number)
+                let image = try PreviewImage(frame, number: number, limits: limits)
                 // Done here, where nobody waits for it, and not once for every viewer.
                 if isWatched { _ = try image.jpeg() }
                 return image
             }
         }
-        let byteCount = frame.jpeg.withBytes { $0.countWithoutPadding }
+        let byteCount = frame.jpegByteCount
         change(connection.id) { sender in
             sender.statistics.add(frame)
             sender.meter.add(frame, byteCount: byteCount)

@@ -77,15 +77,15 @@ struct FileReplay: Replay {
             defer { sent.offered += 1 }
             return sent.offered
         }
-        let size: BufferSize
+        let size: (width: Int, height: Int)
         do {
-            size = try BufferSize(ofJPEG: jpeg.span)
+            size = try JPEGHeader.size(of: jpeg.span)
         } catch {
             throw CommandFailure(.badData, "\(command.file): frame \(number): \(error)")
         }
         return FrameMessage(
             jpeg: FrameBytes(copying: jpeg.span),
-            bufferSize: size,
+            bufferSize: BufferSize(width: size.width, height: size.height),
             orientation: orientation,
             timestamp: timestamp,
             sequence: UInt64(number)

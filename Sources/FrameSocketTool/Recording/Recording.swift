@@ -117,15 +117,16 @@ actor Recording {
 
     private func take(_ frame: Frame, of connection: FrameConnection) {
         do {
+            // A recording does not decode: whatever states a size is kept.
+            let byteCount = frame.jpegByteCount
             let size = try frame.reading { () throws(TurboJPEGError) in
-                try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try BufferSize(ofJPEG: jpeg) }
+                try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader.size(of: jpeg) }
             }
             try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
-                try write(jpeg.extracting(..<jpeg.countWithoutPadding), size, frame, connection.id)
+                try write(jpeg.extracting(..<byteCount), size, frame, connection.id)
             }
-            let sides = (size.width, size.height)
-            report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: sides))
-            statistics.add(frame)
+            report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
+            statistics.add(frame, byteCount: byteCount)
             if !command.isQuiet { Terminal.showProgress("recorded \(Format.count(statistics.frames, "frame"))") }
             if statistics.frames == command.count { finish(.success(())) }
         } catch let error as TurboJPEGError {
@@ -139,13 +140,13 @@ actor Recording {
 
     private func write(
         _ jpeg: Span<UInt8>,
-        _ size: BufferSize,
+        _ size: (width: Int, height: Int),
         _ frame: Frame,
         _ connection: Int
     ) throws(Files.Failure) {
         guard let output else { return }
         if writer == nil {
-            writer = try MatroskaWriter(output, size: size)
+            writer = try MatroskaWriter(output, size: BufferSize(width: size.width, height: size.height))
         }
         duration = clock.time(timestamp: frame.timestamp, receivedAt: frame.receivedAt, connection: connection)
         try writer?.append(jpeg, frame.orientation, at: duration)
@@ -184,14 +185,5 @@ actor Recording {
         } catch {
             finish(error)
         }
-    }
-}
-
-extension Span<UInt8> {
-    /// The bytes of a JPEG without the zero bytes that a sender padded it with.
-    var countWithoutPadding: Int {
-        var count = count
-        while count > 0, self[count - 1] == 0 { count -= 1 }
-        return count
     }
 }

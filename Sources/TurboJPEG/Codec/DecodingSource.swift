@@ -8,16 +8,14 @@ struct DecodingSource {
     /// The height after scaling.
     let height: Int
 
-    /// Validates the JPEG's markers, reads its header, and rejects images that are too large or have no meaning in the
-    /// pixel formats.
+    /// Reads the header of a JPEG that ``JPEGGate`` has accepted, and rejects images that are too large or have no
+    /// meaning in the pixel formats.
     init(
         _ jpeg: Span<UInt8>,
         scale: ScalingFactor,
         limits: JPEGLimits,
-        toleratesDamage: Bool,
         handle: borrowing CodecHandle
     ) throws(TurboJPEGError) {
-        _ = try JPEGGate.structure(of: jpeg, limits: limits, toleratesDamage: toleratesDamage)
         header = try JPEGHeader(inspecting: jpeg, with: handle)
         (width, height) = scale.scaled(width: header.width, height: header.height)
         try limits.check(width: width, height: height)

@@ -59,13 +59,15 @@ public struct JPEGDecoder: Sendable {
         as format: PixelFormat,
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
-        let handle = try CodecHandle(for: .decompress)
-        let source = try source(of: jpeg, scale: scale, with: handle)
-        var buffer = try pool.buffer(width: source.width, height: source.height, format: format)
-        unsafe try buffer.withUnsafeMutablePlanes(preservingContents: false) { planes throws(TurboJPEGError) in
-            try unsafe decode(jpeg, source, to: planes, mayWritePadding: true, with: handle)
+        try accepted(jpeg) { jpeg throws(TurboJPEGError) in
+            let handle = try CodecHandle(for: .decompress)
+            let source = try DecodingSource(jpeg, scale: scale, limits: limits, handle: handle)
+            var buffer = try pool.buffer(width: source.width, height: source.height, format: format)
+            unsafe try buffer.withUnsafeMutablePlanes(preservingContents: false) { planes throws(TurboJPEGError) in
+                try unsafe decode(jpeg, source, to: planes, mayWritePadding: true, with: handle)
+            }
+            return buffer
         }
-        return buffer
     }
 
     /// Decodes into the top left corner of a buffer, in the buffer's format.
@@ -85,8 +87,18 @@ public struct JPEGDecoder: Sendable {
         into buffer: inout PixelBuffer,
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> (width: Int, height: Int) {
+        try accepted(jpeg) { jpeg throws(TurboJPEGError) in
+            try decodeAccepted(jpeg, into: &buffer, scale: scale)
+        }
+    }
+
+    private func decodeAccepted(
+        _ jpeg: Span<UInt8>,
+        into buffer: inout PixelBuffer,
+        scale: ScalingFactor
+    ) throws(TurboJPEGError) -> (width: Int, height: Int) {
         let handle = try CodecHandle(for: .decompress)
-        let source = try source(of: jpeg, scale: scale, with: handle)
+        let source = try DecodingSource(jpeg, scale: scale, limits: limits, handle: handle)
         guard source.width <= buffer.width, source.height <= buffer.height else {
             throw TurboJPEGError(
                 .bufferTooSmall,
@@ -104,13 +116,13 @@ public struct JPEGDecoder: Sendable {
         return (source.width, source.height)
     }
 
-    /// Checks the JPEG against the options, and returns its header and the size of its image.
-    private func source(
-        of jpeg: Span<UInt8>,
-        scale: ScalingFactor,
-        with handle: borrowing CodecHandle
-    ) throws(TurboJPEGError) -> DecodingSource {
-        try DecodingSource(jpeg, scale: scale, limits: limits, toleratesDamage: !stopsOnWarning, handle: handle)
+    /// Checks a JPEG against the options, and calls a closure with the bytes for the library.
+    private func accepted<Result>(
+        _ jpeg: Span<UInt8>,
+        _ body: (Span<UInt8>) throws(TurboJPEGError) -> Result
+    ) throws(TurboJPEGError) -> Result {
+        let structure = try JPEGGate.structure(of: jpeg, limits: limits, toleratesDamage: !stopsOnWarning)
+        return try structure.repair.apply(to: jpeg, body)
     }
 
     /// Decodes to planes of exactly the decoded size.

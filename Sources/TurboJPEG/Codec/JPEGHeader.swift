@@ -13,6 +13,8 @@ public struct JPEGHeader: Sendable, Hashable {
 
     /// Reads the header of a JPEG of any kind (`tjDecompressHeader3`), without reading the compressed data.
     ///
+    /// Deviations from the format that the library reads are accepted: see ``JPEGLimits/acceptsDeviations``.
+    ///
     /// - Throws: `notJPEG`; `noPicture` if there are only tables; `truncated` if the bytes end within the header;
     ///   `malformed` and `missingTable` for a header that violates the format; `tooLarge` for a side of more than
     ///   65,500 pixels; `decodeFailed` if the library cannot read it; `unsupported` for a kind of JPEG or a subsampling
@@ -76,7 +78,8 @@ public struct JPEGHeader: Sendable, Hashable {
     package static func endOfImage(in jpeg: Span<UInt8>) -> Int? {
         var limits = JPEGLimits.any
         limits.acceptsTrailingData = true
-        return try? JPEGGate.structure(of: jpeg, limits: limits).end
+        guard let structure = try? JPEGGate.structure(of: jpeg, limits: limits) else { return nil }
+        return structure.repair.missingEnd == nil ? structure.end : nil
     }
 }
 

@@ -57,6 +57,16 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
         limits: JPEGLimits = .init()
     ) throws(TurboJPEGError) -> [UInt8] {
         let structure = try JPEGGate.structure(of: jpeg, limits: limits)
+        return try structure.repair.apply(to: jpeg) { jpeg throws(TurboJPEGError) in
+            try apply(to: jpeg, structure, edges: edges)
+        }
+    }
+
+    private func apply(
+        to jpeg: Span<UInt8>,
+        _ structure: JPEGStructure,
+        edges: Edges
+    ) throws(TurboJPEGError) -> [UInt8] {
         let handle = try CodecHandle(for: .transform)
         let header = try JPEGHeader(inspecting: jpeg, with: handle)
         guard header.subsampling != .yuv411 || !swapsSides else {

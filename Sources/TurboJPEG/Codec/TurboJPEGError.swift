@@ -33,6 +33,9 @@ public struct TurboJPEGError: Error, Sendable, Hashable {
     /// The offset of the first wrong byte in the input; nil if it is not known, or the failure is not about bytes.
     public let byteOffset: UInt64?
 
+    /// Whether limits that accept deviations (``JPEGLimits/acceptsDeviations``) would not have caused this error.
+    package let isDeviation: Bool
+
     /// The `errno` of the failed system call; always nil, because the library reports none.
     public var underlyingErrno: Int32? { nil }
 
@@ -41,13 +44,20 @@ public struct TurboJPEGError: Error, Sendable, Hashable {
         _ message: String,
         byteOffset: Int? = nil,
         libraryMessage: String? = nil,
-        isWarning: Bool = false
+        isWarning: Bool = false,
+        isDeviation: Bool = false
     ) {
         self.code = code
         self.message = message
         self.byteOffset = byteOffset.flatMap { UInt64(exactly: $0) }
         self.libraryMessage = libraryMessage
         self.isWarning = isWarning
+        self.isDeviation = isDeviation
+    }
+
+    /// Returns the error of a gate that accepts no deviations, with advice.
+    func asDeviation(_ advice: String) -> TurboJPEGError {
+        TurboJPEGError(code, "\(message); \(advice)", isDeviation: true)
     }
 }
 

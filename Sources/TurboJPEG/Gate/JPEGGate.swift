@@ -23,6 +23,10 @@ struct JPEGGate {
     /// The minimum number of bits in the data of the latest scan.
     var leastScanBits = 0
     var index = 0
+    /// Whether a segment of JFIF has said what the components mean.
+    var hasJFIF = false
+    /// The color transform that a segment of Adobe states, and its offset.
+    var adobeTransform: (value: UInt8, offset: Int)?
 
     /// Returns what the markers of a JPEG state.
     ///
@@ -63,17 +67,21 @@ struct JPEGGate {
             if extent == .header { return }
             try takeScanData(jpeg)
         }
-        structure.end = index
+        structure.end = structure.repair.missingEnd.map { $0 + 2 } ?? index
         try checkEnd(jpeg)
     }
 
     // MARK: Markers and segments
 
-    /// Advances past the next marker and returns it; nil at the end of the bytes, if damage is tolerated.
+    /// Advances past the next marker and returns it; nil at the end of the bytes, if that is accepted.
     private mutating func nextMarker(_ jpeg: Span<UInt8>) throws(TurboJPEGError) -> UInt8? {
+        guard structure.repair.missingEnd == nil else { return nil }
+        let start = index
+        var hasStrayBytes = false
         while index < jpeg.count {
             guard jpeg[index] == 0xFF else {
-                guard toleratesDamage else { throw malformed("something other than a marker") }
+                if !hasStrayBytes { try accept(malformed("something other than a marker")) }
+                hasStrayBytes = true
                 index += 1
                 continue
             }
@@ -84,23 +92,48 @@ struct JPEGGate {
             index += 1
             // A marker without a meaning or a segment, for the private use of encoders.
             if marker == JPEGMarker.temporary { continue }
-            if marker != 0, !JPEGMarker.restarts.contains(marker) { return marker }
-            guard toleratesDamage else { throw malformed("compressed data outside of a scan") }
+            guard marker == 0 || JPEGMarker.restarts.contains(marker) else {
+                // Any number of FF bytes may precede a marker.
+                if hasStrayBytes { repair(start..<(index - 1), to: 0xFF) }
+                guard !structure.repair.isTooMuch else { throw malformed("too many deviations from the format") }
+                return marker
+            }
+            if !hasStrayBytes { try accept(malformed("compressed data outside of a scan")) }
+            hasStrayBytes = true
         }
-        guard toleratesDamage, !structure.scans.isEmpty else { throw truncated(jpeg) }
+        guard !structure.scans.isEmpty else { throw truncated(jpeg) }
+        if !toleratesDamage { try acceptMissingEnd(of: jpeg, at: start) }
         return nil
+    }
+
+    /// Accepts an image whose end marker is missing, if the limits allow that; whether the data before it is complete
+    /// is for the library to find.
+    mutating func acceptMissingEnd(of jpeg: Span<UInt8>, at end: Int) throws(TurboJPEGError) {
+        guard coded.nonzeroBitCount == structure.components.count else { throw truncated(jpeg) }
+        try accept(
+            TurboJPEGError(.truncated, "the JPEG of \(jpeg.count) bytes ends without its end marker"),
+            "lenient limits accept it if its data is complete"
+        )
+        structure.repair.missingEnd = end
+        index = end
     }
 
     /// Advances past a segment and returns its content; nil if the bytes end within it, and damage is tolerated.
     private mutating func segment(_ jpeg: Span<UInt8>, _ marker: UInt8) throws(TurboJPEGError) -> Range<Int>? {
         if marker == JPEGMarker.start { throw malformed("a second start marker") }
         if let feature = JPEGMarker.unsupportedFeature(marker) {
-            throw unsupported("it has \(feature), marker \(hexadecimal(marker)) before byte \(index)")
+            let error = unsupported("it has \(feature), marker \(hexadecimal(marker)) before byte \(index)")
+            guard JPEGMarker.isHarmless(marker) else { throw error }
+            try accept(error)
         }
         guard marker >= 0xC0 else { throw malformed("the undefined marker \(hexadecimal(marker))") }
         guard index + 2 <= jpeg.count else { return try endWithin(jpeg) }
-        let length = Int(jpeg[index]) << 8 | Int(jpeg[index + 1])
-        guard length >= 2 else { throw malformed("a segment of \(length) bytes") }
+        var length = Int(jpeg[index]) << 8 | Int(jpeg[index + 1])
+        if length < 2 {
+            guard JPEGMarker.isSkipped(marker) else { throw malformed("a segment of \(length) bytes") }
+            try accept(malformed("a segment of \(length) bytes"))
+            length = 2
+        }
         guard index + length <= jpeg.count else { return try endWithin(jpeg) }
         defer { index += length }
         return (index + 2)..<(index + length)
@@ -121,16 +154,45 @@ struct JPEGGate {
         case JPEGMarker.sequentialFrames, JPEGMarker.progressiveFrame:
             try takeFrame(jpeg, marker, content)
         case JPEGMarker.quantizationTables:
-            guard tables.takeQuantization(jpeg, content) else { throw malformed("an invalid quantization table") }
+            try check(tables.takeQuantization(jpeg, content), "an invalid quantization table")
         case JPEGMarker.huffmanTables:
-            guard tables.takeHuffman(jpeg, content) else { throw malformed("an invalid Huffman table") }
+            try check(tables.takeHuffman(jpeg, content), "an invalid Huffman table")
         case JPEGMarker.restartInterval:
             guard content.count == 2 else { throw malformed("a restart interval of \(content.count) bytes") }
             restartInterval = Int(jpeg[content.lowerBound]) << 8 | Int(jpeg[content.lowerBound + 1])
         case JPEGMarker.scan:
             try takeScan(jpeg, content)
+        case JPEGMarker.jfif:
+            try takeJFIF(jpeg, content)
+        case JPEGMarker.adobe:
+            if content.count >= 12, begins(jpeg, content, "Adobe") {
+                adobeTransform = (jpeg[content.lowerBound + 11], content.lowerBound + 11)
+            }
         default:
             break
+        }
+    }
+
+    private func check(_ verdict: JPEGTables.Verdict, _ what: String) throws(TurboJPEGError) {
+        switch verdict {
+        case .valid: break
+        case .deviating: try accept(malformed(what))
+        case .invalid: throw malformed(what)
+        }
+    }
+
+    private mutating func takeJFIF(_ jpeg: Span<UInt8>, _ content: Range<Int>) throws(TurboJPEGError) {
+        guard content.count >= 14, begins(jpeg, content, "JFIF\0") else { return }
+        hasJFIF = true
+        let version = content.lowerBound + 5
+        guard jpeg[version] != 1 else { return }
+        try accept(malformed("the unknown version \(jpeg[version]) of JFIF"))
+        repair(version..<(version + 1), to: 1)
+    }
+
+    private func begins(_ jpeg: Span<UInt8>, _ content: Range<Int>, _ name: StaticString) -> Bool {
+        name.withUTF8Buffer { name in
+            name.indices.allSatisfy { unsafe jpeg[content.lowerBound + $0] == name[$0] }
         }
     }
 
@@ -177,8 +239,8 @@ struct JPEGGate {
             guard 1...4 ~= component.horizontal, 1...4 ~= component.vertical else {
                 throw malformed("the sampling factors \(component.horizontal)x\(component.vertical)")
             }
-            guard !structure.components.contains(where: { $0.id == component.id }) else {
-                throw malformed("two components with the same identifier")
+            if structure.components.contains(where: { $0.id == component.id }) {
+                try accept(malformed("two components with the same identifier"))
             }
             structure.components.append(component)
         }
@@ -200,7 +262,7 @@ extension JPEGGate {
         guard coded.nonzeroBitCount == structure.components.count else {
             throw malformed("an end before all components were coded")
         }
-        guard !limits.acceptsTrailingData else { return }
+        guard !limits.acceptsTrailingData, structure.repair.missingEnd == nil else { return }
         let padding = jpeg.count - structure.end
         guard padding <= limits.maximumPaddingBytes else {
             throw TurboJPEGError(
@@ -209,13 +271,27 @@ extension JPEGGate {
                 byteOffset: structure.end
             )
         }
-        for index in structure.end..<jpeg.count where jpeg[index] != 0 {
-            throw TurboJPEGError(
-                .trailingData,
-                "only zeros may follow the JPEG's end at byte \(structure.end)",
-                byteOffset: index
-            )
-        }
+        guard jpeg.extracting(structure.end..<jpeg.count).countWithoutPadding > 0 else { return }
+        throw TurboJPEGError(
+            .trailingData,
+            "only zeros may follow the JPEG's end at byte \(structure.end)",
+            byteOffset: (structure.end..<jpeg.count).first { jpeg[$0] != 0 }
+        )
+    }
+
+    // MARK: Deviations
+
+    /// Throws an error about something that the library reads all the same, unless the limits accept it.
+    func accept(
+        _ deviation: @autoclosure () -> TurboJPEGError,
+        _ advice: String = "lenient limits accept it"
+    ) throws(TurboJPEGError) {
+        guard limits.acceptsDeviations || toleratesDamage else { throw deviation().asDeviation(advice) }
+    }
+
+    /// Records bytes to change; a library that does not stop at warnings can read them as they are.
+    mutating func repair(_ range: Range<Int>, to byte: UInt8) {
+        if !toleratesDamage { structure.repair.set(range, to: byte) }
     }
 
     // MARK: Errors

@@ -33,6 +33,19 @@ public struct JPEGLimits: Sendable, Hashable {
     /// Motion JPEG from webcams and in AVI files does this.
     public var acceptsMissingHuffmanTables = false
 
+    /// Whether a JPEG may deviate from the format in ways that the library (libjpeg-turbo) reads without a loss; false
+    /// by default.
+    ///
+    /// The pixels are those of `djpeg`, which at most prints a warning. Accepted are: a sequential scan that states
+    /// other coefficients than 0 to 63, as IP cameras and phones write zeros there; components with the same identifier,
+    /// if every scan of one of them is a scan of all components; stray bytes and restart markers between segments; an
+    /// end without its marker, if the data is complete; segments with a length below 2, if their content does not
+    /// matter; unused Huffman tables that are empty or have too many codes; a quantization table of a precision above 1;
+    /// the segments DNL and DAC, which are ignored; and an unknown version of JFIF or transform of Adobe.
+    ///
+    /// Damaged data is an error all the same: see ``JPEGDecoder/stopsOnWarning``.
+    public var acceptsDeviations = false
+
     /// Creates the default limits, for JPEGs from an untrusted source.
     public init() {}
 
@@ -50,6 +63,18 @@ public struct JPEGLimits: Sendable, Hashable {
         return limits
     }()
 
+    /// The default limits, except that JPEGs may deviate from the format, have trailing data, and have no Huffman tables.
+    ///
+    /// These are for JPEGs of cameras and other devices that cannot be changed. Sizes and scans are limited as by
+    /// default.
+    public static let lenient = {
+        var limits = JPEGLimits()
+        limits.acceptsDeviations = true
+        limits.acceptsTrailingData = true
+        limits.acceptsMissingHuffmanTables = true
+        return limits
+    }()
+
     /// The limits for reading only a header: whatever the library can read.
     static let any = {
         var limits = JPEGLimits()
@@ -57,6 +82,7 @@ public struct JPEGLimits: Sendable, Hashable {
         limits.maximumPixels = .max
         limits.maximumProgressiveScans = .max
         limits.acceptsMissingHuffmanTables = true
+        limits.acceptsDeviations = true
         return limits
     }()
 }

@@ -29,6 +29,8 @@ struct JPEGStructure: Sendable, Equatable {
     var scans: [Scan] = []
     /// The offset after the marker that ends the JPEG, or after the last byte if there is none.
     var end = 0
+    /// What to change so that the library reads the JPEG without a warning.
+    var repair = JPEGRepair()
 
     var isProgressive: Bool { process == JPEGMarker.progressiveFrame }
 
@@ -73,9 +75,24 @@ enum JPEGMarker {
     static let quantizationTables: UInt8 = 0xDB
     static let huffmanTables: UInt8 = 0xC4
     static let restartInterval: UInt8 = 0xDD
+    /// The height of the image (DNL).
+    static let lineCount: UInt8 = 0xDC
+    static let jfif: UInt8 = 0xE0
+    static let adobe: UInt8 = 0xEE
     static let progressiveFrame: UInt8 = 0xC2
     static let sequentialFrames: ClosedRange<UInt8> = 0xC0...0xC1
     static let restarts: ClosedRange<UInt8> = 0xD0...0xD7
+
+    /// Whether a segment states the size of an image: a frame header of any kind, or what precedes a hierarchy of them.
+    static func statesSize(_ marker: UInt8) -> Bool {
+        marker == 0xDE || (0xC0...0xCF ~= marker && ![0xC4, 0xC8, 0xCC].contains(marker))
+    }
+
+    /// Whether a segment's content is of no interest to the library, which skips it: DNL, APP and COM.
+    static func isSkipped(_ marker: UInt8) -> Bool { marker == lineCount || marker == 0xFE || 0xE0...0xEF ~= marker }
+
+    /// Whether the library reads a JPEG all the same if it is neither arithmetic nor of unknown height: DAC and DNL.
+    static func isHarmless(_ marker: UInt8) -> Bool { marker == 0xCC || marker == lineCount }
 
     /// Returns the unsupported feature that a marker requires; nil for all other markers.
     static func unsupportedFeature(_ marker: UInt8) -> String? {

@@ -121,6 +121,17 @@ package final class StripDecoder: Sendable {
         _ standing: inout StandingFrame?
     ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges)? {
         let structure = try JPEGGate.structure(of: jpeg, limits: decoder.limits)
+        return try structure.repair.apply(to: jpeg) { jpeg throws(TurboJPEGError) in
+            try decodeStrips(structure, of: jpeg, as: format, &standing)
+        }
+    }
+
+    private func decodeStrips(
+        _ structure: JPEGStructure,
+        of jpeg: Span<UInt8>,
+        as format: PixelFormat,
+        _ standing: inout StandingFrame?
+    ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges)? {
         guard let intervals = RestartIntervals(structure, of: jpeg) else { return nil }
         let layout = intervals.layout
         var changed = [Bool](repeating: true, count: layout.count)

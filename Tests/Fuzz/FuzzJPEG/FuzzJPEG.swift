@@ -12,6 +12,17 @@ private let decoder = {
 
 private let strips = StripDecoder(decoder: decoder, maximumThreads: 1)
 
+/// As a program decodes what cameras send.
+private let lenientDecoder = {
+    var decoder = decoder
+    decoder.limits = .lenient
+    decoder.limits.maximumPixels = 1 << 14
+    decoder.limits.maximumProgressiveScans = 4
+    return decoder
+}()
+
+private let lenientStrips = StripDecoder(decoder: lenientDecoder, maximumThreads: 1)
+
 /// As a program decodes what its user chose, and makes the best of damage.
 private let tolerantDecoder = {
     var decoder = decoder
@@ -30,14 +41,16 @@ public func fuzzJPEG(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     guard Outcome(of: jpeg, by: decoder, as: .bgra) == first else { fatalError("decoded twice, it is not the same") }
     // In strips it is what it is as a whole: from the start, behind one that differs in a byte, and behind itself.
     strips.forget()
-    let start = Outcome(ofStrips: jpeg)
+    let start = Outcome(of: jpeg, by: strips)
     var near = (0..<jpeg.count).map { jpeg[$0] }
     if !near.isEmpty { near[near.count * 3 / 4] ^= 0x10 }
     strips.forget()
-    _ = Outcome(ofStrips: near.span)
-    guard start == first, Outcome(ofStrips: jpeg) == first, Outcome(ofStrips: jpeg) == first else {
+    _ = Outcome(of: near.span, by: strips)
+    guard start == first, Outcome(of: jpeg, by: strips) == first, Outcome(of: jpeg, by: strips) == first else {
         fatalError("decoded in strips, it is not the same")
     }
+    fuzzLeniently(jpeg, strict: first)
+    _ = try? JPEGHeader.size(of: jpeg)
     if case .image(let image) = first {
         guard let header = try? JPEGHeader(inspecting: jpeg) else { fatalError("decoded, but it has no header") }
         guard (header.width, header.height) == (image.width, image.height) else { fatalError("another size") }
@@ -49,6 +62,24 @@ public func fuzzJPEG(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
         _ = Outcome(of: jpeg, by: tolerantDecoder, as: .nv12)
     }
     return 0
+}
+
+/// With lenient limits there is another outcome only if the strict one says so, and again the same in strips.
+private func fuzzLeniently(_ jpeg: Span<UInt8>, strict: Outcome) {
+    let lenient = Outcome(of: jpeg, by: lenientDecoder, as: .bgra)
+    if case .image = strict, lenient != strict { fatalError("decoded leniently, it is not the same") }
+    guard Outcome(of: jpeg, by: lenientStrips) == lenient, Outcome(of: jpeg, by: lenientStrips) == lenient else {
+        fatalError("decoded leniently in strips, it is not the same")
+    }
+    if case .failure(let error) = lenient, error.isDeviation { fatalError("a deviation that is not accepted") }
+    guard case .image(let image) = lenient else { return }
+    guard let header = try? JPEGHeader(inspecting: jpeg), let size = try? JPEGHeader.size(of: jpeg) else {
+        fatalError("decoded leniently, but it has no header")
+    }
+    guard (header.width, header.height) == (image.width, image.height), size == (image.width, image.height) else {
+        fatalError("decoded leniently, it has another size")
+    }
+    _ = try? JPEGTransform.rotate90.apply(to: jpeg, edges: .trim, limits: lenientDecoder.limits)
 }
 
 private enum Outcome: Equatable {
@@ -64,7 +95,7 @@ private enum Outcome: Equatable {
         }
     }
 
-    init(ofStrips jpeg: Span<UInt8>) {
+    init(of jpeg: Span<UInt8>, by strips: StripDecoder) {
         do {
             self = .image(try strips.decode(jpeg, as: .bgra).image)
         } catch {

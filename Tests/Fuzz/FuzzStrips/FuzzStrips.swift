@@ -101,10 +101,11 @@ private struct Coding {
     init(_ first: UInt8, _ second: UInt8) {
         let formats = PixelFormat.allCases
         format = formats[Int(first) % formats.count]
-        number = Int(first) % formats.count * 8 + Int(second) % 8
+        number = Int(first) % formats.count * 16 + Int(second) % 16
         var decoder = JPEGDecoder()
         decoder.limits.maximumPixels = 1 << 14
         decoder.limits.acceptsMissingHuffmanTables = second & 4 != 0
+        decoder.limits.acceptsDeviations = second & 8 != 0
         decoder.usesFastUpsampling = second & 1 != 0
         decoder.dct = second & 2 != 0 ? .fast : .accurate
         self.decoder = decoder

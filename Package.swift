@@ -126,7 +126,12 @@ let package = Package(
         .target(name: "CMicroHTTPD"),
         // How JPEGs are found in a stream.
         .target(name: "JPEGStreams", swiftSettings: settings),
-        .target(name: "PNGReading", dependencies: ["TurboJPEG", "CPNG"], swiftSettings: settings),
+        .target(
+            name: "CPNGRows",
+            dependencies: ["CPNG"],
+            linkerSettings: [.linkedLibrary("png", .when(platforms: [.linux]))]
+        ),
+        .target(name: "PNGReading", dependencies: ["TurboJPEG", "CPNGRows"], swiftSettings: settings),
         .executableTarget(
             name: "FrameSocketTool",
             dependencies: ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD"],

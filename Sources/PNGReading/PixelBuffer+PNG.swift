@@ -1,41 +1,51 @@
-internal import CPNG
+internal import CPNGRows
 package import TurboJPEG
 
 extension PixelBuffer {
-    /// Reads a PNG as BGRA, its transparency kept in the alpha channel.
+    /// The maximum memory for reading a PNG besides its pixels: rows, tables, and a color profile.
+    private static let maximumWorkingMemory = 16 << 20
+
+    /// Reads a PNG as opaque BGRA, with what is transparent blended with a background.
     ///
-    /// By libpng's simplified interface (`png_image_*`), which returns its errors and never jumps. For the programs and
-    /// the tests of this package alone: the library neither needs nor links libpng.
+    /// Colors become sRGB if the file states another gamma, and stay as they are if it states none, whether samples have 8 or 16
+    /// bits. For the programs and the tests of this package alone: the library neither needs nor links libpng.
     ///
     /// - Parameters:
-    ///   - png: the file's bytes.
-    ///   - pool: where the memory comes from.
-    /// - Throws: `unsupported` with libpng's message; `tooLarge` over 2^25 pixels, before memory is asked for.
-    package init(png: Span<UInt8>, pool: Pool = Pool()) throws(TurboJPEGError) {
-        var image = unsafe png_image()
-        unsafe image.version = UInt32(PNG_IMAGE_VERSION)
-        defer { unsafe png_image_free(&image) }
-        let isPNG = unsafe png.withUnsafeBytes {
-            unsafe png_image_begin_read_from_memory(&image, $0.baseAddress, $0.count) != 0
+    ///   - png: The file's bytes.
+    ///   - background: The color behind transparent pixels; white by default.
+    ///   - pool: The source of the memory.
+    /// - Throws: `unsupported` with libpng's message; `tooLarge` over 2^25 pixels, before memory for them is allocated;
+    ///   `allocationFailed`.
+    package init(png: Span<UInt8>, over background: PNGBackground = .white, pool: Pool = Pool()) throws(TurboJPEGError)
+    {
+        self = try unsafe png.withUnsafeBytes { bytes throws(TurboJPEGError) in
+            guard let rows = unsafe png_rows_create(bytes.baseAddress, bytes.count, Self.maximumWorkingMemory) else {
+                throw TurboJPEGError(.allocationFailed, "There is no memory to read a PNG.")
+            }
+            defer { unsafe png_rows_destroy(rows) }
+            var (width, height): (UInt32, UInt32) = (0, 0)
+            try unsafe Self.check(png_rows_begin(rows, &width, &height), of: rows)
+            guard Int(width) * Int(height) <= JPEGLimits().maximumPixels else {
+                throw TurboJPEGError(.tooLarge, "The PNG of \(width)x\(height) pixels is too large.")
+            }
+            var image = try pool.buffer(width: Int(width), height: Int(height), format: .bgra)
+            let bytesPerRow = image.plane(0).bytesPerRow
+            let color = [background.red, background.green, background.blue]
+            let result = try unsafe image.withUnsafeMutablePlanes(preservingContents: false) { planes in
+                unsafe png_rows_finish(rows, planes[0].base, bytesPerRow, color)
+            }
+            try unsafe Self.check(result, of: rows)
+            return image
         }
-        guard isPNG else { throw unsafe Self.failure(image) }
-        let (width, height) = unsafe (Int(image.width), Int(image.height))
-        guard width * height <= JPEGLimits().maximumPixels else {
-            throw TurboJPEGError(.tooLarge, "The PNG of \(width)x\(height) pixels is too large.")
-        }
-        unsafe image.format = UInt32(PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA | PNG_FORMAT_FLAG_BGR)
-        self = try pool.buffer(width: width, height: height, format: .bgra)
-        let bytesPerRow = Int32(plane(0).bytesPerRow)
-        let isRead = try unsafe withUnsafeMutablePlanes(preservingContents: false) { planes in
-            unsafe png_image_finish_read(&image, nil, planes[0].base, bytesPerRow, nil) != 0
-        }
-        guard isRead else { throw unsafe Self.failure(image) }
     }
 
-    private static func failure(_ image: png_image) -> TurboJPEGError {
-        let text = unsafe withUnsafeBytes(of: image.message) { message in
-            unsafe String(decoding: message.prefix { $0 != 0 }, as: UTF8.self)
+    private static func check(_ result: png_rows_result, of rows: OpaquePointer) throws(TurboJPEGError) {
+        switch result {
+        case PNG_ROWS_DONE: return
+        case PNG_ROWS_NO_MEMORY: throw TurboJPEGError(.allocationFailed, "There is no memory to read the PNG.")
+        default:
+            let message = unsafe String(cString: png_rows_message(rows))
+            throw TurboJPEGError(.unsupported, "The PNG cannot be read.", libraryMessage: message)
         }
-        return TurboJPEGError(.unsupported, "The PNG cannot be read.", libraryMessage: text)
     }
 }

@@ -1,5 +1,6 @@
 import FrameSocket
 import Locking
+import PNGReading
 
 /// `framesocket send`: sends images to a server, every one of them.
 struct SendCommand: Command {
@@ -22,6 +23,8 @@ struct SendCommand: Command {
                            are accepted
           --loop N         send the files N times (1); 0 repeats endlessly
         \(SendOptions.help)
+          --background C   color behind transparent pixels of PNG files: white, black or
+                           #rrggbb (white)
           --orientation N  orientation of the images, 1 to 8 (1); 0 for unknown
           --lenient        also send JPEGs that deviate from the format in ways that
                            libjpeg-turbo reads, as some cameras write them
@@ -53,6 +56,8 @@ struct SendCommand: Command {
     let rawOptions: RawVideoOptions
     let fps: Double?
     let loops: Int
+    /// The color behind transparent pixels of files.
+    let background: PNGBackground
     let orientation: FrameOrientation
     let isPassthrough: Bool
     /// Whether JPEGs that deviate from the format are accepted.
@@ -74,6 +79,8 @@ struct SendCommand: Command {
         audio = try arguments.path("--audio")
         stopAfter = try arguments.integer("--stop-after", in: 1...(.max))
         tokens = try arguments.tokens()
+        let background = try arguments.value("--background", "white, black or #rrggbb") { PNGBackground(parsing: $0) }
+        self.background = background ?? .white
         let orientation = try arguments.integer("--orientation", in: 0...8) ?? 1
         self.orientation = FrameOrientation(rawValue: UInt8(orientation)) ?? .unknown
         isPassthrough = arguments.flag("--passthrough")
@@ -98,7 +105,7 @@ struct SendCommand: Command {
                 message: "--passthrough and --shared are mutually exclusive: shared images are not encoded"
             )
         }
-        if isPassthrough, options.changesImages || size != nil {
+        if isPassthrough, options.changesImages || size != nil || background != nil {
             throw UsageError(message: "--passthrough sends JPEGs unchanged; remove the options that would change them")
         }
         let rest = try arguments.rest()
@@ -122,6 +129,9 @@ struct SendCommand: Command {
                 message: "--range and --matrix require video on standard input, and --stride requires --size"
             )
         }
+        guard background == nil || paths != ["-"] else {
+            throw UsageError(message: "--background requires files: video on standard input has no transparency")
+        }
         guard paths != ["-"] || loops == 1 else {
             throw UsageError(message: "standard input (-) cannot be sent more than once")
         }
@@ -140,7 +150,7 @@ struct SendCommand: Command {
             )
         }
         if paths == ["-"] { return StreamSource(rawOptions, isPassthrough: isPassthrough) }
-        return FileSource(try ImageFile.expand(paths), loops: loops)
+        return FileSource(try ImageFile.expand(paths), loops: loops, over: background)
     }
 
     /// What is known of the sending at its end.

@@ -8,8 +8,12 @@ struct ImageFile {
 
     let content: InputImage.Content
 
-    /// Reads a file; its pixels, if any, into memory of `pool`.
-    init(_ path: FilePath, pool: PixelBuffer.Pool) throws(CommandFailure) {
+    /// Reads a file; its pixels, if any, into memory of `pool`, and those of a PNG over a background.
+    init(
+        _ path: FilePath,
+        over background: PNGBackground = .white,
+        pool: PixelBuffer.Pool
+    ) throws(CommandFailure) {
         let bytes: [UInt8]
         do {
             bytes = try Files.contents(of: path)
@@ -34,12 +38,12 @@ struct ImageFile {
                 _ = try JPEGHeader.size(of: bytes.span)
                 content = .jpeg(bytes)
             case .png:
-                content = .pixels(try PixelBuffer(png: bytes.span, pool: pool))
+                content = .pixels(try PixelBuffer(png: bytes.span, over: background, pool: pool))
             case .pnm, .empty, .foreign, .unknown:
                 content = .pixels(try PixelBuffer(ppm: bytes.span))
             }
         } catch {
-            throw CommandFailure(.badData, "\(path.text): \(Self.complaint(error, about: bytes))")
+            throw CommandFailure(ExitCode(error), "\(path.text): \(Self.complaint(error, about: bytes))")
         }
     }
 

@@ -1,5 +1,6 @@
 import FrameSocket
 import JPEGStreams
+import PNGReading
 
 /// Produces the images of one command, one after another.
 ///
@@ -21,6 +22,7 @@ struct FileSource: ImageSource {
     /// The files, without those found to be unusable.
     private var paths: [FilePath]
     private let hasSeveral: Bool
+    private let background: PNGBackground
     private var loopsLeft: Int
     private var index = 0
     /// Memory for images, reused from one to the next.
@@ -29,8 +31,10 @@ struct FileSource: ImageSource {
     private var last: InputImage?
     private var lastPath: FilePath?
 
-    init(_ paths: [FilePath], loops: Int) {
+    /// Creates a source; transparent pixels are shown over `background`.
+    init(_ paths: [FilePath], loops: Int, over background: PNGBackground) {
         self.paths = paths
+        self.background = background
         hasSeveral = paths.count > 1
         loopsLeft = loops
     }
@@ -52,7 +56,8 @@ struct FileSource: ImageSource {
         defer { index += 1 }
         if let last, lastPath == paths[index] { return last }
         last = nil
-        last = InputImage(name: paths[index].text, content: try ImageFile(paths[index], pool: pool).content)
+        let file = try ImageFile(paths[index], over: background, pool: pool)
+        last = InputImage(name: paths[index].text, content: file.content)
         lastPath = paths[index]
         return last
     }

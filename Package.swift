@@ -126,6 +126,8 @@ let package = Package(
         .target(name: "CMicroHTTPD"),
         // How JPEGs are found in a stream.
         .target(name: "JPEGStreams", swiftSettings: settings),
+        // The same for libsndfile (apt: libsndfile1-dev), which `send --audio` needs.
+        .target(name: "CSndFile"),
         .target(
             name: "CPNGRows",
             dependencies: ["CPNG"],
@@ -134,7 +136,7 @@ let package = Package(
         .target(name: "PNGReading", dependencies: ["TurboJPEG", "CPNGRows"], swiftSettings: settings),
         .executableTarget(
             name: "FrameSocketTool",
-            dependencies: ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD"],
+            dependencies: ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD", "CSndFile"],
             swiftSettings: settings
         ),
         .target(name: "CBaseline", dependencies: ["CTurboJPEG"]),
@@ -243,7 +245,7 @@ if Context.environment["FUZZ"] != nil {
         ("FuzzPixels", ["FrameSocket", "TurboJPEG", "TestSupport"], []),
         // The program's own sources, but for where it begins.
         (
-            "FuzzOptions", ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD"],
+            "FuzzOptions", ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD", "CSndFile"],
             ["Tool/FrameSocketTool.swift"]
         ),
     ]

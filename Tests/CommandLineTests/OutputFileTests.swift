@@ -118,7 +118,7 @@ import Testing
         try await send([audio([UInt8](repeating: 1, count: 400)), audio([UInt8](repeating: 2, count: 2000))])
         let ending = await receiver.ended()
         #expect(ending.status == 73 && ending.errors.contains("a.wav"), "\(ending)")
-        var file = try WAVFile(place.path("a.wav"))
+        var file = try AudioFile(place.path("a.wav"))
         #expect(try file.next()?.samples.count == 200)
         #expect(try file.next() == nil)
     }
@@ -137,7 +137,7 @@ import Testing
         #expect(try writer.append(message(2)))
         let failure = #expect(throws: Files.Failure.self) { try writer.append(message(2)) }
         #expect(failure?.message.contains("File too large") == true)
-        var file = try WAVFile(path)
+        var file = try AudioFile(path)
         #expect(try file.next()?.samples == [1, 2, 3, 1])
         #expect(try file.next() == nil)
     }
@@ -150,7 +150,7 @@ import Testing
         try await send([audio([1, 0, 2, 0]), audio([3, 0]), try frame()])
         let ending = await receiver.ended()
         #expect(ending.status == 0, "\(ending)")
-        var file = try WAVFile(place.path("a.wav"))
+        var file = try AudioFile(place.path("a.wav"))
         #expect(try file.next()?.samples == [1, 2, 3])
     }
 
@@ -163,7 +163,7 @@ import Testing
         let errors = try ending.events("error")
         #expect(ending.status == 0 && errors.count == 1, "\(ending)")
         #expect(errors.first?["connection"] == 2 && errors.first?.text("code") == "audio.format")
-        var file = try WAVFile(place.path("a.wav"))
+        var file = try AudioFile(place.path("a.wav"))
         #expect(try file.next()?.samples == [1])
     }
 

@@ -1,9 +1,9 @@
 import FrameSocket
 import Locking
 
-/// Sends the audio of a WAVE file at its own pace, to a receiver that asks for it.
+/// Sends the audio of a file at its own pace, to a receiver that asks for it.
 final class SoundSender: Sendable {
-    private let file: Locked<WAVFile>
+    private let file: Locked<AudioFile>
     private let hasBegun = Locked(false)
     private let wasCut = Locked(false)
     private let report: @Sendable (CommandFailure) -> Void
@@ -15,7 +15,7 @@ final class SoundSender: Sendable {
     ///   - report: Called if the rest of the file cannot be read.
     /// - Throws: The failure to open the file, or to read its beginning.
     init(_ path: String, report: @escaping @Sendable (CommandFailure) -> Void) throws(CommandFailure) {
-        file = Locked(try WAVFile(path))
+        file = Locked(try AudioFile(path))
         self.report = report
     }
 

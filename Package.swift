@@ -68,6 +68,7 @@ let package = Package(
             pkgConfig: pkgConfigOfHomebrew("libpng"),
             providers: [.apt(["libpng-dev"]), .brew(["libpng"])]
         ),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CSpeexDSP",
             pkgConfig: pkgConfigOfHomebrew("speexdsp"),
@@ -136,7 +137,7 @@ let package = Package(
         .target(name: "PNGReading", dependencies: ["TurboJPEG", "CPNGRows"], swiftSettings: settings),
         .executableTarget(
             name: "FrameSocketTool",
-            dependencies: ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD", "CSndFile"],
+            dependencies: ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD", "CSndFile", "CZlib"],
             swiftSettings: settings
         ),
         .target(name: "CBaseline", dependencies: ["CTurboJPEG"]),
@@ -245,7 +246,7 @@ if Context.environment["FUZZ"] != nil {
         ("FuzzPixels", ["FrameSocket", "TurboJPEG", "TestSupport"], []),
         // The program's own sources, but for where it begins.
         (
-            "FuzzOptions", ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD", "CSndFile"],
+            "FuzzOptions", ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD", "CSndFile", "CZlib"],
             ["Tool/FrameSocketTool.swift"]
         ),
     ]

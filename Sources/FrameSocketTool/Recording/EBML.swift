@@ -29,6 +29,16 @@ enum EBML: UInt32 {
     case trackType = 0x83
     case lacingFlag = 0x9C
     case codecID = 0x86
+    case codecPrivate = 0x63A2
+    case frameDuration = 0x23E383
+    case contentEncodings = 0x6D80
+    case contentEncoding = 0x6240
+    case encodingOrder = 0x5031
+    case encodingScope = 0x5032
+    case encodingType = 0x5033
+    case contentCompression = 0x5034
+    case compressionAlgorithm = 0x4254
+    case compressionSettings = 0x4255
     case video = 0xE0
     case interlacedFlag = 0x9A
     case pixelWidth = 0xB0

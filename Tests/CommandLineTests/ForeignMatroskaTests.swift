@@ -245,6 +245,18 @@ import Testing
         #expect(try read(Self.file(track, frames: frames)).entries.map(\.jpeg) == [Self.jpegs[0], [], [], []])
     }
 
+    @Test(arguments: [element(0x6240, []), element(0x6240, number(0x5031, 0))])
+    func `an encoding that describes nothing changes nothing`(encoding: [UInt8]) throws {
+        let track = Self.track(1, "V_MJPEG", Self.element(0x6D80, encoding))
+        #expect(try read(Self.file(track)).entries.map(\.jpeg) == Self.jpegs)
+    }
+
+    @Test func `compression is by zlib unless an algorithm is named`() throws {
+        let track = Self.track(1, "V_MJPEG", Self.element(0x6D80, Self.element(0x6240, Self.element(0x5034, []))))
+        let frames = Self.jpegs.map(HandmadePNG.deflated)
+        #expect(try read(Self.file(track, frames: frames)).entries.map(\.jpeg) == Self.jpegs)
+    }
+
     @Test func `a frame that inflates to more than a frame can be has no bytes`() throws {
         let track = Self.track(1, "V_MJPEG", Self.encodings([(0, 1, 0, 0, [])]))
         let bomb = HandmadePNG.deflatedZeros(MatroskaReader.maximumFrameLength / 258 + 1000)
@@ -320,7 +332,8 @@ import Testing
     @Test(
         .needs("ffmpeg"),
         arguments: [
-            ("libvpx", "V_VP8"), ("ffv1", "V_MS/VFW/FOURCC with FFV1"), ("mpeg4", "V_MPEG4/ISO/ASP"), ("huffyuv", "FOURCC with HFYU"),
+            ("libvpx", "V_VP8"), ("ffv1", "V_MS/VFW/FOURCC with FFV1"), ("mpeg4", "V_MPEG4/ISO/ASP"),
+            ("huffyuv", "FOURCC with HFYU"),
         ]
     )
     func `the codec that ffmpeg has written is named`(codec: String, name: String) async throws {

@@ -8,7 +8,8 @@ struct MatroskaEncoding {
     var scope: UInt64 = 1
     /// 1 is encryption.
     var type: UInt64 = 0
-    var algorithm: UInt64 = 0
+    /// Of the compression; nil if none is described, in which case nothing was done.
+    var algorithm: UInt64?
     /// The bytes at the beginning of every frame that the file contains only once.
     var settings: [UInt8] = []
 
@@ -20,10 +21,10 @@ struct MatroskaEncoding {
         guard coversFrames else { return nil }
         guard type == 0 else { return "encrypted" }
         switch algorithm {
-        case 0, 3: return nil
+        case nil, 0, 3: return nil
         case 1: return "compressed with bzlib"
         case 2: return "compressed with lzo1x"
-        default: return "compressed with algorithm \(algorithm)"
+        case let other?: return "compressed with algorithm \(other)"
         }
     }
 
@@ -32,6 +33,7 @@ struct MatroskaEncoding {
         switch (type, algorithm) {
         case (0, 0): Self.inflate(bytes)
         case (0, 3): settings + bytes
+        case (0, nil): bytes
         default: nil
         }
     }

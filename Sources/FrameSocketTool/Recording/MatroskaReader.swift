@@ -66,7 +66,7 @@ struct MatroskaReader {
         case .segment:
             // Another one may follow, with tracks and times of its own.
             (tracks, track, scale, clusterTime) = ([], nil, 1_000_000, 0)
-        case .info, .tracks, .blockGroup, .contentEncodings, .contentCompression:
+        case .info, .tracks, .blockGroup, .contentEncodings:
             break
         case .cluster:
             try chooseTrack()
@@ -79,7 +79,7 @@ struct MatroskaReader {
         case .simpleBlock, .block:
             return try firstFrame(ofBlock: size)
         case .trackNumber, .codecID, .codecPrivate, .frameDuration, .contentEncoding, .encodingOrder, .encodingScope,
-            .encodingType, .compressionAlgorithm, .compressionSettings:
+            .encodingType, .contentCompression, .compressionAlgorithm, .compressionSettings:
             try describe(element, size)
         default:
             guard let size else { throw wrong("an element without an end") }
@@ -112,6 +112,8 @@ struct MatroskaReader {
             case .encodingOrder: encoding.order = try number(size)
             case .encodingScope: encoding.scope = try number(size)
             case .encodingType: encoding.type = try number(size)
+            // zlib, unless an algorithm follows.
+            case .contentCompression: encoding.algorithm = encoding.algorithm ?? 0
             case .compressionAlgorithm: encoding.algorithm = try number(size)
             default: encoding.settings = try content(size, atMost: 65_536)
             }

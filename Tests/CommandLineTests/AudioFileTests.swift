@@ -305,18 +305,23 @@ import Testing
         if pipe.isWhole || pipe.isExact { #expect(distances.max() ?? 0 <= (pipe.isExact ? 0 : 128), "\(pipe.command)") }
     }
 
-    @Test(arguments: [0, 0x7FFF_F000, .max] as [UInt32])
-    func `audio from a pipe whose size is unknown is sent to its end`(size: UInt32) async throws {
+    @Test(arguments: [0, 0x7FFF_F000, .max] as [UInt32], ["--audio $D/p", "--audio - <$D/p"])
+    func `audio from a pipe whose size is unknown is sent to its end`(size: UInt32, option: String) async throws {
         let samples = (0..<4_000).map { Int16($0) }
         _ = try place.file("in", wave([format(rate: 8_000), data(samples, size: size)]))
         let receiver = try await place.receiver("--json", "--audio", place.path("out.wav"))
         let sent = try await place.shell(
-            "mkfifo $D/p; cat $D/in >$D/p & $F send $S $X/jpeg/chelsea-420.jpg --loop 10 --fps 10 --audio $D/p --wait 30"
+            "mkfifo $D/p; cat $D/in >$D/p & $F send $S $X/jpeg/chelsea-420.jpg --loop 10 --fps 10 --wait 30 \(option)"
         ).ended()
         #expect(sent.status == 0, "\(sent)")
         receiver.send(.interrupt)
         _ = await receiver.ended()
         #expect(read(place.path("out.wav")).samples == samples)
+    }
+
+    @Test func `standard input cannot have both images and audio`() async throws {
+        let ending = try await place.shell("$F send $S - --audio - </dev/null").ended()
+        #expect(ending.status == 64 && ending.errors.contains("both images and --audio"), "\(ending)")
     }
 
     @Test(.needs("ffmpeg"), arguments: ["flac", "ogg", "aiff", "au", "w64", "caf", "mp3"])

@@ -29,10 +29,12 @@ import Testing
         return [Array(pixels.prefix(3)), Array(pixels.suffix(3))]
     }
 
-    @Test(arguments: [
-        ([], [255, 255, 255]), (["--background", "white"], [255, 255, 255]),
-        (["--background", "black"], [0, 0, 0]), (["--background", "#4080c0"], [0x40, 0x80, 0xC0]),
-    ] as [([String], [Int])])
+    @Test(
+        arguments: [
+            ([], [255, 255, 255]), (["--background", "white"], [255, 255, 255]),
+            (["--background", "black"], [0, 0, 0]), (["--background", "#4080c0"], [0x40, 0x80, 0xC0]),
+        ] as [([String], [Int])]
+    )
     func `transparent pixels show the background`(options: [String], color: [Int]) async throws {
         for depth in [8, 16] {
             let found = try await ends([try file(depth: depth)] + options)

@@ -9,9 +9,9 @@ struct ReplayCommand: Command {
         Usage: framesocket replay PATH FILE [options]
 
         Sends the frames of FILE, a Matroska file with Motion JPEG as written by
-        framesocket record or ffmpeg, to the server at PATH, or at tcp:PORT on this
-        machine, at the pace at which they were recorded. - is standard input. FILE may
-        also come first.
+        framesocket record, ffmpeg, GStreamer or mkvmerge, to the server at PATH, or at
+        tcp:PORT on this machine, at the pace at which they were recorded. - is standard
+        input. FILE may also come first.
 
         If FILE is a wire log (receive --wire-log), every byte of it is sent as it was
         received, valid or not, each connection over one of its own.

@@ -38,8 +38,9 @@ struct SendCommand: Command {
           --format FORMAT  format of raw video, one of
                            \(PixelFormat.allCases.map(\.name).joined(separator: " "))
         \(RawVideoOptions.help)
-          --audio FILE     also send the audio of a WAVE file, at its own pace, to a
-                           receiver that asks for it
+          --audio FILE     also send the audio of a file (WAVE, FLAC, Ogg, AIFF and what
+                           else libsndfile reads), at its own pace, to a receiver that
+                           asks for it; - is standard input
           --stop-after N   end after N frames
         \(HandshakeTokenFiles.help)
           --wait S         seconds to wait for a server with a free place (5)
@@ -128,6 +129,9 @@ struct SendCommand: Command {
             throw UsageError(
                 message: "--range and --matrix require video on standard input, and --stride requires --size"
             )
+        }
+        guard audio != "-" || paths != ["-"] else {
+            throw UsageError(message: "standard input (-) cannot have both images and --audio")
         }
         guard background == nil || paths != ["-"] else {
             throw UsageError(message: "--background requires files: video on standard input has no transparency")

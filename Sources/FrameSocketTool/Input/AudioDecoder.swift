@@ -21,7 +21,7 @@ internal import CSndFile
             let reason = unsafe String(cString: failure)
             throw CommandFailure(
                 .unavailable,
-                "--audio requires libsndfile (\(reason)); install it: apt-get install libsndfile1"
+                "--audio requires libsndfile (\(reason)); \(Self.installation)"
             )
         }
         var info = SF_INFO()
@@ -78,6 +78,15 @@ internal import CSndFile
         }
     }
 
+    private static var installation: String {
+        #if os(Linux)
+            "install it: apt-get install libsndfile1"
+        #else
+            "install it: brew install libsndfile"
+        #endif
+    }
+
+    /// What libsndfile hands back to the functions.
     private static func input(_ context: UnsafeMutableRawPointer?) -> AudioInput? {
         unsafe context.map { unsafe Unmanaged<AudioInput>.fromOpaque($0).takeUnretainedValue() }
     }

@@ -19,6 +19,7 @@ final class AudioInput {
     /// The maximum number of bytes at the beginning that can be read again, or that may precede the samples.
     static let maximumHeadLength = 16 << 20
 
+    /// The path, or what stands for it in messages.
     let path: String
     private let descriptor: Int32
     /// Whether any place can be read at any time.
@@ -40,10 +41,10 @@ final class AudioInput {
     /// Why reading failed.
     private(set) var failure: Files.Failure?
 
-    /// Opens a file or a pipe.
+    /// Opens a file or a pipe; `-` is standard input.
     init(_ path: String) throws(CommandFailure) {
-        self.path = path
-        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        self.path = path == "-" ? "standard input" : path
+        descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandFailure(.noInput, Files.Failure(path).message) }
         var status = stat()
         let isKnown = unsafe fstat(descriptor, &status) == 0
@@ -52,7 +53,7 @@ final class AudioInput {
     }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        if descriptor > STDIN_FILENO { close(descriptor) }
     }
 
     func failure(_ reason: String) -> CommandFailure { CommandFailure(.badData, "\(path): \(reason)") }

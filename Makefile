@@ -26,10 +26,15 @@ demo: ## send the screens in Fixtures from one process to another and show what 
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	.build-release/release/framesocket demo
 
-test: ## run all tests; FILTER=NAME runs only the Swift tests that match
+test: ## run all tests; FILTER=NAME runs only the Swift tests that match, TARGETS=NAME builds and runs only those of one target
 	@scripts/setup test
+ifdef TARGETS
+	TEST_TARGETS='$(TARGETS)' swift build --scratch-path .build-targets $(SWIFTFLAGS) --build-tests
+	TEST_TARGETS='$(TARGETS)' BUILD=.build-targets scripts/test $(if $(FILTER),'$(FILTER)')
+else
 	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
 	PEERS='$(if $(FILTER),,$(PYTHON) Tests/Peers/test_peers.py)' scripts/test $(if $(FILTER),'$(FILTER)')
+endif
 
 fuzz: ## run the fuzzers, each for SECONDS (60) or RUNS inputs; TARGETS selects some of them
 	@scripts/setup build

@@ -228,10 +228,14 @@ if let frameworks {
     }
 }
 
-// `make sanitize TARGETS=...`: these test targets alone, and no programs, which is less than half of the work.
+// `make test TARGETS=...`, `make sanitize TARGETS=...`: these test targets alone, and no programs unless they are tested, which is
+// less than half of the work.
 if let names = Context.environment["TEST_TARGETS"]?.split(separator: " ").map(String.init) {
-    package.products.removeAll { $0 is Product.Executable }
-    package.targets.removeAll { $0.type == .executable || $0.type == .test && !names.contains($0.name) }
+    let needsPrograms = names.contains("CommandLineTests")
+    package.products.removeAll { $0 is Product.Executable && !needsPrograms }
+    package.targets.removeAll { target in
+        target.type == .executable && !needsPrograms || target.type == .test && !names.contains(target.name)
+    }
 }
 
 // `make fuzz`: each is a libFuzzer program, and built by no other target.

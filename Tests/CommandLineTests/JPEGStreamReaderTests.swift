@@ -1,10 +1,11 @@
 import FrameSocket
 import JPEGStreams
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// How JPEGs are found in a stream, whatever stands between them.
-@Suite struct JPEGStreamReaderTests {
+@Suite(.tags(.computes)) struct JPEGStreamReaderTests {
     // MARK: Streams
 
     /// A JPEG; nobody decodes it, so that restart markers may be anywhere.

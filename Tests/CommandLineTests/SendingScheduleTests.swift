@@ -1,9 +1,10 @@
+import TestDescriptions
 import Testing
 
 @testable import FrameSocketTool
 
 /// When frames that are sent at a fixed rate are due.
-@Suite struct SendingScheduleTests {
+@Suite(.tags(.computes)) struct SendingScheduleTests {
     /// The times at which each next frame is asked for, and at which it is due, in milliseconds from the first.
     static let cases: [(rate: Double, asked: [Int], due: [Int])] = [
         // A source that is faster than the rate is held back to it.

@@ -1,8 +1,9 @@
 import FrameSocket
+import TestDescriptions
 import Testing
 
 /// Formats and blocks: what they refuse, how long they are, what they are as bytes.
-@Suite struct AudioBlockTests {
+@Suite(.tags(.computes)) struct AudioBlockTests {
     @Test func `a message with more than two channels has no block`() throws {
         let message = AudioMessage(
             kind: .app,

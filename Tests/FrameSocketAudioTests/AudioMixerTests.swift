@@ -1,10 +1,11 @@
 import FrameSocket
 import FrameSocketAudio
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// Sums at the rails, gains, lengths.
-@Suite struct AudioMixerTests {
+@Suite(.tags(.computes)) struct AudioMixerTests {
     @Test(
         arguments: [
             ([], 0), ([.max], .max), ([.min], .min), ([.max, .max], .max), ([.min, .min], .min), ([.max, 1], .max),

@@ -1,10 +1,11 @@
 import FrameSocket
 import FrameSocketAudio
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// Quality, lengths, times and borders of the conversion of rates and channels.
-@Suite struct AudioResamplerTests {
+@Suite(.tags(.computes)) struct AudioResamplerTests {
     /// Every pair of rates that screen shares meet, with sines at the bottom, the middle and the end of the band.
     @Test(
         arguments: [

@@ -1,10 +1,11 @@
 import FrameSocket
 import FrameSocketAudio
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// The ring buffer against a plain model of it, at random and between threads.
-@Suite(.timeLimit(.minutes(15))) struct AudioRingBufferModelTests {
+@Suite(.tags(.computes), .timeLimit(.minutes(15))) struct AudioRingBufferModelTests {
     /// What waits, frame by frame.
     private struct Model {
         var format: AudioFormat?

@@ -1,9 +1,10 @@
 import FrameSocket
 import FrameSocketAudio
+import TestDescriptions
 import Testing
 
 /// Under- and overrun, formats, times: step by step.
-@Suite struct AudioRingBufferTests {
+@Suite(.tags(.computes)) struct AudioRingBufferTests {
     /// One thing done to a buffer of 10 frames, and what must come of it.
     ///
     /// Frames are numbered as they are pushed.

@@ -1,5 +1,6 @@
 import Foundation
 import Locking
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 @testable import FrameTransport
 
 /// Frames to pixels: every format, the pixel between a head and its JPEG, errors, and memory.
-@Suite(.timeLimit(.minutes(15))) struct FrameDecoderTests {
+@Suite(.tags(.computes), .timeLimit(.minutes(15))) struct FrameDecoderTests {
     private func frame(
         _ jpeg: [UInt8],
         _ width: Int,

@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
@@ -8,7 +9,7 @@ import TurboJPEG
 @testable import FrameSocket
 
 /// Which frames count as equal.
-@Suite(.timeLimit(.minutes(5))) struct FrameDigesterTests {
+@Suite(.tags(.computes), .timeLimit(.minutes(5))) struct FrameDigesterTests {
     private let digester = FrameDigester()
 
     @Test func `equal bytes that are sent differently have different hashes`() throws {

@@ -1,3 +1,4 @@
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 /// Images made from seeds through the codec and what stands before and behind it: whatever the format, the rows' distance or the
 /// way, the pixels are those of the plainest way.
-@Suite struct JPEGPropertyTests {
+@Suite(.tags(.computes)) struct JPEGPropertyTests {
     private static func decoder() -> JPEGDecoder {
         var decoder = JPEGDecoder()
         decoder.limits.maximumDimension = 65_535

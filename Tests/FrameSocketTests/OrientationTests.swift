@@ -1,9 +1,10 @@
 import FrameSocket
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// Images made upright, in every format, against the definition: flipped where mirrored, then turned clockwise.
-@Suite struct OrientationTests {
+@Suite(.tags(.computes)) struct OrientationTests {
     static let sizes = [(1, 1), (1, 5), (5, 1), (3, 2), (7, 5), (33, 31)]
 
     @Test(arguments: FrameOrientation.allCases, PixelFormat.allCases)

@@ -1,9 +1,10 @@
+import TestDescriptions
 import TestSupport
 import Testing
 
 @testable import FrameSocket
 
-@Suite struct OutputMemoryTests {
+@Suite(.tags(.computes)) struct OutputMemoryTests {
     static let subsamplings = ChromaSubsampling.allCases
 
     /// Black and white at random, larger than photographs and drawings.

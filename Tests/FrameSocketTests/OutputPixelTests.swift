@@ -1,9 +1,10 @@
+import TestDescriptions
 import TestSupport
 import Testing
 
 @testable import FrameSocket
 
-@Suite struct OutputPixelTests {
+@Suite(.tags(.computes)) struct OutputPixelTests {
     /// An image of four flat quarters: red, green, blue, white.
     static func quarters(_ format: PixelFormat, width: Int, height: Int) throws -> PixelBuffer {
         var image = try PixelBuffer(width: width, height: height, format: .rgb)

@@ -1,9 +1,10 @@
+import TestDescriptions
 import TestSupport
 import Testing
 
 @testable import FrameSocket
 
-@Suite struct OutputScalingTests {
+@Suite(.tags(.computes)) struct OutputScalingTests {
     static func noise(_ format: PixelFormat, width: Int, height: Int) throws -> PixelBuffer {
         var random = SplitMix(seed: 42)
         var image = try PixelBuffer(width: width, height: height, format: format)

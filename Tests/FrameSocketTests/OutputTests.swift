@@ -3,7 +3,7 @@ import TestDescriptions
 import TestSupport
 import Testing
 
-@Suite struct OutputTests {
+@Suite(.tags(.computes)) struct OutputTests {
     @Test(
         arguments: [
             OutputScale.full, .half, .fraction(numerator: .max, denominator: .max), .width(100), .agora,

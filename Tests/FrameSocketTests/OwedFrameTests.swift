@@ -1,10 +1,11 @@
+import TestDescriptions
 import TestSupport
 import Testing
 
 @testable import FrameSocket
 
 /// A receiver that is owed the latest frame while an older one is on its way, and the pacing holds the latest back.
-@Suite struct OwedFrameTests {
+@Suite(.tags(.computes)) struct OwedFrameTests {
     private static let slow = SampleUploader.Configuration(pacing: .framesPerSecond(0.001))
     private static let changes = SampleUploader.Configuration(
         pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil)

@@ -1,10 +1,11 @@
 import FrameSocket
 import PNGReading
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// PNGs of every kind, as the programs of this package read them.
-@Suite struct PNGTests {
+@Suite(.tags(.computes)) struct PNGTests {
     /// Reads a PNG; the pixels' blue, green, red and alpha, row after row.
     private func read(_ png: [UInt8], over background: PNGBackground = .white) throws -> [[UInt8]] {
         let image = try PixelBuffer(png: png.span, over: background)

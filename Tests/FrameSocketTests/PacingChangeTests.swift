@@ -1,4 +1,5 @@
 import FrameSocket
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -12,7 +13,7 @@ private func expect(
     #expect(isChanged == expected, comment, sourceLocation: location)
 }
 
-@Suite struct PacingChangeTests {
+@Suite(.tags(.computes)) struct PacingChangeTests {
     /// An image whose visible bytes are random, with padding that differs from one call to the next.
     private func image(
         _ format: PixelFormat,

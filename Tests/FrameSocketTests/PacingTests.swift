@@ -1,4 +1,5 @@
 import FrameSocket
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -12,7 +13,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
     return times.indices.filter { pacer.decide(at: times[$0], isChanged: isChanged($0)) == .take }
 }
 
-@Suite struct PacingTests {
+@Suite(.tags(.computes)) struct PacingTests {
     struct Division: CustomTestStringConvertible {
         let source: Double
         let rate: Double

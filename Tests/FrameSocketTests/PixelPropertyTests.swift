@@ -1,3 +1,4 @@
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 /// Images made from seeds, through every public path from pixels to pixels, against a slow and plain way of doing the same.
 ///
 /// Their memory has rows of any distance and ends at a page that nobody may touch. A failure names its seed.
-@Suite struct PixelPropertyTests {
+@Suite(.tags(.computes)) struct PixelPropertyTests {
     /// An image, and what else a seed decides.
     struct Case {
         let image: PixelBuffer

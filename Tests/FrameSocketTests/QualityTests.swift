@@ -1,9 +1,10 @@
 import FrameSocket
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// How much of real images is left after encoding and decoding.
-@Suite struct QualityTests {
+@Suite(.tags(.computes)) struct QualityTests {
     @Test func `the images exist`() {
         #expect(Fixtures.images.count == 21)
     }

@@ -1,9 +1,10 @@
+import TestDescriptions
 import Testing
 
 @testable import FrameSocket
 
 /// libyuv ends the process for some pairs of sizes; none of them may be reached.
-@Suite struct ScalingSweepTests {
+@Suite(.tags(.computes)) struct ScalingSweepTests {
     @Test(arguments: [PixelFormat.bgra, .rgb, .nv12, .gray])
     func `every small size scales to every other small size`(format: PixelFormat) throws {
         let sides = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24]

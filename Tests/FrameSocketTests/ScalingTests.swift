@@ -1,10 +1,11 @@
+import TestDescriptions
 import TestSupport
 import Testing
 
 @testable import FrameSocket
 
 /// Images made smaller and larger, against plain sums.
-@Suite struct ScalingTests {
+@Suite(.tags(.computes)) struct ScalingTests {
     /// The means of the samples that each new one covers, by area: slow and plain.
     private func scaledByArea(_ matrix: Matrix, toWidth width: Int, height: Int) -> [[[Double]]] {
         func shares(_ index: Int, _ from: Int, _ to: Int) -> [(Int, Double)] {

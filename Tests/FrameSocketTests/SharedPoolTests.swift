@@ -1,9 +1,10 @@
+import TestDescriptions
 import Testing
 
 @testable import FrameSocket
 
 /// Which shared buffer is filled next.
-@Suite struct SharedPoolTests {
+@Suite(.tags(.computes)) struct SharedPoolTests {
     private var pool = SharedPool(owner: 1)
 
     /// Three buffers, of which each has been filled, the last one last.

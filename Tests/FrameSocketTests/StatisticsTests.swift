@@ -1,3 +1,4 @@
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 @testable import FrameTransport
 
 /// What the two ends count.
-@Suite struct StatisticsTests {
+@Suite(.tags(.computes)) struct StatisticsTests {
     private func frame(_ sequence: UInt64?, timestamp: UInt64? = nil, bytes: Int = 1, receivedAt: UInt64 = 1000)
         -> Frame
     {

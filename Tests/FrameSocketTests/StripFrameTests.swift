@@ -1,6 +1,7 @@
 import Foundation
 import Locking
 import PNGReading
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 @testable import FrameTransport
 
 /// Frames in strips: encoded and decoded where they changed, connection by connection.
-@Suite(.timeLimit(.minutes(15))) struct StripFrameTests {
+@Suite(.tags(.computes), .timeLimit(.minutes(15))) struct StripFrameTests {
     private static let up = FrameOrientation.up
 
     /// A frame of a connection.

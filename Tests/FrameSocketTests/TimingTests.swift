@@ -1,8 +1,9 @@
 import FrameSocket
+import TestDescriptions
 import TestSupport
 import Testing
 
-@Suite struct TimingTests {
+@Suite(.tags(.computes)) struct TimingTests {
     struct Numbers: CustomTestStringConvertible {
         let numbers: [UInt64]
         let missing: UInt64

@@ -1,5 +1,6 @@
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ private let skipping = SampleUploader.Configuration(pacing: .everyFrame.skipping
 private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.skippingUnchanged(keepAlive: nil))
 
 /// The uploader's decisions, without a socket, an encoder or a clock.
-@Suite struct UploaderMachineTests {
+@Suite(.tags(.computes)) struct UploaderMachineTests {
     // MARK: One frame after the other
 
     static let turns: [UploaderCase] = [

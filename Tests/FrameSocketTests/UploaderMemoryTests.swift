@@ -1,5 +1,6 @@
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 @testable import TurboJPEG
 
 /// What an uploader holds, and what gives way when that is too much.
-@Suite struct UploaderMemoryTests {
+@Suite(.tags(.computes)) struct UploaderMemoryTests {
     static let cases: [UploaderCase] = [
         UploaderCase(
             "a frame that can never be sent",

@@ -1,4 +1,5 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -18,7 +19,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
 }
 
 /// The last frame of a burst: sent when its time comes, if no newer one is offered before.
-@Suite struct UploaderPacingTests {
+@Suite(.tags(.computes)) struct UploaderPacingTests {
     static let trailing: [UploaderCase] = [
         UploaderCase(
             "at a rate",

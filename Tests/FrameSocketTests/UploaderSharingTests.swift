@@ -1,6 +1,7 @@
 import FrameTransport
 import FrameWire
 import Locking
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 @testable import TurboJPEG
 
 /// What an uploader shares, holds and counts if its receiver accepts shared memory.
-@Suite struct UploaderSharingTests {
+@Suite(.tags(.computes)) struct UploaderSharingTests {
     @Test func `an image in a shared buffer and one in memory of its own have plans of their own`() throws {
         let image = try PixelBuffer(width: 500, height: 400, format: .bgra, zeroFilled: true)
         var uploader = SharingUploader(.init(strips: .off, sharing: .allowed(buffers: 2), maximumMemory: 10_000_000))

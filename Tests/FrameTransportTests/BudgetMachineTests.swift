@@ -1,9 +1,10 @@
+import TestDescriptions
 import Testing
 
 @testable import FrameTransport
 
 /// How memory is shared out, without any connection.
-@Suite struct BudgetMachineTests {
+@Suite(.tags(.computes)) struct BudgetMachineTests {
     @Test func `servers that share a budget never use more than half of it between them`() {
         var budget = BudgetMachine(bytes: 3200)
         budget.open(places: 16)

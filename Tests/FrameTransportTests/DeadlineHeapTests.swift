@@ -1,9 +1,10 @@
 import FrameTransport
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// The order in which deadlines pass, and what is kept of them.
-@Suite("Deadline heap") struct DeadlineHeapTests {
+@Suite("Deadline heap", .tags(.computes)) struct DeadlineHeapTests {
     @Test func `a deadline that moves has one entry, whichever way it moves`() {
         var heap = DeadlineHeap()
         for round: UInt64 in 0..<10_000 {

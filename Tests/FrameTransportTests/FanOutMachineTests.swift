@@ -1,10 +1,11 @@
 import FrameWire
+import TestDescriptions
 import Testing
 
 @testable import FrameTransport
 
 /// Which reader of a fan-out receives what.
-@Suite struct FanOutMachineTests {
+@Suite(.tags(.computes)) struct FanOutMachineTests {
     @Test func `a late reader starts with the last frame, and no reader with one after the end`() {
         var machine = FanOutMachine<Int>()
         let early = machine.join()

@@ -1,9 +1,10 @@
+import TestDescriptions
 import Testing
 
 @testable import FrameTransport
 
 /// Who is accepted, and who is remembered, without any socket.
-@Suite struct ListenerMachineTests {
+@Suite(.tags(.computes)) struct ListenerMachineTests {
     private func machine(places: Int) -> ListenerMachine {
         var limits = FrameServer.Limits()
         limits.maximumConnections = places

@@ -1,9 +1,10 @@
 import FrameTransport
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// The deadlines that may fire after a poll.
-@Suite("Poll horizon") struct PollHorizonTests {
+@Suite("Poll horizon", .tags(.computes)) struct PollHorizonTests {
     private typealias Case = (counts: [Int], time: UInt64)
 
     private static let cases: [Case] = [

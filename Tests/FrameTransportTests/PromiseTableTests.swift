@@ -1,9 +1,10 @@
 import Foundation
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// The table in docs/promises.md: its numbers, the tests that it names, and what the simulator checks of it.
-@Suite("Promise table") struct PromiseTableTests {
+@Suite("Promise table", .tags(.computes)) struct PromiseTableTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 

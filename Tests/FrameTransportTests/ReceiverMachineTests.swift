@@ -1,11 +1,12 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 @testable import FrameTransport
 
 /// What the receiving end of a connection decides, without any socket.
-@Suite struct ReceiverMachineTests {
+@Suite(.tags(.computes)) struct ReceiverMachineTests {
     private func otherMessage(_ fields: String, body: Int) -> [UInt8] {
         Array("HTTP/1.1 200 OK\r\nContent-Length: \(body)\r\n\(fields)\r\n".utf8) + [UInt8](repeating: 0, count: body)
     }

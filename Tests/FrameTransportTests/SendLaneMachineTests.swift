@@ -1,10 +1,11 @@
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// What a connection writes, in which order, and what is told to whom; without any socket.
-@Suite struct SendLaneMachineTests {
+@Suite(.tags(.computes)) struct SendLaneMachineTests {
     /// One thing that happens to a lane.
     enum Step: Sendable {
         case frame(Int)

@@ -1,10 +1,11 @@
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// How a sender's connection ends, whoever ends it, without any socket or clock.
-@Suite struct SenderEndingMachineTests {
+@Suite(.tags(.computes)) struct SenderEndingMachineTests {
     private static let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio]))
     private static let byPeer = CloseReason.closedByPeer(.stoppedByUser)
 

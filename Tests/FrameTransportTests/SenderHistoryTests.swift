@@ -1,10 +1,11 @@
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// A sender's machines through histories that nobody thought of: whatever happens in whatever order.
-@Suite struct SenderHistoryTests {
+@Suite(.tags(.computes)) struct SenderHistoryTests {
     @Test(arguments: 0..<40)
     func `everybody is notified once, and nothing is left behind`(seed: UInt64) throws {
         for round in 0..<15 {

@@ -1,10 +1,11 @@
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// How a sender's connection opens, obeys and ends, without any socket or clock.
-@Suite struct SenderMachineTests {
+@Suite(.tags(.computes)) struct SenderMachineTests {
     private let token = HandshakeTokens(own: Array("the sender's".utf8), expected: Array("the host's".utf8))
     private static let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio]))
 

@@ -1,10 +1,11 @@
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// Who waits for a sender's connection, and how attempts end, without any socket or clock.
-@Suite struct SenderOpeningMachineTests {
+@Suite(.tags(.computes)) struct SenderOpeningMachineTests {
     /// Where an attempt is when somebody gives up.
     enum Stage: CaseIterable {
         case betweenAttempts

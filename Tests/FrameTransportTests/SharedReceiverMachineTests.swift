@@ -1,12 +1,13 @@
 import FrameSocketTesting
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 @testable import FrameTransport
 
 /// What the receiving end of a connection decides about shared memory, without any socket.
-@Suite struct SharedReceiverMachineTests {
+@Suite(.tags(.computes)) struct SharedReceiverMachineTests {
     private func rig(_ change: (inout ReceiverMachine.Configuration) -> Void = { _ in }) -> ReceiverRig {
         ReceiverRig {
             $0.acceptsSharedMemory = true

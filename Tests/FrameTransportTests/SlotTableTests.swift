@@ -1,8 +1,9 @@
+import TestDescriptions
 import Testing
 
 @testable import FrameTransport
 
-@Suite struct SlotTableTests {
+@Suite(.tags(.computes)) struct SlotTableTests {
     @Test func `a token identifies its element until that is removed, and never the next one in its place`() {
         var table = SlotTable<String>()
         var tokens: [UInt64] = []

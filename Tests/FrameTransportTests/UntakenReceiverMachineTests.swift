@@ -1,11 +1,12 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 @testable import FrameTransport
 
 /// What the receiving end of a connection decides while the program has not taken the connection.
-@Suite struct UntakenReceiverMachineTests {
+@Suite(.tags(.computes)) struct UntakenReceiverMachineTests {
     /// A connection that waits to be taken, with a body over its share of 1,000 bytes.
     private func untaken(bytes: Int = 5000) -> ReceiverRig {
         var rig = ReceiverRig {

@@ -1,8 +1,9 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
-@Suite("Audio messages")
+@Suite("Audio messages", .tags(.computes))
 struct AudioMessageTests {
     static let lines = ["Content-Length: 8", "Message-Type: audio", "Audio-Kind: app"]
     static let format = ["Audio-Sample-Rate: 44100", "Audio-Channels: 2"]

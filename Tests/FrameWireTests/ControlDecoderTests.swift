@@ -1,8 +1,9 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
-@Suite("Valid requests and decoder state")
+@Suite("Valid requests and decoder state", .tags(.computes))
 struct ControlDecoderTests {
     @Test(
         arguments: [

@@ -1,7 +1,8 @@
 import FrameWire
+import TestDescriptions
 import Testing
 
-@Suite("Invalid requests: fatal or skipped")
+@Suite("Invalid requests: fatal or skipped", .tags(.computes))
 struct ControlErrorTests {
     @Test(
         arguments: [

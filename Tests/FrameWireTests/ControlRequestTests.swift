@@ -1,8 +1,9 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
-@Suite("Requests: encoding and decoding")
+@Suite("Requests: encoding and decoding", .tags(.computes))
 struct ControlRequestTests {
     static let everything = ControlRequest.Preferences(
         frameRateInMillihertz: 29_970,

@@ -1,7 +1,8 @@
 import FrameWire
+import TestDescriptions
 import Testing
 
-@Suite("Field syntax")
+@Suite("Field syntax", .tags(.computes))
 struct FieldSyntaxTests {
     @Test(
         arguments: [

@@ -1,10 +1,11 @@
+import TestDescriptions
 import TestSupport
 import Testing
 
 @testable import FrameWire
 
 /// The parsers over tables of fields, compared with the ones before them.
-@Suite struct FieldTableTests {
+@Suite(.tags(.computes)) struct FieldTableTests {
     @Test(arguments: UInt64(1)...8) func `messages are parsed as by the first parser`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var kinds = [String: Int]()

@@ -1,8 +1,9 @@
 import Foundation
 import FrameWire
+import TestDescriptions
 import Testing
 
-@Suite("Finish reasons")
+@Suite("Finish reasons", .tags(.computes))
 struct FinishReasonTests {
     @Test(
         arguments: [

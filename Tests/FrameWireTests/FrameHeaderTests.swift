@@ -1,8 +1,9 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
-@Suite("Frame headers: encoding and decoding")
+@Suite("Frame headers: encoding and decoding", .tags(.computes))
 struct FrameHeaderTests {
     private static let size = BufferSize(width: 562, height: 1_218)
 

@@ -1,7 +1,8 @@
 import FrameWire
+import TestDescriptions
 import Testing
 
-@Suite("Decoder state")
+@Suite("Decoder state", .tags(.computes))
 struct FrameMessageDecoderTests {
     private static let header = FrameHeader(contentLength: 4, bufferSize: BufferSize(width: 562, height: 1_218))
 

@@ -1,7 +1,8 @@
 import FrameWire
+import TestDescriptions
 import Testing
 
-@Suite("Orientations")
+@Suite("Orientations", .tags(.computes))
 struct FrameOrientationTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var orientation: FrameOrientation

@@ -1,7 +1,8 @@
 import FrameWire
+import TestDescriptions
 import Testing
 
-@Suite("Padding")
+@Suite("Padding", .tags(.computes))
 struct FramePaddingTests {
     @Test(
         arguments: [

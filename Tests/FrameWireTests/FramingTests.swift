@@ -1,8 +1,9 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
-@Suite("Message boundaries")
+@Suite("Message boundaries", .tags(.computes))
 struct FramingTests {
     private static func message(body: [UInt8], sequence: UInt64? = nil) -> [UInt8] {
         let size = BufferSize(width: 562, height: 1_218)

@@ -1,7 +1,8 @@
 import FrameWire
+import TestDescriptions
 import Testing
 
-@Suite("Limits: accepted at the limit, rejected one above it, at the exact byte")
+@Suite("Limits: accepted at the limit, rejected one above it, at the exact byte", .tags(.computes))
 struct LimitTests {
     private static func stream(_ name: String, _ value: Int) -> [UInt8] {
         Array(Streams.text(replacing: name, with: "\(name): \(value)").utf8)

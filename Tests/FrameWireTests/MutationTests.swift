@@ -1,8 +1,9 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
-@Suite("Streams with random faults")
+@Suite("Streams with random faults", .tags(.computes))
 struct MutationTests {
     /// Bytes that mean something in a header, so that faults get past its first byte.
     private static let telling = Array("\r\n: \t09148,-HTPCBcbXx\0\u{7F}".utf8) + [0x80, 0xFF]

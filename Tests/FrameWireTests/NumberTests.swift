@@ -1,7 +1,8 @@
 import FrameWire
+import TestDescriptions
 import Testing
 
-@Suite("Numbers in fields")
+@Suite("Numbers in fields", .tags(.computes))
 struct NumberTests {
     private static func length(_ code: WireError.Code, _ value: String) -> WireCase {
         WireCase(code, "Content-Length:" + value, insteadOf: "Content-Length")

@@ -1,9 +1,10 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// Whether a frame is within its buffer.
-@Suite struct SharedFrameFitTests {
+@Suite(.tags(.computes)) struct SharedFrameFitTests {
     private static func frame(
         _ format: SharedFrameHeader.Format,
         _ width: Int,

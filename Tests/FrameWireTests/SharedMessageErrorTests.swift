@@ -1,9 +1,10 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// Messages about shared memory that are refused, and what is accepted although it looks wrong.
-@Suite struct SharedMessageErrorTests {
+@Suite(.tags(.computes)) struct SharedMessageErrorTests {
     /// An announcement with one value replaced.
     private static func buffer(_ code: WireError.Code, _ name: String, _ value: String) -> WireCase {
         let lines = SharedStreams.lines(SharedStreams.bufferLines, replacing: name, with: "\(name): \(value)")

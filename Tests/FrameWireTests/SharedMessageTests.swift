@@ -1,9 +1,10 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// Messages about shared memory: what is written, and what comes back.
-@Suite struct SharedMessageTests {
+@Suite(.tags(.computes)) struct SharedMessageTests {
     @Test func `N1: an announcement is written byte for byte and read back`() {
         let bytes = SharedStreams.buffer.encoded()
         #expect(String(decoding: bytes, as: UTF8.self) == Streams.header(SharedStreams.bufferLines))

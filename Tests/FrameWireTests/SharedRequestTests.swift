@@ -1,9 +1,10 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
 /// The requests about shared memory: `Shared-Memory` in a hello, `release` and `decline`.
-@Suite struct SharedRequestTests {
+@Suite(.tags(.computes)) struct SharedRequestTests {
     private static func hello(_ sharedMemory: Int?) -> ControlRequest {
         .hello(ControlRequest.Hello(sharedMemory: sharedMemory))
     }

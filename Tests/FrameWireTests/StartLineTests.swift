@@ -1,7 +1,8 @@
 import FrameWire
+import TestDescriptions
 import Testing
 
-@Suite("The start line")
+@Suite("The start line", .tags(.computes))
 struct StartLineTests {
     private static func start(_ code: WireError.Code, _ line: String) -> WireCase {
         WireCase(code, stream: Streams.text(replacing: nil, with: nil).replacing("HTTP/1.1 200 OK", with: line))

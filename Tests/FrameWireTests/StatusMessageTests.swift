@@ -1,8 +1,9 @@
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
-@Suite("Status messages and messages of unknown kinds")
+@Suite("Status messages and messages of unknown kinds", .tags(.computes))
 struct StatusMessageTests {
     private static func lines(_ more: String...) -> [String] { ["Content-Length: 0", "Message-Type: status"] + more }
 

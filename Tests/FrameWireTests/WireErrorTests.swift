@@ -1,8 +1,9 @@
 import Foundation
 import FrameWire
+import TestDescriptions
 import Testing
 
-@Suite("Error descriptions")
+@Suite("Error descriptions", .tags(.computes))
 struct WireErrorTests {
     @Test(
         arguments: [

@@ -1,10 +1,11 @@
+import TestDescriptions
 import TestSupport
 import Testing
 
 @testable import TurboJPEG
 
 /// The chroma of planar images from JPEGs with another subsampling, sample by sample.
-@Suite struct ChromaResamplingTests {
+@Suite(.tags(.computes)) struct ChromaResamplingTests {
     @Test(arguments: ChromaSubsampling.allCases.filter { $0 != .gray }, planarFormats)
     func `a sample is the mean of those that it covers, half values rounded up`(
         subsampling: ChromaSubsampling,

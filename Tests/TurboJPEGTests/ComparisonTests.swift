@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct ComparisonTests {
+@Suite(.tags(.computes)) struct ComparisonTests {
     @Test(arguments: packedFormats, packedFormats)
     func `equal colors are equal in any order of the channels`(first: PixelFormat, second: PixelFormat) throws {
         let source = try testImage(19, 11, as: first == .gray || second == .gray ? .gray : .rgb).ppm()

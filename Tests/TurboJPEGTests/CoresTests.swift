@@ -1,8 +1,9 @@
+import TestDescriptions
 import Testing
 
 @testable import TurboJPEG
 
-@Suite struct CoresTests {
+@Suite(.tags(.computes)) struct CoresTests {
     @Test(
         arguments: [
             ("max 100000\n", nil), ("200000 100000\n", 2), ("150000 100000\n", 2), ("1000 100000\n", 1), ("", nil),

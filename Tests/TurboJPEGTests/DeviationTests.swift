@@ -1,10 +1,11 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
 /// JPEGs that deviate from the format, strictly and leniently: what libjpeg-turbo reads without a loss is decoded as by
 /// `djpeg` if the limits allow it, and nothing else is.
-@Suite(.timeLimit(.minutes(15))) struct DeviationTests {
+@Suite(.tags(.computes), .timeLimit(.minutes(15))) struct DeviationTests {
     /// JPEGs that are as they should be.
     enum Base: String, CaseIterable {
         case sequential, fine, gray, strips, progressive

@@ -1,11 +1,12 @@
 #if os(Linux)
     import Foundation
     import TestSupport
+    import TestDescriptions
     import Testing
     import TurboJPEG
 
     /// libturbojpeg reads variables of the environment, which another part of the process may have set; libjpeg does not.
-    @Suite struct EnvironmentTests {
+    @Suite(.tags(.computes)) struct EnvironmentTests {
         private static func set(_ name: String, to value: String) {
             _ = unsafe setenv(name, value, 1)
         }

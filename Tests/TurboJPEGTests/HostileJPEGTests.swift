@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct HostileJPEGTests {
+@Suite(.tags(.computes)) struct HostileJPEGTests {
     @Test func `every prefix of a JPEG is an error`() throws {
         let decoder = JPEGDecoder()
         var codes: Set<TurboJPEGError.Code> = []

@@ -1,8 +1,9 @@
+import TestDescriptions
 import Testing
 
 @testable import TurboJPEG
 
-@Suite struct ImageHashTests {
+@Suite(.tags(.computes)) struct ImageHashTests {
     private func hash(_ words: [UInt64]) -> UInt64 {
         var hash = ImageHash(key: .zero)
         let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }

@@ -1,10 +1,11 @@
 import Synchronization
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
 /// Images that no codec can take: a typed error before any memory is taken or read.
-@Suite struct ImpossibleImageTests {
+@Suite(.tags(.computes)) struct ImpossibleImageTests {
     /// Sizes that no JPEG has.
     static let sizes = [
         (0, 5), (5, 0), (0, 0), (-1, 5), (5, -1), (65_501, 1), (1, 65_501), (65_536, 65_536), (Int.max, Int.max),

@@ -1,3 +1,4 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
@@ -28,7 +29,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite struct JPEGDecoderTests {
+@Suite(.tags(.computes)) struct JPEGDecoderTests {
     @Test(arguments: ChromaSubsampling.allCases, DecodingOptions.all)
     func `packed pixels equal those of djpeg`(subsampling: ChromaSubsampling, options: DecodingOptions) throws {
         let scale = try #require(ScalingFactor(parsing: options.scale))

@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct JPEGEncoderTests {
+@Suite(.tags(.computes)) struct JPEGEncoderTests {
     @Test(arguments: [
         (1, 1, ChromaSubsampling.yuv420, 3_520), (17, 9, .yuv444, 5_440), (33, 8, .yuv411, 5_440),
         (16, 16, .gray, 3_200),

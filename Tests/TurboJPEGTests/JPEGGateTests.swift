@@ -1,10 +1,11 @@
 import Foundation
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
 /// JPEGs as nobody should send them; the numbers are those of docs/security.md.
-@Suite(.timeLimit(.minutes(15))) struct JPEGGateTests {
+@Suite(.tags(.computes), .timeLimit(.minutes(15))) struct JPEGGateTests {
     static let formats: [PixelFormat] = [.bgra, .gray, .i420, .nv12]
 
     @Test(arguments: HostileJPEG.refusedByGate)

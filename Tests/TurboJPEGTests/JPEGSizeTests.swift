@@ -1,9 +1,10 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
 /// The size that a JPEG states, for programs that pass it on without decoding it.
-@Suite struct JPEGSizeTests {
+@Suite(.tags(.computes)) struct JPEGSizeTests {
     /// The markers of all frame headers, and of what precedes a hierarchy of them.
     static let frames: [UInt8] = (0xC0...0xCF).filter { ![0xC4, 0xC8, 0xCC].contains($0) } + [0xDE]
 

@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct JPEGTransformTests {
+@Suite(.tags(.computes)) struct JPEGTransformTests {
     /// Sizes of whole blocks in every subsampling.
     private static let jpegs: [[UInt8]] = ChromaSubsampling.allCases.compactMap { subsampling in
         // Turned on its side, 4:1:1 becomes something that the library cannot name.

@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct PPMTests {
+@Suite(.tags(.computes)) struct PPMTests {
     @Test(arguments: PixelFormat.allCases, sizes.dropLast())
     func `an image that is written and read again is the same`(format: PixelFormat, size: (Int, Int)) throws {
         let image = try testImage(size.0, size.1, as: format)

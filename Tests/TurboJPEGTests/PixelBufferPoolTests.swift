@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct PixelBufferPoolTests {
+@Suite(.tags(.computes)) struct PixelBufferPoolTests {
     @Test(arguments: PixelFormat.allCases)
     func `memory comes back to the pool`(format: PixelFormat) throws {
         let pool = PixelBuffer.Pool()

@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct PixelBufferTests {
+@Suite(.tags(.computes)) struct PixelBufferTests {
     @Test(arguments: PixelFormat.allCases, sizes)
     func `planes have their shape`(format: PixelFormat, size: (Int, Int)) throws {
         let buffer = try PixelBuffer(width: size.0, height: size.1, format: format, zeroFilled: true)

@@ -1,7 +1,8 @@
+import TestDescriptions
 import Testing
 import TurboJPEG
 
-@Suite struct PixelFormatTests {
+@Suite(.tags(.computes)) struct PixelFormatTests {
     @Test(arguments: PixelFormat.allCases)
     func `a name leads back to its format`(format: PixelFormat) {
         #expect(PixelFormat(name: format.name) == format)

@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct PlanarDecodingTests {
+@Suite(.tags(.computes)) struct PlanarDecodingTests {
     @Test(arguments: ChromaSubsampling.allCases, sizes.dropLast())
     func `luma equals that of djpeg`(subsampling: ChromaSubsampling, size: (Int, Int)) throws {
         let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testImage(size.0, size.1))

@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct RowSetTests {
+@Suite(.tags(.computes)) struct RowSetTests {
     /// Where an image of 48 rows is changed, and the rows in which it differs.
     struct Change: Sendable, CustomTestStringConvertible {
         let plane: Int

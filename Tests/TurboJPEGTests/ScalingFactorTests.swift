@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct ScalingFactorTests {
+@Suite(.tags(.computes)) struct ScalingFactorTests {
     @Test func `the factors are those of the library`() {
         let factors = ScalingFactor.allSupported
         #expect(factors.count == 16)

@@ -1,10 +1,11 @@
+import TestDescriptions
 import TestSupport
 import Testing
 
 @testable import TurboJPEG
 
 /// The memory that decoding in strips keeps for the next image.
-@Suite struct ScratchMemoryTests {
+@Suite(.tags(.computes)) struct ScratchMemoryTests {
     @Test(arguments: [(0, 0), (99, 0), (640, 1), (1_279, 1), (1_280, 2), (.max, 5)] as [(Int, Int)])
     func `idle memory is bounded in bytes`(limit: Int, expected: Int) throws {
         let pool = PixelBuffer.Pool(maximumIdleImages: .max, maximumIdleBytes: limit)

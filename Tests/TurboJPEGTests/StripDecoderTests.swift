@@ -1,10 +1,11 @@
 import Dispatch
 import Synchronization
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct StripDecoderTests {
+@Suite(.tags(.computes)) struct StripDecoderTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var subsampling: ChromaSubsampling
         var format: PixelFormat

@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct StripEncoderTests {
+@Suite(.tags(.computes)) struct StripEncoderTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var format: PixelFormat
         var subsampling: ChromaSubsampling

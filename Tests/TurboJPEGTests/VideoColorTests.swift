@@ -1,8 +1,9 @@
+import TestDescriptions
 import TestSupport
 import Testing
 import TurboJPEG
 
-@Suite struct VideoColorTests {
+@Suite(.tags(.computes)) struct VideoColorTests {
     /// Luma and chroma of a color, by the formulas of the standards.
     private func samples(_ color: [Double], as meaning: VideoColor) -> [Double] {
         let (red, blue) = meaning.matrix == .bt601 ? (0.299, 0.114) : (0.2126, 0.0722)

@@ -348,6 +348,14 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         #expect(rig.machine.causeOfLoss(upTo: .max) == loss.cause)
     }
 
+    @Test func `a lost frame that a new connection takes up again is pending, and does not count as sent`() {
+        var rig = UploaderRig()
+        rig.run([.connect, .sending(false), .offer(1), .sendingFails(.connectionLost), .disconnect])
+        #expect(!rig.machine.isPending(upTo: .max) && rig.machine.causeOfLoss(upTo: .max) == .notConnected)
+        rig.run([.connect])
+        #expect(rig.machine.isPending(upTo: .max) && rig.machine.causeOfLoss(upTo: .max) == nil)
+    }
+
     @Test func `newer frames do not prolong the wait, and a cancelled caller does not wait`() {
         var rig = UploaderRig()
         rig.run([.connect, .sending(false), .offer(1), .finish(1), .offer(2), .finish(2), .finish(3), .cancelFinish(3)])

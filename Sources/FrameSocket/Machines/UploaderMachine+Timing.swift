@@ -120,6 +120,9 @@ extension UploaderMachine {
         return lost.cause
     }
 
+    /// Whether a frame up to `ticket` is still to be sent or dropped.
+    package func isPending(upTo ticket: UInt64) -> Bool { oldestPendingTicket.map { $0 <= ticket } ?? false }
+
     /// Records that a frame that was accepted or deferred will never be sent, and not because of a newer one.
     mutating func lose(_ frame: borrowing UploadFrame, _ cause: DropCause) {
         if frame.ticket >= lost?.ticket ?? 0 { lost = (frame.ticket, cause) }

@@ -36,7 +36,10 @@ extension SampleUploader {
             try await wait("waiting for frames was cancelled", isolation: #isolation) { machine, id in
                 machine.finish(id, upTo: ticket, at: MonotonicClock.now())
             }.get()
-            guard let cause = machine.withLock({ $0.causeOfLoss(upTo: ticket) }) else { return }
+            let (isPending, loss) = machine.withLock { ($0.isPending(upTo: ticket), $0.causeOfLoss(upTo: ticket)) }
+            // A new connection may have taken up again what had just been lost.
+            if isPending { continue }
+            guard let cause = loss else { return }
             guard cause == .notConnected || cause == .connectionLost else { throw notSent(cause) }
             let now = MonotonicClock.now()
             let end = deadline ?? connection.connectTimeout.after(now)

@@ -118,6 +118,7 @@ int frame_socket_error(int descriptor) {
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 const int frame_directory_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 const int frame_hold_flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
@@ -220,6 +221,12 @@ int frame_descriptor_limit(pid_t process, uint64_t *limit) {
     if (prlimit(process, RLIMIT_NOFILE, NULL, &both) < 0) return -1;
     *limit = both.rlim_cur;
     return 0;
+}
+
+bool frame_is_mount(int directory, const char *name) {
+    struct statx status = {0};
+    if (statx(directory, name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) < 0) return false;
+    return (status.stx_attributes & status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
 void frame_thread_set_name(const char *name) {
@@ -340,6 +347,12 @@ int frame_descriptor_limit(pid_t process, uint64_t *limit) {
     if (getrlimit(RLIMIT_NOFILE, &both) < 0) return -1;
     *limit = both.rlim_cur;
     return 0;
+}
+
+bool frame_is_mount(int directory, const char *name) {
+    // Only directories are mounted here.
+    (void)directory, (void)name;
+    return false;
 }
 
 void frame_thread_set_name(const char *name) {

@@ -182,6 +182,76 @@ import Testing
         }
     #endif
 
+    #if os(Linux)
+        /// Errors of bind(2) by number: file systems without sockets, read-only ones, full ones.
+        @Test(arguments: [
+            (EOPNOTSUPP, "directory.noSockets", "creates no sockets"),
+            (EIO, "directory.noSockets", "creates no sockets"),
+            (ENOSYS, "directory.noSockets", "creates no sockets"), (EPERM, "directory.noSockets", "has none"),
+            (EROFS, "directory.readOnly", "mounted read-only"), (ENOSPC, "directory.full", "no inodes left"),
+            (EDQUOT, "directory.full", "quota"),
+        ])
+        func `a directory in which no socket can be created is found by trying, and the server says the same`(
+            error: Int32,
+            code: String,
+            sentence: String
+        ) async throws {
+            let source = try place.file("fail.c", Array(Self.failingBind.utf8))
+            _ = try await place.run("cc", "-shared", "-fPIC", "-o", place.path("fail.so"), source)
+            let preload = "export LD_PRELOAD=$D/fail.so BIND_ERROR=\(error);"
+            let ending = try await place.shell("\(preload) $F doctor $D/t --json").ended()
+            #expect(ending.status == 73, "\(ending)")
+            let findings = try diagnosis(ending).findings
+            let found = try #require(findings.first { $0.severity == "failure" })
+            #expect(found.code == code && found.remedy != nil)
+            #expect(!findings.contains { $0.message.contains("can listen here") })
+            let server = try await place.shell("\(preload) $F receive $D/t").ended()
+            #expect(server.status == 73 && server.errors.contains(sentence), "\(server)")
+            #expect(try place.names().allSatisfy { !$0.contains("doctor") && $0 != "t" })
+        }
+
+        private static let failingBind = """
+            #include <errno.h>
+            #include <stdlib.h>
+            #include <sys/socket.h>
+            int bind(int socket, const struct sockaddr *address, socklen_t length) {
+                errno = atoi(getenv("BIND_ERROR"));
+                return -1;
+            }
+
+            """
+
+        @Test(.needsNamespaces)
+        func `a mount of an old socket is told from one that can be replaced`() async throws {
+            let mounted = """
+                mkdir $D/host $D/box; touch $D/box/s
+                python3 -c "import socket; s = socket.socket(socket.AF_UNIX); s.bind('$D/host/s')"
+                unshare --mount sh -c "mount --bind $D/host/s $D/box/s; $F doctor $D/box/s --json; echo \\$? >&2; $F receive $D/box/s"
+                """
+            let ending = try await place.shell(mounted).ended()
+            let found = try #require(try diagnosis(ending).findings.first { $0.severity == "failure" }, "\(ending)")
+            #expect(found.code == "socket.mounted" && found.remedy?.contains("mount the directory") == true)
+            #expect(ending.errors.contains("73\n") && ending.status == 73)
+            #expect(ending.errors.contains("cannot be replaced; mount the directory of the socket"), "\(ending)")
+        }
+
+        @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root may become another user"))
+        func `somebody without access is told that first, and nothing about a server's files`() async throws {
+            let receiver = try await place.receiver("--json")
+            let ending = try await place.shell(
+                """
+                chmod 755 $D; cp $F $D/program
+                setpriv --reuid 65534 --regid 65534 --clear-groups $D/program doctor $S --json
+                """
+            ).ended()
+            let findings = try diagnosis(ending).findings
+            #expect(findings.first { $0.severity == "failure" }?.code == "socket.noAccess", "\(ending)")
+            #expect(!findings.contains { $0.code.hasPrefix("path.lock") })
+            receiver.send(.interrupt)
+            _ = await receiver.ended()
+        }
+    #endif
+
     @Test func `output that nobody reads is not a failure`() async throws {
         let ending = try await place.shell("$F doctor $D/t | true; $F doctor $D/t >&-; echo $?").ended()
         #expect(ending.status == 0, "\(ending)")
@@ -218,7 +288,7 @@ import Testing
             .enabled(if: geteuid() == 0, "only root can become another user"),
             arguments: [
                 ("700", "0", ["directory.noAccess"]),
-                ("700", "65533", ["directory.ofAnotherUser", "directory.noAccess"]),
+                ("700", "65533", ["directory.noAccess", "directory.ofAnotherUser"]),
                 ("755", "0", ["directory.notWritable", "path.free"]),
                 ("755", "65533", ["directory.ofAnotherUser", "directory.notWritable", "path.free"]),
                 ("644", "65534", ["directory.noAccess"]),

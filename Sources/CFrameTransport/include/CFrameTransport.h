@@ -105,6 +105,9 @@ int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed);
 /// supported only on Linux.
 int frame_descriptor_limit(pid_t process, uint64_t *limit);
 
+/// Whether the file at a name in a directory is the root of a mount; false if the system does not tell.
+bool frame_is_mount(int directory, const char *name);
+
 /// Whether the system has memory that can be sealed against truncation.
 extern const bool frame_memory_is_supported;
 

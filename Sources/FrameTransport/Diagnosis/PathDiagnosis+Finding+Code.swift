@@ -50,8 +50,17 @@ extension PathDiagnosis.Finding {
         /// The directory belongs to a user other than this one and root; `uid`.
         public static let foreignDirectory = Code("directory.ofAnotherUser")
 
+        /// The file system of the directory creates no sockets; `errno`.
+        public static let directoryWithoutSockets = Code("directory.noSockets")
+        /// The file system of the directory is mounted read-only; `errno`.
+        public static let readOnlyFileSystem = Code("directory.readOnly")
+        /// The file system of the directory is full, or a quota is used up; `errno`.
+        public static let fullFileSystem = Code("directory.full")
+
         // MARK: The socket
 
+        /// No server listens at the socket, which is mounted at the path and cannot be replaced.
+        public static let mountedSocket = Code("socket.mounted")
         /// No server listens at the socket.
         public static let deadSocket = Code("socket.dead")
         /// No server listens at the socket, and it belongs to another user; `uid`.

@@ -5,7 +5,8 @@
 /// for finding in diagnosis.findings { print(finding.code, finding) }
 /// ```
 ///
-/// The diagnosis changes nothing on disk, and does not follow a symbolic link at the path. If there is a socket, the
+/// The diagnosis does not follow a symbolic link at the path. If a server could start there, a socket with another name is
+/// created in the directory and removed at once, to see whether the file system has sockets. If there is a socket, the
 /// diagnosis connects to it, waits a moment to see whether the server refuses it, and ends the connection without
 /// sending a byte: to the server, it looks like a sender that connects and disconnects.
 public struct PathDiagnosis: Sendable, Hashable {
@@ -13,6 +14,8 @@ public struct PathDiagnosis: Sendable, Hashable {
     public let path: String
 
     /// The findings: first about the path, then about its directory, the file at the path, and the system.
+    ///
+    /// If this user may not reach the file at the path, that comes before what concerns the directory.
     public let findings: [Finding]
 
     /// The first of the most severe findings.

@@ -187,7 +187,7 @@ extension PathExaminer {
 
     // MARK: The socket and its server
 
-    static func deadSocket(_ path: SocketPath, _ entry: Syscalls.Entry?) -> PathDiagnosis.Finding {
+    static func deadSocket(_ path: SocketPath, _ entry: Syscalls.Entry?, isMount: Bool) -> PathDiagnosis.Finding {
         if let entry, entry.owner != Syscalls.effectiveUserID {
             return PathDiagnosis.Finding(
                 .foreignSocket,
@@ -197,6 +197,9 @@ extension PathExaminer {
                 remedy: "choose a path in a directory that only you can write to",
                 values: ["uid": Int(entry.owner)]
             )
+        }
+        if isMount, let obstacle = PathObstacle(.busy, in: path.directory) {
+            return PathDiagnosis.Finding(.mountedSocket, .failure, obstacle.message, remedy: obstacle.remedy)
         }
         return PathDiagnosis.Finding(
             .deadSocket,

@@ -47,12 +47,18 @@ struct PathExaminer {
         // Whether files can be created there matters only to a server that is yet to start.
         let isServed = [.liveServer, .silentServer, .turningServer, .refusedPeer].contains(found.code)
         let isClosed = found.code == .closedDirectory
-        findings += Self.directoryFindings(path, directory.rawValue, isServed: isServed, isClosed: isClosed)
-        if !isServed, let lock = Self.lockFinding(path, in: directory.rawValue) { findings.append(lock) }
-        if found.code == .freePath, findings.contains(where: { $0.severity == .failure }) {
+        var others = Self.directoryFindings(path, directory.rawValue, isServed: isServed, isClosed: isClosed)
+        // What a server's files are is no business of somebody who cannot use them.
+        let isForeign = isClosed || [.closedSocket, .foreignSocket].contains(found.code)
+        if !isServed, !isForeign, let lock = Self.lockFinding(path, in: directory.rawValue) { others.append(lock) }
+        if [.freePath, .deadSocket].contains(found.code), !others.contains(where: { $0.severity == .failure }) {
+            if let obstacle = Self.obstacle(path, in: directory.rawValue) { others.append(obstacle) }
+        }
+        if found.code == .freePath, (findings + others).contains(where: { $0.severity == .failure }) {
             found = Self.free(isUsable: false)
         }
-        findings.append(found)
+        // The cause comes first.
+        findings += isForeign ? [found] + others : others + [found]
         return probe.server
     }
 
@@ -95,6 +101,29 @@ struct PathExaminer {
                 return closedDirectory(path, entry, error)
             }
             return system(error, "the file at the path cannot be examined")
+        }
+    }
+
+    /// Tries what a server does, with another name; nil if that works.
+    private static func obstacle(_ path: SocketPath, in directory: Int32) -> PathDiagnosis.Finding? {
+        let name = ".framesocket-doctor-\(Syscalls.processID)"
+        guard let trial = try? SocketPath(path.directory + "/" + name) else { return nil }
+        do throws(Errno) {
+            try Syscalls.tryBinding(at: trial, in: directory)
+            return nil
+        } catch {
+            // Files may be created there, so it is not a matter of permissions.
+            let known = error == .notPermitted ? Errno.notSupported : error
+            guard let obstacle = PathObstacle(known, in: path.directory) else {
+                return system(error, "no socket can be created in \(path.directory)")
+            }
+            return PathDiagnosis.Finding(
+                obstacle.code,
+                .failure,
+                "\(obstacle.message) (\(error))",
+                remedy: obstacle.remedy,
+                values: ["errno": Int(error.rawValue)]
+            )
         }
     }
 

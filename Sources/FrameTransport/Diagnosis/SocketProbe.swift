@@ -87,7 +87,9 @@ struct SocketProbe {
     private func failure(_ error: Errno) -> PathDiagnosis.Finding {
         let entry = try? Syscalls.entry(named: path.name, in: directory)
         switch error {
-        case .refused: return PathExaminer.deadSocket(path, entry)
+        case .refused:
+            let isMount = Syscalls.isMount(named: path.name, in: directory)
+            return PathExaminer.deadSocket(path, entry, isMount: isMount)
         case .noEntry: return PathExaminer.free()
         case .again: return PathExaminer.silentServer(path, nil, patience)
         case .wrongType: return PathExaminer.wrongType()

@@ -89,6 +89,8 @@ struct PathClaim: ~Copyable {
         guard let present = try directory.entry(named: path.name) else { return }
         guard present.isSame(as: entry), present.isSame(as: held) else { throw inUse(path.text) }
         try directory.attempt { () throws(Errno) in
+            // The system refuses this too, but not for every kind of mount.
+            guard !Syscalls.isMount(named: path.name, in: directory.rawValue) else { throw .busy }
             try Syscalls.removeEntry(named: path.name, in: directory.rawValue)
         }
     }
@@ -135,8 +137,12 @@ struct PathClaim: ~Copyable {
         case .addressInUse: return inUse(path)
         case .noEntry: message = "the directory does not exist; create it first"
         case .notDirectory: message = "a component of the path is not a directory; choose another path"
-        case .accessDenied, .notPermitted: message = "you may not create a socket here; choose another directory"
-        default: message = "cannot create the socket"
+        case .accessDenied: message = "you may not create a socket here; choose another directory"
+        case .notPermitted:
+            message = "you may not create a socket here, or the file system has none; choose another directory"
+        default:
+            let directory = (try? SocketPath(path))?.directory ?? path
+            message = PathObstacle(error, in: directory)?.text ?? "cannot create the socket"
         }
         return TransportError(.cannotCreate, path: path, underlyingErrno: error.rawValue, message)
     }

@@ -30,6 +30,13 @@ package struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
     package static let symlinkLoop = Errno(ELOOP)
     package static let notDirectory = Errno(ENOTDIR)
     package static let wrongType = Errno(EPROTOTYPE)
+    package static let notSupported = Errno(EOPNOTSUPP)
+    package static let noSystemCall = Errno(ENOSYS)
+    package static let inputOutput = Errno(EIO)
+    package static let readOnlyFileSystem = Errno(EROFS)
+    package static let noSpace = Errno(ENOSPC)
+    package static let overQuota = Errno(EDQUOT)
+    package static let busy = Errno(EBUSY)
 
     /// Whether the descriptor is of the wrong kind for the call, which waiting cannot fix.
     var isMisuse: Bool { [EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP].contains(rawValue) }

@@ -8,7 +8,7 @@ internal import CFrameTransport
     internal import Darwin
 #endif
 
-/// Queries for diagnosis; none of them changes anything.
+/// Queries for diagnosis. Only ``tryBinding(at:in:)`` changes anything, for a moment.
 extension Syscalls {
     /// The number of open descriptors of a process, and its limit.
     struct DescriptorUse {
@@ -42,6 +42,14 @@ extension Syscalls {
     /// Checks whether this process, as its effective user, may create files in a directory.
     static func checkWritable(_ directory: Int32) throws(Errno) {
         _ = try retrying { unsafe faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) }
+    }
+
+    /// Binds a socket in a directory, to learn whether that is possible, and removes it.
+    static func tryBinding(at path: SocketPath, in directory: Int32) throws(Errno) {
+        let socket = try makeSocket(for: .path(path))
+        try setMode(of: socket.rawValue, 0o600)
+        try bindSocket(socket.rawValue, to: .path(path), in: directory)
+        try removeEntry(named: path.name, in: directory)
     }
 
     /// Returns whether another process holds the lock of a file.

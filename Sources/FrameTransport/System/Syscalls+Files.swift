@@ -95,6 +95,11 @@ extension Syscalls {
         _ = try retrying { unsafe unlinkat(directory, name, 0) }
     }
 
+    /// Returns whether the file at a name is mounted there.
+    static func isMount(named name: String, in directory: Int32) -> Bool {
+        unsafe frame_is_mount(directory, name)
+    }
+
     /// Opens a file to lock it, or creates it with mode 0600.
     ///
     /// - Throws: `.symlinkLoop` if the file is a symbolic link.

@@ -13,4 +13,15 @@ extension Trait where Self == ConditionTrait {
             "\(missing.joined(separator: ", ")) not installed; scripts/setup test installs it on Debian"
         )
     }
+
+    /// Skips a test where this user may not create namespaces, as containers have them.
+    static var needsNamespaces: Self { .enabled(if: Namespaces.areAllowed, "creating namespaces is not permitted") }
+}
+
+private enum Namespaces {
+    static let areAllowed: Bool = {
+        let command = "unshare --mount --pid --ipc --net --uts --fork true 2>/dev/null"
+        let status = unsafe system(command)
+        return geteuid() == 0 && status == 0
+    }()
 }

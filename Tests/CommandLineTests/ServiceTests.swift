@@ -103,7 +103,10 @@
         }
 
         @Test func `without a socket, the error says how to get one`() async throws {
-            for setting in ["", "LISTEN_FDS=1 ", "LISTEN_FDS=1 LISTEN_PID=1 "] {
+            let shell = "sh -c \"true; $F receive --systemd; exit \\$?\""
+            let others = try await place.shell("LISTEN_FDS=1 LISTEN_PID=$$ \(shell)").ended()
+            #expect(others.status == 66 && others.errors.contains("with exec: sh -c 'exec"), "\(others)")
+            for setting in ["", "LISTEN_FDS=1 ", "LISTEN_PID=1 ", "LISTEN_FDS=1 LISTEN_PID='' "] {
                 let ending = try await place.shell("\(setting)$F receive --systemd").ended()
                 #expect(ending.status == 66 && ending.errors.contains("no socket was passed"), "\(ending)")
             }

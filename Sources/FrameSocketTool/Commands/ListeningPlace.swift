@@ -44,6 +44,13 @@ enum ListeningPlace {
     var complaint: String {
         let sockets = (try? InheritedSocket.passed()) ?? []
         if sockets.isEmpty {
+            if let process = ServiceManager.value("LISTEN_PID").flatMap(Int32.init),
+                process != InheritedSocket.processID,
+                ServiceManager.value("LISTEN_FDS") != nil
+            {
+                return "the sockets were passed to process \(process) (LISTEN_PID), and this is process "
+                    + "\(InheritedSocket.processID); start the command without a shell, or with exec: sh -c 'exec framesocket …'"
+            }
             return
                 "no socket was passed (LISTEN_FDS); start the command from a .socket unit or with "
                 + "systemd-socket-activate"

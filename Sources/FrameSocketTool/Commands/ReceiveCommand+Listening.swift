@@ -78,10 +78,16 @@ extension ReceiveCommand {
     }
 
     /// Creates the directory for frames, which must contain none unless they are replaced.
+    ///
+    /// If the number of frames is limited, those of earlier runs are removed, because their numbers may never be reached again.
     private func prepare(_ directory: String) throws(Files.Failure) {
         try Files.makeDirectory(directory)
         guard unsafe access(directory, W_OK | X_OK) == 0 else { throw Files.Failure(directory) }
-        guard !overwrites, let name = try? Files.names(in: directory).first(where: Reception.isFrame) else { return }
-        throw Files.Failure(taken: "\(directory)/\(name)")
+        let frames = try Files.names(in: directory).filter(Reception.isFrame)
+        guard overwrites else {
+            if let name = frames.first { throw Files.Failure(taken: "\(directory)/\(name)") }
+            return
+        }
+        if keep != nil { for name in frames { try Files.remove("\(directory)/\(name)") } }
     }
 }

@@ -82,6 +82,8 @@ struct ReceiveCommand: Command {
     let directory: String?
     /// Whether existing frames in the directory are replaced.
     let overwrites: Bool
+    /// The number of frames that stay in the directory; nil for all.
+    let keep: Int?
     let decodes: Bool
     let allowsProgressive: Bool
     /// Whether JPEGs that deviate from the format are decoded.
@@ -113,6 +115,7 @@ struct ReceiveCommand: Command {
         requests = try Self.requests(&arguments, wantsAudio: audio != nil)
         directory = try arguments.path("--output")
         overwrites = arguments.flag("--overwrite")
+        keep = try arguments.integer("--keep", in: 1...(.max))
         wireLog = try arguments.path("--wire-log")
         metrics = try arguments.path("--metrics")
         timeout = try arguments.number("--timeout")
@@ -148,6 +151,7 @@ struct ReceiveCommand: Command {
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
         guard !isUpright || settings != nil else { throw UsageError(message: "--upright requires --raw or --y4m") }
         guard !overwrites || directory != nil else { throw UsageError(message: "--overwrite requires --output") }
+        guard keep == nil || directory != nil else { throw UsageError(message: "--keep requires --output") }
         guard metrics != "-" else { throw UsageError(message: "--metrics writes to a file, not to standard output") }
         guard !acceptsSharedMemory || (!isMJPEG && directory == nil && wireLog == nil) else {
             throw UsageError(

@@ -245,6 +245,9 @@ actor Reception {
             try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
                 try Files.create(path, jpeg, overwrites: command.overwrites)
             }
+            if let keep = command.keep, statistics.frames >= keep {
+                try Files.remove("\(directory)/\(Self.fileName(statistics.frames - keep))")
+            }
         }
         // After decoding, which counts frames that are not images.
         guard command.decodes, frame.shared == nil else { return nil }

@@ -249,6 +249,12 @@ enum Files {
         _ = unsafe rmdir(path)
     }
 
+    /// Removes a file, unless somebody else has removed it.
+    static func remove(_ path: String) throws(Failure) {
+        guard unsafe unlink(path) != 0, errno != ENOENT else { return }
+        throw Failure(path)
+    }
+
     /// Removes a directory and those of its files that `isOurs` accepts; if others remain, the directory stays.
     static func removeDirectory(_ path: String, with isOurs: (String) -> Bool) {
         for name in (try? names(in: path)) ?? [] where isOurs(name) { unsafe unlink("\(path)/\(name)") }

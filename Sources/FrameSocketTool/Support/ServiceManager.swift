@@ -55,7 +55,8 @@ struct ServiceManager: Sendable {
         }
     }
 
-    private static func value(_ name: String) -> String? {
+    /// A variable of the environment.
+    static func value(_ name: String) -> String? {
         unsafe getenv(name).flatMap { unsafe String(validatingCString: $0) }
     }
 

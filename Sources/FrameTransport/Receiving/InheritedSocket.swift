@@ -18,6 +18,9 @@ public struct InheritedSocket: Sendable, Hashable {
         self.name = name
     }
 
+    /// The ID of this process, for which `LISTEN_PID` is compared.
+    package static var processID: Int32 { Syscalls.processID }
+
     /// Returns the sockets that systemd has passed to this process, as specified by sd_listen_fds(3); empty if there
     /// are none.
     ///

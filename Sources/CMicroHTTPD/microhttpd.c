@@ -129,10 +129,10 @@ struct MHD_Response *microhttpd_response(const void *bytes, size_t count)
     return library.create_response_from_buffer(count, (void *)bytes, MHD_RESPMEM_MUST_COPY);
 }
 
-struct MHD_Response *microhttpd_endless_response(
-    size_t block, MHD_ContentReaderCallback read, void *context, MHD_ContentReaderFreeCallback release)
+struct MHD_Response *microhttpd_read_response(
+    uint64_t size, size_t block, MHD_ContentReaderCallback read, void *context, MHD_ContentReaderFreeCallback release)
 {
-    return library.create_response_from_callback(MHD_SIZE_UNKNOWN, block, read, context, release);
+    return library.create_response_from_callback(size, block, read, context, release);
 }
 
 bool microhttpd_add_field(struct MHD_Response *response, const char *name, const char *value)

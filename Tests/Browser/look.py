@@ -2,7 +2,8 @@
 
 Each STEP is a JavaScript expression, which may be a promise: it is evaluated until it is truthy, and its value is then printed
 as a line of JSON. `screenshot=FILE` writes what the page looks like as a PNG. At the end a line tells the errors that the
-page has logged, such as what its content security policy refused.
+page has logged, such as what its content security policy refused. With several tabs, which are windows of their own and so
+all visible, each step has to become true in every one of them before the next, and the line has a list of the values.
 
 Chromium is driven by its DevTools protocol over a pair of pipes, so that neither a port nor a library is needed.
 """
@@ -29,7 +30,7 @@ INTERVAL = 0.1
 
 
 class Chromium:
-    """A browser with one tab."""
+    """A browser and its tabs, the last of which is the one that is spoken to."""
 
     def __init__(self, program, deadline):
         self.deadline = deadline
@@ -59,8 +60,14 @@ class Chromium:
         os.close(commands)
         os.close(answers)
         self.session = None
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.sessions = []
+        self.open()
+
+    def open(self):
+        self.session = None
+        target = self.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.sessions.append(self.session)
         for domain in "Page", "Runtime", "Log":
             self.call(f"{domain}.enable")
 
@@ -111,17 +118,28 @@ class Chromium:
             self.errors.append(f"{entry['text']} {entry.get('url', '')}".strip())
 
     def evaluate(self, expression):
-        result = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        # As if by the user's hand, without which a browser copies nothing.
+        result = self.call(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, userGesture=True
+        )
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['result'].get('description', 'it throws')}")
         return result["result"].get("value")
+
+    def wait_for_all(self, expression):
+        """The values in all tabs, in their order; just the value if there is one tab."""
+        values = []
+        for self.session in self.sessions:
+            values.append(self.wait_for(expression))
+        return values if len(values) > 1 else values[0]
 
     def wait_for(self, expression):
         while True:
             value = self.evaluate(expression)
             if value:
                 return value
-            if time.monotonic() > self.deadline:
+            # While the browser can still be asked.
+            if time.monotonic() > self.deadline - 2:
                 text = self.evaluate("document.body ? document.body.innerText : ''")
                 raise TimeoutError(f"it never came true: {expression}\nthe page says: {text}")
             time.sleep(INTERVAL)
@@ -137,27 +155,31 @@ def main():
     parser.add_argument("steps", nargs="*", metavar="STEP")
     parser.add_argument("--chromium", default="chromium", metavar="PROGRAM")
     parser.add_argument("--size", default="1280x800", metavar="WxH", help="of the window (1280x800)")
+    parser.add_argument("--tabs", type=int, default=1, metavar="N", help="open the page in N tabs (1)")
     parser.add_argument("--dark", action="store_true", help="prefer dark colours")
     parser.add_argument("--timeout", type=float, default=75, metavar="SECONDS", help="for everything (75)")
     options = parser.parse_args()
     width, height = map(int, options.size.split("x"))
+    scheme = "dark" if options.dark else "light"
     browser = Chromium(options.chromium, time.monotonic() + options.timeout)
     try:
-        browser.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-        )
-        scheme = "dark" if options.dark else "light"
-        browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        failure = browser.call("Page.navigate", url=options.url).get("errorText")
-        if failure:
-            raise RuntimeError(f"{options.url}: {failure}")
-        browser.wait_for("document.readyState == 'complete'")
+        for number in range(options.tabs):
+            if number:
+                browser.open()
+            browser.call(
+                "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+            )
+            browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            failure = browser.call("Page.navigate", url=options.url).get("errorText")
+            if failure:
+                raise RuntimeError(f"{options.url}: {failure}")
+        browser.wait_for_all("document.readyState == 'complete'")
         for step in options.steps:
             if step.startswith("screenshot="):
                 browser.screenshot(step.partition("=")[2])
                 value = True
             else:
-                value = browser.wait_for(step)
+                value = browser.wait_for_all(step)
             print(json.dumps({"value": value}), flush=True)
         print(json.dumps({"errors": browser.errors}), flush=True)
     except (RuntimeError, TimeoutError, EOFError) as error:

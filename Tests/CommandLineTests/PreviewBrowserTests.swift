@@ -25,7 +25,7 @@ struct PreviewBrowserTests {
     }
 
     private static func shows(_ width: Int, _ height: Int) -> String {
-        "image.naturalWidth === \(width) && image.naturalHeight === \(height) && !image.hidden"
+        "image.width === \(width) && image.height === \(height) && !image.hidden"
     }
 
     private static func fact(_ name: String, _ pattern: String) -> String {
@@ -35,9 +35,9 @@ struct PreviewBrowserTests {
     /// The colour at a place of the image, in parts of its sides, as one of `red`, `green`, `blue`, `white`, or none.
     private static let colour = """
         !!(globalThis.colour = (x, y) => {
-          const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight).getContext("2d");
+          const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
           canvas.drawImage(image, 0, 0);
-          const [r, g, b] = canvas.getImageData(x * image.naturalWidth, y * image.naturalHeight, 1, 1).data;
+          const [r, g, b] = canvas.getImageData(x * image.width, y * image.height, 1, 1).data;
           const isHigh = [r > 128, g > 128, b > 128].join();
           return { "true,false,false": "red", "false,true,false": "green", "false,false,true": "blue",
             "true,true,true": "white" }[isHigh];
@@ -70,10 +70,11 @@ struct PreviewBrowserTests {
         let site = try await PreviewSite(place)
         let browser = try site.browser([
             Self.says("No sender"), Self.offers("framesocket send \(place.socket) "), Self.says("Live"),
-            "document.getElementById('command').hidden", Self.shows(562, 1218), Self.moves(4),
-            Self.fact("size", "562 × 1218"), Self.fact("rate", "^[1-9].* frames.s$"), Self.fact("latency", " ms$"),
+            "document.getElementById('start').hidden", Self.shows(562, 1218), Self.moves(4),
+            Self.fact("size", "562 × 1218"), Self.fact("rate", "^[1-9].* frames.s$"),
+            Self.fact("shown", "^[1-9].* frames.s$"), Self.fact("latency", " ms$"),
             Self.fact("sender", "process [0-9]+, user [0-9]+"), Self.fact("viewers", "1 of 16"),
-            "document.title.startsWith('Live')", "image.alt.includes('562 by 1218')",
+            "document.title.startsWith('Live')", "image.getAttribute('aria-label').includes('562 by 1218')",
             Self.says("No sender"), "image.hidden", Self.tells("has left"),
             "document.getElementById('full').disabled",
         ])
@@ -81,7 +82,7 @@ struct PreviewBrowserTests {
         let screens = Places.fixture("screens/phone-scroll")
         let arguments = ["send", place.socket, screens, "--scale", "1/2", "--loop", "0", "--fps", "10", "--quiet"]
         let sender = try place.framesocket(arguments)
-        try await browser.lines(13)
+        try await browser.lines(14)
         sender.send(.terminate)
         try await expectClean(browser)
     }
@@ -101,7 +102,7 @@ struct PreviewBrowserTests {
             """
         )
         let browser = try site.browser([
-            Self.says("Waiting"), Self.says("Live"), Self.shows(451, 300), Self.tells("No new frame for"),
+            Self.says("Waiting"), Self.says("Live"), Self.shows(451, 300), Self.fact("age", "No new frame for"),
             Self.says("Paused"), Self.tells("The sender has paused"), Self.shows(451, 300),
             Self.says("Live"), Self.says("Preview ended"),
         ])
@@ -194,6 +195,89 @@ struct PreviewBrowserTests {
         let browser = try site.browser([
             Self.says("Live"), Self.shows(300, 451), "image.getBoundingClientRect().width === 300",
         ])
+        try await expectClean(browser)
+    }
+
+    @Test func `a frame that the browser cannot decode is reported, and the next one is shown`() async throws {
+        let site = try await PreviewSite(place)
+        let header =
+            #"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: 451\r\nBuffer-Height: 300\r\nBuffer-Orientation: 1\r\n\r\n"#
+        // Samples of 12 bits are part of the standard, and of no browser.
+        var deep = try Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg"))
+        let frameHeader = try #require(deep.indices.first { deep[$0...].starts(with: [0xFF, 0xC0]) })
+        deep[frameHeader + 4] = 12
+        _ = try place.file("deep", deep)
+        _ = try place.shell(
+            """
+            { for J in $D/deep $X/jpeg/chelsea-420.jpg; do
+                printf '\(header)' "$(wc -c <$J)"; cat $J
+                while ! [ -e $D/seen ]; do sleep 0.02; done; done; exec sleep 1000; } | socat -u - UNIX-CONNECT:$S
+            """
+        )
+        let browser = try site.browser([
+            Self.tells("browser cannot decode"), "image.hidden",
+            "document.getElementById('save').hasAttribute('href')",
+            Self.shows(451, 300), "!\(Self.tells("cannot decode"))",
+        ])
+        try await browser.lines(3)
+        _ = try place.file("seen", [])
+        try await expectClean(browser)
+    }
+
+    @Test func `the page says that none of a sender's frames can be decoded`() async throws {
+        let site = try await PreviewSite(place)
+        _ = try place.shell(
+            #"{ printf 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\nBuffer-Width: 1\r\nBuffer-Height: 1\r\nBuffer-Orientation: 1\r\n\r\nno image.'; exec sleep 1000; } | socat -u - UNIX-CONNECT:$S"#
+        )
+        try await expectClean(
+            site.browser([
+                Self.tells("none of its frames can be decoded"), Self.fact("age", "So far: 1"),
+                Self.fact("dropped", "^1$"),
+                "image.hidden",
+            ])
+        )
+    }
+
+    @Test func `the command that starts a sender is copied, and an image is shown pixel by pixel`() async throws {
+        let site = try await PreviewSite(place)
+        let button = { (name: String) in "document.getElementById('\(name)')" }
+        let browser = try site.browser([
+            Self.says("No sender"), "!\(button("start")).hidden",
+            """
+            (globalThis.copied = "", document.addEventListener("copy", () => copied = String(getSelection())),
+              Object.defineProperty(navigator, "clipboard", { value: undefined }), \(button("copy")).click(), true)
+            """,
+            "copied.startsWith('framesocket send \(place.socket) ')", Self.fact("copy", "^Copied$"),
+            Self.says("Live"), "\(button("zoom")).getAttribute('aria-pressed') === 'false'",
+            "image.getBoundingClientRect().height < 1219", "\(button("zoom")).click() ?? true",
+            "image.getBoundingClientRect().height === 1219",
+            "\(button("zoom")).getAttribute('aria-pressed') === 'true'",
+            "document.getElementById('view').tabIndex === 0",
+            "document.getElementById('view').scrollHeight > document.getElementById('view').clientHeight",
+            "\(button("zoom")).click() ?? true", "image.getBoundingClientRect().height < 1219",
+        ])
+        try await browser.lines(5)
+        try site.sender(showing: "cat $X/jpeg/phone-563x1219.jpg")
+        try await expectClean(browser)
+    }
+
+    @Test func `on a narrow page the state is one line, and the senders are listed above the image`() async throws {
+        let site = try await PreviewSite(place)
+        for _ in 0..<2 { try site.sender(showing: "cat $X/jpeg/phone-563x1219.jpg") }
+        try await site.state { $0.choices.count == 2 && $0.choices.allSatisfy { $0.width != nil } }
+        let box = { (name: String) in "document.getElementById('\(name)').getBoundingClientRect()" }
+        let browser = try site.browser(
+            [
+                Self.says("Live"), Self.shows(563, 1219), "!document.getElementById('choice').hidden",
+                Self.fact("sender", "process [0-9]+, user [0-9]+ · sender 2 of 2"),
+                "document.documentElement.scrollWidth <= innerWidth",
+                "\(box("status")).height < 1.6 * parseFloat(getComputedStyle(document.body).fontSize)",
+                "\(box("senders")).bottom < \(box("image")).top && \(box("senders")).right <= innerWidth",
+                "\(box("image")).bottom <= innerHeight",
+            ],
+            "--size",
+            "390x844"
+        )
         try await expectClean(browser)
     }
 

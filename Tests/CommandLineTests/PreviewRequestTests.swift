@@ -144,6 +144,30 @@ struct PreviewRequestTests {
         #expect(HTTPClient.userID(ofSocket: addresses, in: table) == owner)
     }
 
+    @Test(
+        arguments: [
+            (nil, false), ("", false), ("\"a-1\"", true), ("W/\"a-1\"", true), ("\"b-1\", \"a-1\"", true),
+            ("\"b-1\",W/\"a-1\"", true), ("\"a-11\"", false), ("a-1", false), ("\"a-1", false), ("*", false),
+            ("\"b-1\"", false), (",,", false),
+        ] as [(String?, Bool)]
+    )
+    func `what a client has is recognized by its tag`(tags: String?, isKnown: Bool) {
+        let request = HTTPRequest(method: "GET", path: "/", host: nil, site: nil, knownTags: tags)
+        #expect(request.knows("a-1") == isKnown)
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil), ("", nil), ("wait=1", 1), ("Wait = 5", 5), ("respond-async, wait=10", 10), ("wait=\"3\"", 3),
+            ("wait=2; x=y", 2), ("wait", nil), ("wait=", nil), ("wait=0", nil), ("wait=-1", nil), ("wait=1.5", nil),
+            ("wait=99999999999999999999", nil), ("waiting=1", nil), (";,=", nil), ("return=minimal", nil),
+        ] as [(String?, Int?)]
+    )
+    func `how long a client would wait is read from its preferences`(preference: String?, seconds: Int?) {
+        let request = HTTPRequest(method: "GET", path: "/", host: nil, site: nil, preference: preference)
+        #expect(request.patience == seconds)
+    }
+
     // MARK: The stream
 
     /// All that a stream has to write, in rooms of `size` bytes.
@@ -159,17 +183,17 @@ struct PreviewRequestTests {
     }
 
     @Test(arguments: [1, 2, 7, 64, 4_096])
-    func `the header of the next part directly follows each image`(room: Int) {
+    func `each part states its length, and the boundary directly follows each image`(room: Int) {
         var stream = MultipartStream(boundary: "B")
         #expect(stream.contentType == "multipart/x-mixed-replace; boundary=B")
-        let header = "--B\r\nContent-Type: image/jpeg\r\n\r\n"
-        #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == header)
+        #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == "--B\r\n")
         #expect(stream.isIdle)
         for image in ["first", "", "second\r\n--A"] {
             let bytes = Array(image.utf8)
             stream.add(FrameBytes(copying: bytes.span))
             #expect(!stream.isIdle)
-            #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == image + "\r\n" + header)
+            let header = "Content-Type: image/jpeg\r\nContent-Length: \(bytes.count)\r\n\r\n"
+            #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == header + image + "\r\n--B\r\n")
             #expect(stream.isIdle)
         }
     }

@@ -308,31 +308,6 @@ import Testing
         sender.kill()
     }
 
-    @Test func `ffmpeg reads the stream`() async throws {
-        let site = try await PreviewSite(place)
-        let arguments = ["send", place.socket, Places.fixture("jpeg"), "--passthrough", "--loop", "0", "--fps", "20"]
-        let sender = try place.framesocket(arguments + ["--quiet"])
-        try await site.state { $0.state == "live" }
-        let file = place.path("seen.mkv")
-        _ = try await place.run(
-            "ffmpeg",
-            "-nostdin",
-            "-v",
-            "error",
-            "-i",
-            site.url + "stream",
-            "-frames:v",
-            "20",
-            "-c",
-            "copy",
-            file
-        )
-        let streams = try await place.run("ffprobe", "-v", "error", "-count_packets", "-show_streams", file)
-        let facts = String(decoding: streams, as: UTF8.self)
-        #expect(facts.contains("codec_name=mjpeg") && facts.contains("nb_read_packets=20"))
-        sender.kill()
-    }
-
     @Test func `help fits in a terminal`() async throws {
         let ending = try await place.framesocket(["preview", "--help"]).ended()
         #expect(ending.status == 0 && ending.text.contains("Usage: framesocket preview PATH"))

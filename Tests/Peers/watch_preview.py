@@ -1,7 +1,7 @@
 """Requests resources of a preview as programs other than browsers do, with Python's own HTTP client.
 
-`get` prints the answer to one request. `stream` reads the images of `/stream`, and prints each as soon as the head of the
-next part has come, which is when Chromium shows it; then how the stream ended.
+`get` prints the answer to one request. `stream` reads the images of `/stream` as strict readers do, and prints each as soon
+as its last byte has come; then how the stream ended. `poll` asks for one image after another, as the page does.
 """
 
 import argparse
@@ -15,8 +15,6 @@ import time
 import urllib.parse
 
 import sending
-
-PART_HEAD = b"Content-Type: image/jpeg\r\n\r\n"
 
 
 def connect(url, timeout, room=None):
@@ -62,45 +60,92 @@ def get(options):
 
 
 def parts(response, boundary):
-    """The bodies of the parts, each once the header after it has been read."""
-    separator = b"\r\n--" + boundary + b"\r\n" + PART_HEAD
-    # The first boundary has no line before it.
-    pending = b"\r\n"
+    """The bodies of the parts, each of exactly as many bytes as its header says; all else must be as RFC 2046 has it."""
     isFirst = True
     while True:
-        body, found, rest = pending.partition(separator)
-        if found:
-            pending = rest
-            if isFirst and body:
-                raise ValueError(f"{body!r} before the first part")
-            if not isFirst:
-                yield body
-            isFirst = False
-            continue
-        piece = response.read1(1 << 16)
-        if not piece:
-            if pending:
-                raise ValueError(f"the stream ends within a part, after {len(pending)} bytes of it")
+        line = response.readline()
+        if line == b"\r\n" and not isFirst:
+            # The line break that belongs to the boundary.
+            line = response.readline()
+        if line != b"--" + boundary + b"\r\n":
+            raise ValueError(f"{line!r} in place of the boundary")
+        isFirst = False
+        fields = {}
+        while (line := response.readline()) not in (b"\r\n", b""):
+            name, _, value = line.decode("ascii").partition(":")
+            fields[name.strip().lower()] = value.strip()
+        if not line:
+            # The stream ends where the next part would begin.
+            if fields:
+                raise ValueError(f"the stream ends within a header: {fields}")
             return
-        pending += piece
+        if fields.get("content-type") != "image/jpeg":
+            raise ValueError(f"not the header of an image: {fields}")
+        count = int(fields["content-length"])
+        body = response.read(count)
+        if len(body) != count or not body.startswith(b"\xff\xd8"):
+            raise ValueError(f"{len(body)} bytes of {count}, which begin with {body[:2]!r}")
+        yield body
+
+
+class Collection:
+    """Prints images until there are enough."""
+
+    def __init__(self, options):
+        self.options = options
+        self.count = 0
+
+    def add(self, body):
+        """Whether that was the last one that is wanted."""
+        digest = hashlib.sha256(body).hexdigest()
+        sending.say("part", index=self.count, bytes=len(body), sha256=digest)
+        self.count += 1
+        isLast = self.count == self.options.parts or digest == self.options.until
+        if isLast:
+            sending.say("enough", parts=self.count)
+        return isLast
+
+
+def pause(options):
+    if options.pause_until:
+        while not options.pause_until.exists():
+            time.sleep(0.02)
 
 
 def stream(options):
     response = ask(connect(options.url, options.timeout, options.room), "GET", options.path, [])
     boundary = response.headers.get_param("boundary") or ""
     sending.say("begin", status=response.status, type=response.headers.get_content_type())
-    if options.pause_until:
-        while not options.pause_until.exists():
-            time.sleep(0.02)
-    count = 0
+    pause(options)
+    images = Collection(options)
     for body in parts(response, boundary.encode()):
-        digest = hashlib.sha256(body).hexdigest()
-        sending.say("part", index=count, bytes=len(body), sha256=digest)
-        count += 1
-        if count == options.parts or digest == options.until:
-            sending.say("enough", parts=count)
+        if images.add(body):
             return
-    sending.say("end", parts=count)
+    sending.say("end", parts=images.count)
+
+
+def poll(options):
+    """Asks on one connection for what comes after the image that it has, and is patient."""
+    connection = connect(options.url, options.timeout, options.room)
+    path = f"{options.path}?viewer={os.getpid()}"
+    images = Collection(options)
+    tag = None
+    isFirst = True
+    while True:
+        fields = [("Prefer", "wait=10"), ("If-None-Match", tag)]
+        response = ask(connection, "GET", path, fields)
+        if isFirst:
+            sending.say("begin", status=response.status, type=response.headers.get_content_type())
+            pause(options)
+        isFirst = False
+        body = response.read()
+        if response.status == 200:
+            tag = response.headers["ETag"]
+            if images.add(body):
+                return
+        elif response.status not in (204, 304):
+            sending.say("end", parts=images.count, status=response.status)
+            return
 
 
 def field(text):
@@ -121,13 +166,14 @@ def main():
     getting.add_argument("--body", type=int, metavar="BYTES", help="send a body of so many bytes")
     getting.add_argument("--output", type=pathlib.Path, metavar="FILE", help="where to write the body")
     getting.set_defaults(run=get)
-    streaming = actions.add_parser("stream")
-    streaming.add_argument("--path", default="/stream")
-    streaming.add_argument("--parts", type=int, metavar="N", help="leave after N of them")
-    streaming.add_argument("--until", metavar="SHA256", help="leave after this image")
-    streaming.add_argument("--room", type=int, metavar="BYTES", help="of the system's buffer for what is not read yet")
-    streaming.add_argument("--pause-until", type=pathlib.Path, metavar="FILE", help="read nothing until FILE is there")
-    streaming.set_defaults(run=stream)
+    for name, path, action in ("stream", "/stream", stream), ("poll", "/snapshot.jpg", poll):
+        watching = actions.add_parser(name)
+        watching.add_argument("--path", default=path)
+        watching.add_argument("--parts", type=int, metavar="N", help="leave after N images")
+        watching.add_argument("--until", metavar="SHA256", help="leave after this image")
+        watching.add_argument("--room", type=int, metavar="BYTES", help="of the system's buffer for what is not read yet")
+        watching.add_argument("--pause-until", type=pathlib.Path, metavar="FILE", help="read nothing until FILE is there")
+        watching.set_defaults(run=action)
     options = parser.parse_args()
     if options.user is not None:
         os.setuid(options.user)

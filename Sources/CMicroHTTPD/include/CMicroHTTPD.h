@@ -36,10 +36,11 @@ const char *microhttpd_field(struct MHD_Connection *connection, const char *name
 // An argument of a request's query, behind the question mark; NULL if it is absent.
 const char *microhttpd_argument(struct MHD_Connection *connection, const char *name);
 
-// A response of one piece, which is copied, and one that is read until its reader ends it; NULL if there is no memory.
+// A response of one piece, which is copied, and one that is read in blocks as its client takes it: `size` bytes, or until its
+// reader ends it. NULL if there is no memory.
 struct MHD_Response *microhttpd_response(const void *bytes, size_t count);
-struct MHD_Response *microhttpd_endless_response(
-    size_t block, MHD_ContentReaderCallback read, void *context, MHD_ContentReaderFreeCallback release);
+struct MHD_Response *microhttpd_read_response(
+    uint64_t size, size_t block, MHD_ContentReaderCallback read, void *context, MHD_ContentReaderFreeCallback release);
 
 // Adds a field to a response; returns false on failure.
 bool microhttpd_add_field(struct MHD_Response *response, const char *name, const char *value);
@@ -50,6 +51,9 @@ void microhttpd_release(struct MHD_Response *response);
 
 // What `changed` is told of a connection that starts.
 static const enum MHD_ConnectionNotificationCode microhttpd_started = MHD_CONNECTION_NOTIFY_STARTED;
+
+// The size of a response that its reader ends.
+static const uint64_t microhttpd_unknown_size = MHD_SIZE_UNKNOWN;
 
 // What a handler returns.
 static const enum MHD_Result microhttpd_yes = MHD_YES;

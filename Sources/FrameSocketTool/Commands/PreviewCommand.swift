@@ -38,7 +38,9 @@ struct PreviewCommand: Command {
 
     /// The page's default address.
     static let standardAddress = "127.0.0.1:8080"
-    /// Connections besides the viewers: pages that poll the state, and programs that ask once.
+    /// Connections of a viewer: a page asks for images on one, and for the state on another.
+    static let connectionsPerViewer = 2
+    /// Connections besides the viewers': pages that open or that nobody sees, and programs that ask once.
     static let furtherConnections = 32
 
     let endpoint: SocketEndpoint
@@ -93,9 +95,9 @@ struct PreviewCommand: Command {
         } end: {
             // The lock waits for servers that are being created, since the socket's file has to be removed.
             let service = service.withLock { $0 }
-            stage.close()
+            stage.audience.close()
             service.server?.close()
-            await stage.emptied()
+            await stage.audience.emptied()
             service.page?.stop()
             try? await service.server?.closed()
             await Interruption.settle()
@@ -121,7 +123,7 @@ struct PreviewCommand: Command {
         // A page server that cannot accept a connection would retry again and again.
         configuration.limits.maximumConnections = try ProcessLimits.places(
             configuration.limits.maximumConnections,
-            beside: ProcessLimits.laterDescriptors + viewers + Self.furtherConnections
+            beside: ProcessLimits.laterDescriptors + connections
         )
         // Senders report that they are paused only if asked to.
         configuration.hello = ControlRequest.Hello()
@@ -155,6 +157,9 @@ struct PreviewCommand: Command {
         return server
     }
 
+    /// The maximum number of connections to the page.
+    private var connections: Int { viewers * Self.connectionsPerViewer + Self.furtherConnections }
+
     /// Starts to serve the page.
     private func makePage(of stage: PreviewStage, at endpoint: SocketEndpoint) throws(CommandFailure) -> HTTPServer {
         let isChecked = !isOpen && HTTPClient.isKnown
@@ -167,8 +172,9 @@ struct PreviewCommand: Command {
         let clients = HTTPConnections(identifiesClients: isChecked, refusal: routes.refusal)
         let page = try HTTPServer(
             at: address,
-            connections: viewers + Self.furtherConnections,
+            connections: connections,
             clients: clients,
+            wait: routes.wait,
             answer: routes.answer
         )
         stage.tends { clients.closeLate() }

@@ -2,8 +2,9 @@ import FrameSocket
 
 /// Images as a stream that browsers show in an `<img>`, each replacing the previous one (`multipart/x-mixed-replace`).
 ///
-/// Browsers built on Blink show a part once the *header of the next one* has been read, so that header is sent right
-/// after each image. That is why no part states its length: the next image's is not known yet.
+/// Each part states its length, which strict readers need, and the boundary after an image is sent with it, since some
+/// readers show an image only then. Browsers built on Blink show it when the *header of the next part* has been read,
+/// which cannot be sent before the next image's length is known: see decision 0020.
 struct MultipartStream {
     /// What separates the images.
     ///
@@ -28,10 +29,8 @@ struct MultipartStream {
     /// Creates a stream with the given boundary.
     init(boundary: String) {
         self.boundary = boundary
-        pieces = [.text(Array("--\(boundary)\r\n\(Self.partHeader)".utf8))]
+        pieces = [.text(Array("--\(boundary)\r\n".utf8))]
     }
-
-    private static let partHeader = "Content-Type: image/jpeg\r\n\r\n"
 
     /// The value of the field `Content-Type`.
     var contentType: String { "multipart/x-mixed-replace; boundary=\(boundary)" }
@@ -41,8 +40,8 @@ struct MultipartStream {
 
     /// Adds an image.
     mutating func add(_ jpeg: FrameBytes) {
-        pieces.append(.jpeg(jpeg))
-        pieces.append(.text(Array("\r\n--\(boundary)\r\n\(Self.partHeader)".utf8)))
+        let header = "Content-Type: image/jpeg\r\nContent-Length: \(jpeg.count)\r\n\r\n"
+        pieces += [.text(Array(header.utf8)), .jpeg(jpeg), .text(Array("\r\n--\(boundary)\r\n".utf8))]
     }
 
     /// Writes as much as there is and as fits, and returns how many bytes that was.

@@ -15,23 +15,28 @@ enum PreviewPage {
         <body data-state="connecting">
         <header>
           <h1>FrameSocket preview</h1>
-          <p id="path"></p>
           <p id="status" role="status"><span id="summary">Connecting</span></p>
+          <p id="path"></p>
+          <p id="choice" hidden><label for="senders">Show</label> <select id="senders"></select></p>
         </header>
         <main>
           <figure id="stage">
-            <img id="image" alt="" hidden>
+            <div id="view"><canvas id="image" role="img" hidden></canvas></div>
             <figcaption id="note">
-                    <span id="message">Connecting to the preview.</span>
-              <code id="command" hidden></code>
+              <span id="message" role="status">Connecting to the preview.</span>
+              <span id="age"></span>
+              <span id="start" hidden>
+                <code id="command"></code>
+                <button id="copy" type="button" aria-live="polite">Copy</button>
+              </span>
             </figcaption>
           </figure>
           <section aria-labelledby="facts-title">
-                <h2 id="facts-title">Stream</h2>
-            <p id="choice" hidden><label for="senders">Show</label> <select id="senders"></select></p>
-            <dl>
+            <h2 id="facts-title">Stream</h2>
+            <dl id="facts">
               <div><dt>Size</dt><dd id="size">–</dd></div>
               <div><dt>Rate</dt><dd id="rate">–</dd></div>
+              <div><dt>Shown here</dt><dd id="shown">–</dd></div>
               <div><dt>Data</dt><dd id="data">–</dd></div>
               <div><dt>Latency</dt><dd id="latency">–</dd></div>
               <div><dt>Frames</dt><dd id="frames">–</dd></div>
@@ -40,10 +45,11 @@ enum PreviewPage {
               <div><dt>Viewers</dt><dd id="viewers">–</dd></div>
             </dl>
             <p class="actions">
-                    <a id="save" href="/snapshot.jpg" download="snapshot.jpg">Save frame</a>
-              <button id="full" type="button">Full screen</button>
+              <a id="save" download="snapshot.jpg" aria-disabled="true">Save frame</a>
+              <button id="zoom" type="button" aria-pressed="false" disabled>Actual size</button>
+              <button id="full" type="button" disabled>Full screen</button>
             </p>
-                <noscript><p>This page requires JavaScript. <a href="/snapshot.jpg">The latest frame</a> does not.</p></noscript>
+            <noscript><p>This page requires JavaScript. <a href="/snapshot.jpg">The latest frame</a> does not.</p></noscript>
           </section>
         </main>
         </body>

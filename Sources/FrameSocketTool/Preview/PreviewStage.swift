@@ -1,7 +1,7 @@
 import FrameSocket
 import Locking
 
-/// The current image, its sender, and the viewers.
+/// The senders and their images, and the viewers.
 ///
 /// Unless a viewer has selected a sender, the image is from the sender that connected last, of those that have sent
 /// any.
@@ -28,9 +28,7 @@ final class PreviewStage: Sendable {
         var senders: [Sender] = []
         /// How the most recently ended sender ended.
         var lastEnd: CloseReason?
-        var isClosed = false
 
-        fileprivate(set) var seats: [ObjectIdentifier: Seat] = [:]
         fileprivate var imageCount = 0
 
         /// Returns the sender that a viewer selected, if connected; without a selection, the sender whose image is
@@ -39,29 +37,28 @@ final class PreviewStage: Sendable {
             guard let choice else { return senders.last { $0.image != nil } ?? senders.last }
             return senders.first { $0.id == choice }
         }
-        /// The number of viewers.
-        var viewerCount: Int { seats.count }
     }
 
-    /// A viewer, and the answer that it feeds.
-    struct Seat {
-        let viewer: PreviewViewer
-        let stream: HTTPStream
-    }
-
-    /// The maximum number of viewers.
-    let maximumViewers: Int
+    /// Those who watch.
+    let audience: PreviewAudience
 
     /// The limits of JPEGs that have to be rotated.
     private let limits: JPEGLimits
 
+    /// Distinguishes this preview's images from those of another one at the same address, which numbers its own alike.
+    private let identity: String
     private let locked = Locked(State())
     private let tending = Locked<(@Sendable () -> Void)?>(nil)
 
     init(maximumViewers: Int, limits: JPEGLimits = JPEGLimits()) {
-        self.maximumViewers = maximumViewers
+        audience = PreviewAudience(maximum: maximumViewers)
         self.limits = limits
+        var generator = SystemRandomNumberGenerator()
+        identity = String(generator.next() as UInt32, radix: 36)
     }
+
+    /// By which a viewer knows whether it has an image.
+    func tag(of image: PreviewImage) -> String { "\(identity)-\(image.number)" }
 
     /// The current state.
     var state: State { locked.withLock { $0 } }
@@ -74,10 +71,11 @@ final class PreviewStage: Sendable {
 
     /// Handles a frame; returns the error if it is not a valid image.
     func take(_ frame: Frame, of connection: FrameConnection) -> TurboJPEGError? {
-        let (number, isWatched) = locked.withLock { state in
+        let number = locked.withLock { state in
             state.imageCount += 1
-            return (state.imageCount, !state.seats.isEmpty)
+            return state.imageCount
         }
+        let isWatched = audience.count > 0
         let image: Result<PreviewImage, TurboJPEGError> = Result { () throws(TurboJPEGError) in
             try frame.reading { () throws(TurboJPEGError) in
                 let image = try PreviewImage(frame, number: number, limits: limits)
@@ -95,7 +93,7 @@ final class PreviewStage: Sendable {
             if case .success(let image) = image { sender.image = image } else { sender.undecodable += 1 }
         }
         if case .failure(let error) = image { return error }
-        wakeViewers()
+        audience.wake()
         return nil
     }
 
@@ -109,7 +107,7 @@ final class PreviewStage: Sendable {
             state.lastEnd = reason
         }
         // The image of another sender may be visible now.
-        wakeViewers()
+        audience.wake()
     }
 
     private func change(_ id: Int, _ body: (inout Sender) -> Void) {
@@ -121,32 +119,6 @@ final class PreviewStage: Sendable {
 
     // MARK: Viewers
 
-    /// Admits another viewer, of the sender it selected if any; nil if there are enough viewers.
-    func admit(choosing choice: Int? = nil) -> (stream: HTTPStream, contentType: String)? {
-        let viewer = PreviewViewer(of: self, choosing: choice)
-        let stream = HTTPStream {
-            viewer.supply(&$0)
-        } released: { [weak self] in
-            self?.leave(viewer)
-        }
-        let isAdmitted = locked.withLock { state in
-            guard state.seats.count < maximumViewers, !state.isClosed else { return false }
-            state.seats[ObjectIdentifier(viewer)] = Seat(viewer: viewer, stream: stream)
-            return true
-        }
-        return isAdmitted ? (stream, viewer.contentType) : nil
-    }
-
-    private func leave(_ viewer: PreviewViewer) {
-        locked.withLock { _ = $0.seats.removeValue(forKey: ObjectIdentifier(viewer)) }
-    }
-
-    private var seats: [Seat] { locked.withLock { Array($0.seats.values) } }
-
-    private func wakeViewers() {
-        for seat in seats { seat.stream.wake() }
-    }
-
     /// Registers `body` to be called whenever the viewers are checked.
     func tends(_ body: @escaping @Sendable () -> Void) {
         tending.withLock { $0 = body }
@@ -155,23 +127,6 @@ final class PreviewStage: Sendable {
     /// Checks the viewers; must be called a few times a second.
     func tend() {
         tending.withLock { $0 }?()
-        let now = MonotonicClock.now()
-        for seat in seats {
-            seat.stream.checkClient()
-            if seat.viewer.wantsRepetition(at: now) { seat.stream.wake() }
-        }
-    }
-
-    /// Ends the viewers' streams; new ones are not admitted.
-    func close() {
-        locked.withLock { $0.isClosed = true }
-        wakeViewers()
-    }
-
-    /// Waits until all have read the end, but not long: a viewer that reads nothing never would.
-    func emptied() async {
-        for _ in 0..<50 where state.viewerCount > 0 {
-            try? await Task.sleep(for: .milliseconds(10))
-        }
+        audience.tend()
     }
 }

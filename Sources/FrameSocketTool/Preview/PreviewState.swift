@@ -21,14 +21,19 @@ extension PreviewStage.State {
 
     /// The state for a page and for scripts, of the selected sender or of the latest, as a JSON object; times are in
     /// nanoseconds.
-    func json(choosing choice: Int?, endpoint: SocketEndpoint, maximumViewers: Int, at now: UInt64) -> String {
+    func json(
+        choosing choice: Int?,
+        endpoint: SocketEndpoint,
+        audience: PreviewAudience,
+        at now: UInt64
+    ) -> String {
         let shown = sender(choice)
         var line = JSONLine(event: "state")
         line.add("state", Self.summary(of: shown).rawValue)
         line.add("path", endpoint.description)
         line.add("senders", senders.count)
-        line.add("viewers", viewerCount)
-        line.add("maximumViewers", maximumViewers)
+        line.add("viewers", audience.count)
+        line.add("maximumViewers", audience.maximum)
         line.add("choices", senders.map(\.choice))
         if let shown { shown.describe(in: &line, at: now) }
         if let lastEnd { line.add("lastEnd", lastEnd.description) }

@@ -1,11 +1,12 @@
 import FrameSocket
 import Locking
 
-/// A viewer with a pace of its own: once it has read an image, the next one is the latest.
+/// A reader of the stream with a pace of its own: once it has read an image, the next one is the latest.
 final class PreviewViewer: Sendable {
     /// The number of nanoseconds without a new image after which the last one is sent again, once.
     ///
-    /// Browsers built on WebKit show a part once the next one arrives, and would otherwise not show a still image.
+    /// Browsers built on WebKit or Blink show a part once the next one arrives, and would otherwise not show a still
+    /// image.
     static let stillness: UInt64 = 200_000_000
 
     private struct State {
@@ -46,8 +47,8 @@ final class PreviewViewer: Sendable {
     func supply(_ room: inout MutableSpan<UInt8>) -> HTTPStream.Supply {
         locked.withLock { state in
             if state.parts.isIdle {
-                guard let stage = stage?.state, !stage.isClosed else { return .end }
-                let sender = stage.sender(choice)
+                guard let stage, !stage.audience.isClosed else { return .end }
+                let sender = stage.state.sender(choice)
                 if let image = sender?.image {
                     add(image, to: &state)
                 } else {

@@ -9,9 +9,14 @@ struct PreviewSite {
     let url: String
 
     /// Starts a preview, and waits until its page is available.
-    init(_ place: Workplace, _ arguments: String..., http: String = "127.0.0.1:0") async throws {
+    init(
+        _ place: Workplace,
+        _ arguments: String...,
+        at path: String? = nil,
+        http: String = "127.0.0.1:0"
+    ) async throws {
         self.place = place
-        program = try place.framesocket(["preview", place.socket, "--http", http, "--json"] + arguments)
+        program = try place.framesocket(["preview", path ?? place.socket, "--http", http, "--json"] + arguments)
         let events = try await program.lines(2).map { try Event($0) }
         guard let url = events.last?.text("url") else { throw Program.Failure(description: "no address: \(events)") }
         self.url = url
@@ -19,6 +24,11 @@ struct PreviewSite {
 
     /// What Python's HTTP client is answered.
     func get(_ path: String, _ options: String..., user: Int? = nil) async throws -> Event {
+        try await get(path, options: options, user: user)
+    }
+
+    /// What Python's HTTP client is answered.
+    func get(_ path: String, options: [String], user: Int? = nil) async throws -> Event {
         let identity = user.map { ["--user", String($0)] } ?? []
         let arguments = ["-B", Places.peer("watch_preview")] + identity + [url, "get", path] + options
         let ending = try await place.start(Places.python, arguments).ended()
@@ -53,9 +63,9 @@ struct PreviewSite {
         }
     }
 
-    /// Starts to read `/stream`, and waits for the answer's head.
-    func viewer(_ options: String...) async throws -> Program {
-        let viewer = try place.start(Places.python, ["-B", Places.peer("watch_preview"), url, "stream"] + options)
+    /// Starts to read `/stream`, or to ask for one image after another, and waits for the answer's head.
+    func viewer(_ options: String..., as action: String = "stream") async throws -> Program {
+        let viewer = try place.start(Places.python, ["-B", Places.peer("watch_preview"), url, action] + options)
         try await viewer.lines(1)
         return viewer
     }
@@ -69,8 +79,8 @@ struct PreviewSite {
     /// Opens the page in Chromium, and waits for each of the steps; see Tests/Browser/look.py.
     func browser(_ steps: [String], _ options: String...) throws -> Program {
         let chromium = try Places.chromium ?? Places.tool("chromium")
-        let arguments = ["-B", Places.package + "Tests/Browser/look.py", "--chromium", chromium, url]
-        return try place.start(Places.python, arguments + steps + options)
+        let arguments = ["-B", Places.package + "Tests/Browser/look.py", "--chromium", chromium] + options
+        return try place.start(Places.python, arguments + [url] + steps)
     }
 }
 

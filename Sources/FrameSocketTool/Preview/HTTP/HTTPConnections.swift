@@ -18,6 +18,9 @@ import Locking
     /// How long a client may take over its first request, and over each further one on the same connection.
     private static let patience: UInt64 = 10_000_000_000
 
+    /// How many bytes the system may buffer for a slow client: more would only let it see older frames.
+    private static let systemBuffer: Int32 = 256 << 10
+
     private static let bothHalves = Int32(truncatingIfNeeded: SHUT_RDWR)
 
     private struct Client {
@@ -65,9 +68,11 @@ import Locking
         let userID = identifiesClients ? unsafe HTTPClient.userID(of: connection) : nil
         let client = Client(userID: userID, deadline: MonotonicClock.now() &+ Self.patience)
         clients.withLock { $0[UInt(bitPattern: connection)] = client }
+        let socket = unsafe microhttpd_socket(connection)
+        var size = Self.systemBuffer
+        _ = unsafe setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         guard identifiesClients, let refusal = refusal(userID) else { return }
         let bytes = Self.bytes(of: refusal)
-        let socket = unsafe microhttpd_socket(connection)
         // Far less than an empty socket buffer holds.
         _ = unsafe bytes.withUnsafeBytes { unsafe send(socket, $0.baseAddress, $0.count, 0) }
         shutdown(socket, Self.bothHalves)

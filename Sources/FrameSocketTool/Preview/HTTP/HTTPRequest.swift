@@ -10,6 +10,13 @@ struct HTTPRequest: Sendable {
     var site: String?
     /// The value of `sender` in the query; nil if there is none.
     var sender: String?
+    /// The value of `viewer` in the query, by which a page that asks for one image after another is known; nil if there
+    /// is none.
+    var viewer: String?
+    /// The field `If-None-Match`: the tag of what the client has; nil if absent.
+    var knownTags: String?
+    /// The field `Prefer`; nil if absent.
+    var preference: String?
     /// The user whose program asks; nil if unknown or not requested.
     var userID: UInt32?
 }
@@ -44,5 +51,29 @@ extension HTTPRequest {
     /// Whether `text` is empty, or a colon and a number.
     private static func isPort(_ text: Substring) -> Bool {
         text.isEmpty || (text.first == ":" && UInt16(text.dropFirst()) != nil)
+    }
+}
+
+extension HTTPRequest {
+    /// Whether the client has what is tagged so, without quotes.
+    func knows(_ tag: String) -> Bool {
+        guard let knownTags else { return false }
+        return knownTags.split(separator: ",").contains { known in
+            let known = known.drop { $0 == " " || $0 == "\t" }
+            return known.hasPrefix("\"\(tag)\"") || known.hasPrefix("W/\"\(tag)\"")
+        }
+    }
+
+    /// The number of seconds that the client would wait for something new (`Prefer: wait=N`, RFC 7240); nil if it would
+    /// not.
+    var patience: Int? {
+        for preference in (preference ?? "").split(separator: ",") {
+            let parts = preference.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
+            let words = parts.map { $0.filter { !" \t\"".contains($0) } }
+            if words.count == 2, words[0].lowercased() == "wait", let seconds = Int(words[1]), seconds > 0 {
+                return seconds
+            }
+        }
+        return nil
     }
 }

@@ -13,6 +13,8 @@ struct HTTPResponse: Sendable {
     var status: UInt32
     var fields: [(name: String, value: String)]
     var body: Body
+    /// Called once the answer has been sent, or cannot be.
+    var finished: (@Sendable () -> Void)?
 
     /// Creates an answer with a body of known length.
     init(status: UInt32 = 200, type: String, body: Body) {

@@ -30,12 +30,15 @@ import FrameSocket
     ///   - address: Where to listen.
     ///   - connections: The maximum number of connections; further ones are closed at once.
     ///   - clients: Checks who connects.
+    ///   - wait: Returns what a request waits for before it is answered; nil if it is answered at once. Called on the
+    ///     server's thread.
     ///   - answer: Returns the answer to a request, whose body is ignored; called on the server's thread.
     /// - Throws: `unavailable` if the port is in use or the library is missing, `cannotCreate` for everything else.
     init(
         at address: HTTPAddress,
         connections: Int,
         clients: HTTPConnections,
+        wait: @escaping @Sendable (HTTPRequest) -> HTTPWait?,
         answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
     ) throws(CommandFailure) {
         if let failure = unsafe microhttpd_load() {
@@ -43,7 +46,7 @@ import FrameSocket
             throw CommandFailure(.unavailable, "the preview requires libmicrohttpd (\(reason)); \(Self.installation)")
         }
         let listener = try HTTPListener.make(at: address)
-        let responder = Responder(answer, clients)
+        let responder = Responder(wait, answer, clients)
         let started = unsafe microhttpd_start(
             listener.descriptor,
             UInt32(clamping: connections),
@@ -64,7 +67,7 @@ import FrameSocket
 
     /// Closes every connection and waits for the end of the server's thread; must be called exactly once.
     ///
-    /// Streams must have been ended before.
+    /// Streams and waits must have been ended before.
     func stop() {
         unsafe microhttpd_stop(daemon.pointer)
     }
@@ -77,10 +80,16 @@ import FrameSocket
 
 /// The library's callback for requests.
 private final class Responder: Sendable {
+    private let wait: @Sendable (HTTPRequest) -> HTTPWait?
     private let answer: @Sendable (HTTPRequest) -> HTTPResponse
     private let clients: HTTPConnections
 
-    init(_ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse, _ clients: HTTPConnections) {
+    init(
+        _ wait: @escaping @Sendable (HTTPRequest) -> HTTPWait?,
+        _ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse,
+        _ clients: HTTPConnections
+    ) {
+        self.wait = wait
         self.answer = answer
         self.clients = clients
     }
@@ -97,19 +106,24 @@ private final class Responder: Sendable {
     }
 
     /// Called when a request has been answered, or never will be.
-    static let completed: MHD_RequestCompletedCallback = { context, connection, _, _ in
+    static let completed: MHD_RequestCompletedCallback = { context, connection, memory, _ in
         guard let context = unsafe context, let connection = unsafe connection else { return }
+        if let memory = unsafe memory, let exchange = unsafe memory.pointee {
+            unsafe memory.pointee = nil
+            unsafe Unmanaged<HTTPExchange>.fromOpaque(exchange).takeRetainedValue().end()
+        }
         unsafe clients(context).answered(connection)
     }
 
-    /// Called once for the header, then for each part of a request's body, and finally for the answer.
+    /// Called once for the header, then for each part of a request's body, and finally for the answer, twice if that
+    /// has been waited for.
     static let handler: MHD_AccessHandlerCallback = { context, connection, url, method, _, _, bodyByteCount, memory in
         guard let context = unsafe context, let connection = unsafe connection, let url = unsafe url,
             let method = unsafe method, let bodyByteCount = unsafe bodyByteCount, let memory = unsafe memory
         else { return microhttpd_no }
-        if unsafe memory.pointee == nil {
+        guard let remembered = unsafe memory.pointee else {
             // Answering now would close the connection.
-            unsafe memory.pointee = context
+            unsafe memory.pointee = Unmanaged.passRetained(HTTPExchange()).toOpaque()
             return microhttpd_yes
         }
         guard unsafe bodyByteCount.pointee == 0 else {
@@ -118,16 +132,28 @@ private final class Responder: Sendable {
             return microhttpd_yes
         }
         let responder = unsafe Unmanaged<Responder>.fromOpaque(context).takeUnretainedValue()
+        let exchange = unsafe Unmanaged<HTTPExchange>.fromOpaque(remembered).takeUnretainedValue()
         let request = unsafe HTTPRequest(
             method: String(cString: method),
             path: String(cString: url),
             host: field("Host", of: connection),
             site: field("Sec-Fetch-Site", of: connection),
             sender: argument("sender", of: connection),
+            viewer: argument("viewer", of: connection),
+            knownTags: field("If-None-Match", of: connection),
+            preference: field("Prefer", of: connection),
             userID: responder.clients.userID(of: connection)
         )
         unsafe responder.clients.asked(connection)
-        return unsafe respond(to: connection, responder.answer(request))
+        guard
+            !exchange.waits(
+                for: { responder.wait(request) },
+                begin: { unsafe $0.begin(on: connection) }
+            )
+        else { return microhttpd_yes }
+        let response = responder.answer(request)
+        exchange.answer(response)
+        return unsafe respond(to: connection, response)
     }
 
     private static func field(_ name: String, of connection: OpaquePointer) -> String? {
@@ -141,45 +167,11 @@ private final class Responder: Sendable {
     }
 
     private static func respond(to connection: OpaquePointer, _ answer: HTTPResponse) -> MHD_Result {
-        guard let response = unsafe make(answer.body, for: connection) else { return microhttpd_no }
+        guard let response = unsafe HTTPBody.make(answer.body, for: connection) else { return microhttpd_no }
         defer { unsafe microhttpd_release(response) }
         for field in answer.fields {
             guard unsafe microhttpd_add_field(response, field.name, field.value) else { return microhttpd_no }
         }
         return unsafe microhttpd_answer(connection, answer.status, response)
-    }
-
-    private static func make(_ body: HTTPResponse.Body, for connection: OpaquePointer) -> OpaquePointer? {
-        switch body {
-        case .bytes(let bytes): return unsafe copy(bytes.span)
-        case .frame(let frame): return unsafe frame.withBytes { unsafe copy($0) }
-        case .stream(let stream):
-            unsafe stream.begin(on: connection)
-            let response = unsafe microhttpd_endless_response(
-                HTTPServer.memoryPerConnection,
-                { context, _, room, count in
-                    guard let context = unsafe context, let room = unsafe room else { return microhttpd_end_with_error }
-                    let stream = unsafe Unmanaged<HTTPStream>.fromOpaque(context).takeUnretainedValue()
-                    return unsafe room.withMemoryRebound(to: UInt8.self, capacity: count) { room in
-                        var span = unsafe MutableSpan(_unsafeStart: room, count: count)
-                        return stream.read(into: &span)
-                    }
-                },
-                Unmanaged.passRetained(stream).toOpaque(),
-                { context in
-                    guard let context = unsafe context else { return }
-                    unsafe Unmanaged<HTTPStream>.fromOpaque(context).takeRetainedValue().end()
-                }
-            )
-            if unsafe response == nil {
-                unsafe Unmanaged.passUnretained(stream).release()
-                stream.end()
-            }
-            return unsafe response
-        }
-    }
-
-    private static func copy(_ bytes: Span<UInt8>) -> OpaquePointer? {
-        unsafe bytes.withUnsafeBytes { bytes in unsafe microhttpd_response(bytes.baseAddress, bytes.count) }
     }
 }

@@ -76,14 +76,8 @@ import Locking
 
     // MARK: On the server's thread
 
-    /// How many bytes the system may buffer for a slow client: more would only let it see older frames.
-    private static let systemBuffer: Int32 = 256 << 10
-
     /// Starts sending on a connection.
     func begin(on connection: OpaquePointer) {
-        var size = Self.systemBuffer
-        let descriptor = unsafe microhttpd_socket(connection)
-        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         state.withLock { state in unsafe state.connection = connection }
     }
 

@@ -9,7 +9,7 @@ let package = Package(
     // Named, since the directory of a clone may have any name.
     dependencies: [.package(name: "FrameSocket", path: "..")],
     targets: [
-        // The program of the article "From nothing to frames", which scripts/check-examples compares it with.
+        // The program of the article "Getting started", which scripts/check-examples compares it with.
         .executableTarget(
             name: "GettingStarted",
             dependencies: [.product(name: "FrameSocket", package: "FrameSocket")]

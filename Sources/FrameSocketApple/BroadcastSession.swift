@@ -144,7 +144,7 @@ public final class BroadcastSession: Sendable {
         uploader.passNextFrame()
     }
 
-    /// Ends the broadcast in order, and sends the reason to an app that uses the control channel.
+    /// Ends the broadcast cleanly, and sends the reason to an app that uses the control channel.
     public func finish(_ reason: FinishReason) {
         state.withLock { $0.isFinished = true }
         uploader.connection.close(reason)

@@ -88,7 +88,7 @@
             session?.resume()
         }
 
-        /// Ends the broadcast in order: the user has stopped it.
+        /// Ends the broadcast cleanly: the user has stopped it.
         open override func broadcastFinished() {
             _ = end(.stoppedByUser)
         }

@@ -19,7 +19,7 @@ public struct PeerMessage: Sendable, Hashable {
         self.init(header: lines.joined(separator: "\r\n") + "\r\n\r\n", body: body)
     }
 
-    /// Returns a frame as deployed senders write it, with a presentation time and a number if they are given.
+    /// Returns a frame as existing Jitsi senders write it, with a presentation time and a number if they are given.
     public static func frame(
         _ jpeg: [UInt8],
         width: Int,

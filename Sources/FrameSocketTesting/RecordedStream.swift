@@ -22,7 +22,7 @@ public struct RecordedStream: Sendable, CustomStringConvertible {
         /// The height of the JPEG, at most one pixel more than the header states.
         public let jpegHeight: Int
 
-        /// The degrees clockwise by which deployed receivers rotate the image, for its orientation.
+        /// The degrees clockwise by which existing Jitsi receivers rotate the image, for its orientation.
         public var rotation: Int { [3: 180, 6: 270, 8: 90][orientation] ?? 0 }
 
         init(

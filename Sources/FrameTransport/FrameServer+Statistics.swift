@@ -24,8 +24,8 @@ extension FrameServer {
         ///
         /// At most ``FrameServer/Limits/maximumConnections`` departed senders wait in ``FrameServer/connections``; beyond
         /// that the oldest is dropped. A departed sender's unread frames are dropped if their memory is needed; their
-        /// consumer gets the error `visitorDropped`. A sender counts once.
-        public internal(set) var droppedVisitors = 0
+        /// consumer gets the error `departedSenderDropped`. A sender counts once.
+        public internal(set) var droppedSenders = 0
 
         /// The number of complete frames that have arrived.
         public internal(set) var frames = 0

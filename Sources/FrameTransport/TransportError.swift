@@ -56,7 +56,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         /// The connection is not open, or was closed on this side.
         public static let closed = Code("connection.closed")
         /// The sender had disconnected, and its unread frames were dropped because their memory or place was needed.
-        public static let visitorDropped = Code("visitor.dropped")
+        public static let departedSenderDropped = Code("sender.dropped")
         /// An earlier message is still being sent.
         public static let busy = Code("send.busy")
         /// The receiver has requested a pause.

@@ -30,7 +30,7 @@ public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
 
         /// A connection is open: frames may be sent on it.
         public static let connectionOpened = Code("connection.opened")
-        /// A connection has ended in order.
+        /// A connection has ended cleanly.
         public static let connectionEnded = Code("connection.ended")
         /// A connection has failed; ``TransportEvent/error`` says why.
         public static let connectionFailed = Code("connection.failed")
@@ -43,7 +43,7 @@ public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
         /// A frame could not be decoded, or a frame to send could not be encoded.
         public static let frameDropped = Code("frame.dropped")
         /// The unread frames of a departed sender were dropped.
-        public static let visitorDropped = Code("visitor.dropped")
+        public static let departedSenderDropped = Code("sender.dropped")
         /// The server does not accept senders for a while, because the system is short of descriptors or memory.
         public static let acceptPaused = Code("accept.paused")
         /// The server has stopped listening, because its socket failed.

@@ -45,12 +45,12 @@ import Testing
     }
 
     @Test(arguments: Source.allCases)
-    func `a server without a free place is a failure once --wait is over`(source: Source) async throws {
+    func `a server without a free slot is a failure once --wait is over`(source: Source) async throws {
         let arguments = try await arguments(for: source, wait: "0.5")
         let receiver = try await place.receiver("--json")
         let peers = try await takeAllPlaces()
         let ending = try await place.framesocket(arguments).ended()
-        #expect(ending.status == 69 && ending.errors.contains("no free place"), "\(ending)")
+        #expect(ending.status == 69 && ending.errors.contains("no free slot"), "\(ending)")
         #expect(!receiver.hasPrinted(#""event":"frame""#))
         for peer in peers { peer.close() }
     }
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: Source.allCases)
-    func `a server that has a free place in time gets every frame`(source: Source) async throws {
+    func `a server that has a free slot in time gets every frame`(source: Source) async throws {
         let arguments = try await arguments(for: source, wait: "60")
         let busy = try PeerSocket.listening(at: place.socket, backlog: 64)
         let sender = try place.framesocket(arguments)
@@ -110,7 +110,7 @@ import Testing
         #expect(await receiver.ended().status == 0)
     }
 
-    @Test func `a sender with the right token retries at a port without a free place`() async throws {
+    @Test func `a sender with the right token retries at a port without a free slot`() async throws {
         let token = try place.secret("token", Array("a secret of both".utf8))
         let receiver = try place.framesocket(["receive", "tcp:0", "--token-file", token, "--json", "--count", "1"])
         let address = try #require(try Event(try await receiver.lines(1)[0]).text("path"))

@@ -20,11 +20,6 @@ import Testing
         let code, severity, message: String
         let remedy: String?
         let bytes, limit, pid, uid, open: Int?
-
-        enum CodingKeys: String, CodingKey {
-            case code, severity, message, bytes, limit, pid, uid, open
-            case remedy = "mend"
-        }
     }
 
     private struct Diagnosis: Decodable {
@@ -257,7 +252,7 @@ import Testing
         #expect(ending.status == 0, "\(ending)")
     }
 
-    @Test func `a server without a free place turns senders away`() async throws {
+    @Test func `a server without a free slot turns senders away`() async throws {
         let receiver = try await place.receiver("--json")
         let peers = try (0..<64).map { _ in try PeerSocket.connected(to: place.socket) }
         let ending = try await place.framesocket(["doctor", place.socket, "--json"]).ended()

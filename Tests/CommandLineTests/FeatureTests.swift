@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: ["older", "current"])
-    func `a deployed sender reads every request byte by byte, drops it, and continues unchanged`(
+    func `an existing Jitsi sender reads every request byte by byte, drops it, and continues unchanged`(
         order: String
     ) async throws {
         let receiver = try await place.receiver([

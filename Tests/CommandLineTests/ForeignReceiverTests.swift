@@ -101,10 +101,10 @@ import Testing
         ending.text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: " ").last }
     }
 
-    // MARK: The deployed receivers and their fault
+    // MARK: The existing Jitsi receivers and their fault
 
     @Test(arguments: [[], ["--greedy"]])
-    func `padding keeps a deployed receiver running`(options: [String]) async throws {
+    func `padding keeps an existing Jitsi receiver running`(options: [String]) async throws {
         let paths = try smallFiles(20)
         let peer = try place.start(
             Places.python,
@@ -115,13 +115,13 @@ import Testing
         #expect(try place.contents(of: "out") == Array(repeating: sent, count: 5).flatMap(\.self))
     }
 
-    @Test func `plain messages reach a deployed receiver too`() async throws {
+    @Test func `plain messages reach an existing Jitsi receiver too`() async throws {
         let peer = try place.peer("receive_deployed", "--greedy")
         let arguments = try smallFiles(4) + ["--plain", "--loop", "25", "--quality", "30"]
         #expect(try await frames(at: peer, arguments).count == 100)
     }
 
-    @Test func `a deployed receiver freezes without padding`() async throws {
+    @Test func `an existing Jitsi receiver freezes without padding`() async throws {
         let peer = try place.peer("receive_deployed", "--greedy")
         let arguments = try smallFiles(20) + ["--passthrough", "--loop", "5", "--no-padding"]
         let sender = try place.framesocket(["send", place.socket, "--wait", "60"] + arguments)

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["older", "current", "both"])
-    func `a hundred frames of a deployed sender arrive unchanged`(order: String) async throws {
+    func `a hundred frames of an existing Jitsi sender arrive unchanged`(order: String) async throws {
         let paths = ["chelsea-420", "chelsea-444", "chelsea-gray", "chelsea-exif-6"].map {
             Places.fixture("jpeg/\($0).jpg")
         }

@@ -10,7 +10,7 @@ import Testing
         place = try Workplace()
     }
 
-    /// Leaves a socket behind that nobody listens at, as deployed receivers do.
+    /// Leaves a socket behind that nobody listens at, as existing Jitsi receivers do.
     private func leaveDeadSocket() async throws {
         let code = "import socket; socket.socket(socket.AF_UNIX).bind('\(place.socket)')"
         #expect(await (try place.start(Places.tool("python3"), ["-c", code])).ended().status == 0)

@@ -241,7 +241,7 @@ import Testing
         _ = try await recorder.lines(3)
         for command in ["send '\(place.socket)' '\(Self.fixtures[1])'", "replay '\(place.socket)' '\(file)'"] {
             let ending = try await place.shell("$F \(command) --json --wait 0.3").ended()
-            #expect(ending.status == 69 && ending.errors.contains("no free place"), "\(ending)")
+            #expect(ending.status == 69 && ending.errors.contains("no free slot"), "\(ending)")
             #expect(try ending.events.map(\.name) == ["sent", "failed"])
         }
         let patient = try place.framesocket(

@@ -133,7 +133,7 @@ import Testing
 
     // MARK: The wire
 
-    @Test func `plain messages equal those of deployed senders byte for byte`() async throws {
+    @Test func `plain messages equal those of existing Jitsi senders byte for byte`() async throws {
         let file = try Data.bytes(at: jpeg)
         let sent = try await bytes(jpeg, "--plain", "--passthrough", "--loop", "3", "--orientation", "6")
         let expected = message(file, orientation: 6)

@@ -54,7 +54,7 @@ import Testing
         #expect(ending.status == 130, "\(ending)")
         guard command.contains("--json") else {
             var told = ending.errors.split(separator: "\n").filter { $0.hasPrefix("sender 1: ") }
-            // If everything was read before the eighth was looked at, the sender had ended in order.
+            // If everything was read before the eighth was looked at, the sender had ended cleanly.
             if told.last?.contains("the other side ended") == true { told.removeLast() }
             #expect(told.count == 9 && told.last?.contains("8 frames in a row") == true, "\(ending)")
             return

@@ -35,7 +35,7 @@ import Testing
     struct Ending: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let steps: [ScriptedPeer.Step]
-        /// What is wrong at the receiver, or nil for an end in order.
+        /// What is wrong at the receiver, or nil for a clean end.
         let error: String?
     }
 

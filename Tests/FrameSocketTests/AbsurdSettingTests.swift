@@ -159,7 +159,7 @@ import Testing
     @Test(arguments: [Int.min, -1, 0, 1, .max])
     func `an absurd number of kept images or idle memory costs only speed`(count: Int) throws {
         var settings = FrameDecoder.Configuration()
-        settings.maximumStandingImages = count
+        settings.maximumRetainedImages = count
         let decoder = FrameDecoder(configuration: settings)
         let jpeg: [UInt8] = try JPEGEncoder().encode(try testImage(64, 48))
         let header = FrameHeader(contentLength: jpeg.count, bufferSize: BufferSize(width: 64, height: 48))

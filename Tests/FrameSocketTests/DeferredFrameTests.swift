@@ -65,7 +65,7 @@ import Testing
         // Of those that were deferred, only the newest.
         #expect(try await visit.frame()?.body == body(3, count: 12_000))
         try await uploader.settle()
-        #expect(await becomesTrue { uploader.statistics.underWay == 0 })
+        #expect(await becomesTrue { uploader.statistics.inProgress == 0 })
         let statistics = uploader.statistics
         #expect(statistics.offered == 4 && statistics.sent == 2 && statistics.repeats == 0)
         #expect(statistics.dropped == 2 && statistics.drops == [obstacle.cause: 2])

@@ -209,7 +209,7 @@ import Testing
         for plane in 0..<image.planeCount {
             try image.withMutablePlane(plane) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
         }
-        let plan = OutputScale.fill(width: 10, height: 10, turning: .never).plan(forWidth: 24, height: 10)
+        let plan = OutputScale.fill(width: 10, height: 10, rotation: .never).plan(forWidth: 24, height: 10)
         #expect(plan.part == PixelRectangle(x: 6, y: 0, width: 10, height: 10))
         let result = try image.applying(plan)
         for plane in 0..<image.planeCount {

@@ -67,9 +67,9 @@ import Testing
         Case(.fit(width: 1280, height: 720), (1920, 1080), (0, 0, 1920, 1080), (1280, 720)),
         // The box lies as the image does.
         Case(.fit(width: 1280, height: 720), (1080, 1920), (0, 0, 1080, 1920), (720, 1280)),
-        Case(.fit(width: 1280, height: 720, turning: .never), (1080, 1920), (0, 0, 1080, 1920), (406, 720)),
-        Case(.fit(width: 720, height: 1280, turning: .landscape), (1080, 1920), (0, 0, 1080, 1920), (406, 720)),
-        Case(.fit(width: 1280, height: 720, turning: .portrait), (1920, 1080), (0, 0, 1920, 1080), (720, 406)),
+        Case(.fit(width: 1280, height: 720, rotation: .never), (1080, 1920), (0, 0, 1080, 1920), (406, 720)),
+        Case(.fit(width: 720, height: 1280, rotation: .landscape), (1080, 1920), (0, 0, 1080, 1920), (406, 720)),
+        Case(.fit(width: 1280, height: 720, rotation: .portrait), (1920, 1080), (0, 0, 1920, 1080), (720, 406)),
         // Never larger; an odd column is cut.
         Case(.fit(width: 1280, height: 720), (641, 361), (0, 0, 640, 360), (640, 360)),
         Case(.fit(width: 1280, height: 720), (641, 361), (0, 0, 641, 361), (641, 361), subsampling: .yuv444),
@@ -82,7 +82,7 @@ import Testing
         Case(.fit(width: -5, height: .max), (100, 100), (0, 0, 100, 100), (100, 100)),
         // As a person sees it: 1920x1080 lying on its side is portrait, and so is the box.
         Case(
-            .fit(width: 1280, height: 720, turning: .landscape),
+            .fit(width: 1280, height: 720, rotation: .landscape),
             (1920, 1080),
             (0, 0, 1920, 1080),
             (720, 406),
@@ -141,7 +141,7 @@ import Testing
         Case(.letterbox(width: 640, height: 480), (1920, 1080), (0, 0, 1920, 1080), (640, 360), (640, 480)),
         Case(.letterbox(width: 640, height: 480), (1080, 1920), (0, 0, 1080, 1920), (360, 640), (480, 640)),
         Case(
-            .letterbox(width: 640, height: 480, turning: .landscape),
+            .letterbox(width: 640, height: 480, rotation: .landscape),
             (1080, 1920),
             (0, 0, 1080, 1920),
             (270, 480),
@@ -177,7 +177,7 @@ import Testing
         Case(.fill(width: 101, height: 75), (64, 48), (0, 0, 64, 46), (64, 46)),
         Case(.fill(width: 640, height: 480), (1920, 1080), (240, 0, 1440, 1080), (640, 480)),
         Case(.fill(width: 640, height: 480), (1080, 1920), (0, 240, 1080, 1440), (480, 640)),
-        Case(.fill(width: 640, height: 480, turning: .landscape), (1080, 1920), (0, 554, 1080, 810), (640, 480)),
+        Case(.fill(width: 640, height: 480, rotation: .landscape), (1080, 1920), (0, 554, 1080, 810), (640, 480)),
         // A smaller image fills the box's shape.
         Case(.fill(width: 1600, height: 1200), (800, 450), (100, 0, 600, 450), (600, 450)),
         Case(.fill(width: 640, height: 480), (640, 480), (0, 0, 640, 480), (640, 480)),
@@ -229,13 +229,13 @@ import Testing
         func side() -> Int { Int.random(in: 1...(1 << Int.random(in: 1...15, using: &random)), using: &random) }
         for _ in 0..<3000 {
             let (width, height) = (side(), side())
-            let turning = OutputScale.Box.Turning.allCases.randomElement(using: &random) ?? .never
+            let turning = OutputScale.Box.Rotation.allCases.randomElement(using: &random) ?? .never
             let scale =
                 [
                     OutputScale.full, .half, .width(side()), .agora,
-                    .fit(width: side(), height: side(), turning: turning),
-                    .letterbox(width: side(), height: side(), turning: turning),
-                    .fill(width: side(), height: side(), turning: turning),
+                    .fit(width: side(), height: side(), rotation: turning),
+                    .letterbox(width: side(), height: side(), rotation: turning),
+                    .fill(width: side(), height: side(), rotation: turning),
                 ].randomElement(using: &random) ?? .full
             let orientation = FrameOrientation.allCases.randomElement(using: &random) ?? .up
             let plan = scale.plan(forWidth: width, height: height, orientation: orientation)

@@ -79,7 +79,7 @@ struct Wire {
                 if outcome == .taken { try await wire.uploader.finish() }
             }
             #expect(wire.uploader.statistics.drops == [.paced: 30])
-            #expect(wire.uploader.statistics.underWay == 0)
+            #expect(wire.uploader.statistics.inProgress == 0)
             // The last one goes too, now that no newer one comes.
             try await wire.uploader.finish()
             let statistics = wire.uploader.statistics

@@ -24,7 +24,8 @@ import Testing
         return (connection, server, try await server.accepted())
     }
 
-    @Test(arguments: [true, false]) func `a: frames under 10,240 bytes back to back do not freeze a deployed receiver`(
+    @Test(arguments: [true, false])
+    func `a: frames under 10,240 bytes back to back do not freeze an existing Jitsi receiver`(
         isPadded: Bool
     ) async throws {
         let (connection, server, peer) = try await pair { $0.padsShortBodies = isPadded }

@@ -163,7 +163,7 @@ import Testing
         // The first waits for its consumer, the second is under way: nothing is read until the consumer comes.
         await sendLarge(uploader)
         for _ in 0..<10 { #expect(uploader.send(try testImage(64, 48)) == .taken) }
-        #expect(uploader.statistics.drops == [.superseded: 9] && uploader.statistics.underWay == 2)
+        #expect(uploader.statistics.drops == [.superseded: 9] && uploader.statistics.inProgress == 2)
 
         var statistics = ReceptionStatistics()
         var sequences: [UInt64?] = []
@@ -177,7 +177,7 @@ import Testing
         #expect(statistics.missing == 9 && statistics.frames == 3)
         try await uploader.finish()
         let sent = uploader.statistics
-        #expect(sent.offered == 12 && sent.sent == 3 && sent.dropped == 9 && sent.underWay == 0)
+        #expect(sent.offered == 12 && sent.sent == 3 && sent.dropped == 9 && sent.inProgress == 0)
         _ = server
     }
 
@@ -332,7 +332,7 @@ import Testing
         }
         try await uploader.finish()
         let statistics = uploader.statistics
-        #expect(statistics.offered == 400 && statistics.underWay == 0 && taken.value == 400)
+        #expect(statistics.offered == 400 && statistics.inProgress == 0 && taken.value == 400)
         #expect(statistics.offered == statistics.sent + statistics.dropped)
         #expect(statistics.drops.keys.allSatisfy { $0 == .superseded })
         uploader.connection.close()
@@ -359,7 +359,7 @@ import Testing
         #expect(receiver.uploader.send(image) == .taken)
         let isReleased = await becomesTrue { image.isAlone }
         #expect(isReleased)
-        #expect(receiver.uploader.statistics.sent == 0 && receiver.uploader.statistics.underWay == 1)
+        #expect(receiver.uploader.statistics.sent == 0 && receiver.uploader.statistics.inProgress == 1)
         #expect(try await visit.frame()?.body.isEmpty == false)
     }
 

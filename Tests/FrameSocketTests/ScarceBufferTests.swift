@@ -28,7 +28,7 @@ import TurboJPEG
             #expect(pair.uploader.send(other) == .taken)
         }
         let uploader = pair.uploader
-        #expect(await becomesTrue { uploader.statistics.sent == 2 && uploader.statistics.underWay == 1 })
+        #expect(await becomesTrue { uploader.statistics.sent == 2 && uploader.statistics.inProgress == 1 })
         kept.removeFirst()
         let frame = try await pair.next()
         #expect(try FrameDecoder().decode(frame, as: .gray).row(0) == [UInt8](repeating: 3, count: 32))

@@ -4,7 +4,7 @@ import FrameSocketTesting
 import TestSupport
 import Testing
 
-/// Streams as deployed peers write them, through a socket, against what must come out.
+/// Streams as existing Jitsi peers write them, through a socket, against what must come out.
 @Suite(.timeLimit(.minutes(5))) struct StreamFixtureTests {
     let directory: TemporaryDirectory
 

@@ -55,7 +55,7 @@ import Testing
     /// Each has its own image to go on from, more of them than are kept among them.
     @Test(arguments: [0, 1, 2, 4]) func `connections do not share images`(kept: Int) throws {
         var configuration = FrameDecoder.Configuration()
-        configuration.maximumStandingImages = kept
+        configuration.maximumRetainedImages = kept
         let decoder = FrameDecoder(configuration: configuration)
         let connections = (0..<3).map { _ in connection() }
         let encoders = (0..<3).map { _ in FrameEncoder() }

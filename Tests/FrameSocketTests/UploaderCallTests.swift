@@ -160,7 +160,7 @@ import Testing
         waiting[1].cancel()
         #expect(await waiting[1].value == .cancelled)
         // The frame goes on, and whoever was not cancelled is told of its end.
-        #expect(uploader.statistics.underWay == 1)
+        #expect(uploader.statistics.inProgress == 1)
         peer.close()
         let code = try #require(await waiting[2].value)
         #expect([.closed, .connectionLost].contains(code), "\(code)")

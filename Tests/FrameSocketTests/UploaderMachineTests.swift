@@ -364,7 +364,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         frame.digest = 9
         #expect(rig.machine.admit(frame, at: rig.now) == .dropped(.superseded))
         #expect(rig.submitted == [1, 2])
-        #expect(rig.machine.statistics.underWay == 0)
+        #expect(rig.machine.statistics.inProgress == 0)
     }
 
     @Test func `without pacing and comparison there is neither a timer nor a hash`() {

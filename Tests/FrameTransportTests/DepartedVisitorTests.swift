@@ -102,7 +102,7 @@ import Testing
                 #expect(frame?.jpeg.array() == body(round, count: size))
                 #expect(try await frames.next() == nil)
             } catch {
-                #expect(error.code.rawValue == "visitor.dropped" && round < 3, "\(error)")
+                #expect(error.code.rawValue == "sender.dropped" && round < 3, "\(error)")
             }
         }
         #expect(await becomesTrue { budget.free == 256 << 10 }, "\(budget.free) bytes are free")

@@ -27,7 +27,7 @@ import Testing
             try await visit(number)
             // Its end is noticed before the next one comes.
             let expected = max(0, number - 3)
-            #expect(await becomesTrue { server.droppedVisitors == expected }, "\(server.droppedVisitors) were dropped")
+            #expect(await becomesTrue { server.droppedSenders == expected }, "\(server.droppedSenders) were dropped")
             await server.settle()
         }
         #expect(server.refusedConnections == 0)
@@ -64,12 +64,12 @@ import Testing
                 kept.append(number)
                 #expect(try await frames.next() == nil)
             } catch {
-                #expect(error.code == .visitorDropped)
+                #expect(error.code == .departedSenderDropped)
             }
         }
         // The latest are kept, and no more than there is room for.
         #expect(!kept.isEmpty && kept.count <= 2 && kept == Array(6 - kept.count..<6), "\(kept) were kept")
-        #expect(server.droppedVisitors == 6 - kept.count, "\(server.droppedVisitors) were counted")
+        #expect(server.droppedSenders == 6 - kept.count, "\(server.droppedSenders) were counted")
         withExtendedLifetime(server) {}
     }
 
@@ -82,6 +82,6 @@ import Testing
             #expect(try await frames.next()?.jpeg.array() == body(number, count: 500))
             #expect(try await frames.next() == nil)
         }
-        #expect(server.droppedVisitors == 0 && server.refusedConnections == 0)
+        #expect(server.droppedSenders == 0 && server.refusedConnections == 0)
     }
 }

@@ -104,12 +104,12 @@ import Testing
         for seed in 0..<6 { try await visitor.write(message(body(seed, count: 20_000))) }
         visitor.close()
         #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
-        #expect(await becomesTrue { server.droppedVisitors == 1 })
+        #expect(await becomesTrue { server.droppedSenders == 1 })
         let fanOut = FrameBroadcaster(of: connection)
         for _ in 0..<2 {
             var frames = fanOut.reader().makeAsyncIterator()
             let error = await #expect(throws: TransportError.self) { try await frames.next() }
-            #expect(error?.code == .visitorDropped)
+            #expect(error?.code == .departedSenderDropped)
         }
     }
 

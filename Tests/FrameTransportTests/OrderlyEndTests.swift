@@ -112,7 +112,7 @@ import Testing
         let expected = message(body(1, count: 30 << 20))
         #expect(try await soon { try await host.read(expected.count) } == expected)
         #expect(await becomesTrue { isSent.isSet })
-        // And then ends in order.
+        // And then ends cleanly.
         #expect(try await soon { try await host.read(1) } == [])
         host.close()
         #expect(try await soon { try await sender.closed() } == .closedByPeer(.stoppedByUser))

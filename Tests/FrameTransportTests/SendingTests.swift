@@ -26,7 +26,7 @@ import Testing
     /// More than a socket's buffer holds, however large systems make it.
     private static let large = body(9, count: 30_000_000)
 
-    @Test func `a message is written as deployed senders write it`() async throws {
+    @Test func `a message is written as existing Jitsi senders write it`() async throws {
         let (connection, _, peer) = try await pair()
         for count in [10_240, 70_000] {
             let jpeg = body(count, count: count)

@@ -51,7 +51,7 @@ struct FramingTests {
             ["Buffer-Orientation: 6", "Buffer-Height: 1218", "Content-Length: 4", "Buffer-Width: 562"],
         ]
     )
-    func `W20: both orders of fields that deployed peers write are read, split at every byte`(lines: [String]) {
+    func `W20: both orders of fields that existing Jitsi peers write are read, split at every byte`(lines: [String]) {
         let message = Array((Streams.header(lines) + "BODY").utf8)
         let result = transcript(ofEverySplitOf: message + message)
         let header = FrameHeader(

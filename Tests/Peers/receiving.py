@@ -4,7 +4,7 @@ A peer is a function `messages(connection)` that yields (fields, body) for each 
 names in lower case, the body as bytes. It raises StreamError where the stream is not a row of whole messages.
 
 On standard output stands one JSON object a line: `listening`, then `frame` for each frame, then perhaps `error`, then
-`closed` with the number of frames. The exit code is 0 if the stream ended in order or --count frames came, 65 after an
+`closed` with the number of frames. The exit code is 0 if the stream ended cleanly or --count frames came, 65 after an
 error, 1 if it ended before --count frames, 75 if nothing happened for --timeout seconds.
 """
 

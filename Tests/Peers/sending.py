@@ -19,7 +19,7 @@ def argument_parser(description):
 
 
 def connect(path, timeout):
-    """Tries every 100 ms with a fresh socket, as deployed senders do."""
+    """Tries every 100 ms with a fresh socket, as existing Jitsi senders do."""
     deadline = time.monotonic() + timeout
     while True:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -85,7 +85,7 @@ class Parsers(unittest.TestCase):
 
 
 class Deployed(unittest.TestCase):
-    """The deployed receiver survives what it can and fails where it does."""
+    """The existing Jitsi receiver survives what it can and fails where it does."""
 
     greedy = staticmethod(functools.partial(receive_deployed.messages, is_greedy=True))
 

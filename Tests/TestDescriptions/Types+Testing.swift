@@ -7,7 +7,7 @@
         /// A description for a test's log.
         public var testDescription: String {
             guard case .box(let box) = self else { return ".\(self)" }
-            return ".\(box.filling)(\(box.width)x\(box.height), turning: .\(box.turning))"
+            return ".\(box.filling)(\(box.width)x\(box.height), rotation: .\(box.rotation))"
         }
     }
 

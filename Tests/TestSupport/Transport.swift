@@ -44,7 +44,7 @@ package func body(_ seed: Int, count: Int) -> [UInt8] {
     return bytes + block.prefix(count - bytes.count)
 }
 
-/// A message as deployed senders write it.
+/// A message as existing Jitsi senders write it.
 package func message(_ body: [UInt8], width: Int = 562, height: Int = 1218, orientation: Int = 1) -> [UInt8] {
     PeerMessage.frame(body, width: width, height: height, orientation: orientation).bytes
 }

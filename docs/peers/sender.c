@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A shorter body stops deployed receivers for good: their reads of 10,240 bytes would include the next message. */
+/* A shorter body stops existing Jitsi receivers for good: their reads of 10,240 bytes would include the next message. */
 enum { MINIMUM_BODY = 10240, MAXIMUM_BODY = 33554432 };
 
 /* The file's bytes, followed by zeroes up to MINIMUM_BODY; NULL if it cannot be read or is too large. */

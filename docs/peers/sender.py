@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 
-# A shorter body stops deployed receivers for good: their reads of 10,240 bytes would include the next message.
+# A shorter body stops existing Jitsi receivers for good: their reads of 10,240 bytes would include the next message.
 MINIMUM_BODY = 10_240
 
 

@@ -34,7 +34,7 @@ public final class FrameDecoder: Sendable {
         /// The decoder keeps the JPEG and its image, twice if the consumer still holds the last image when the next
         /// frame arrives. What it keeps of a connection that has ended is released with the next frame of another
         /// connection.
-        public var maximumStandingImages = 4
+        public var maximumRetainedImages = 4
 
         /// Creates a configuration with the defaults.
         public init() {}
@@ -52,7 +52,7 @@ public final class FrameDecoder: Sendable {
     /// Creates a decoder.
     public init(configuration: Configuration = .init()) {
         self.configuration = configuration
-        strips = Locked(StandingDecoders(limit: configuration.maximumStandingImages))
+        strips = Locked(StandingDecoders(limit: configuration.maximumRetainedImages))
     }
 
     /// The time spent on decoding so far, including rotation.
@@ -65,7 +65,7 @@ public final class FrameDecoder: Sendable {
     /// copy the image if that is not enough. Its alpha is the sender's too, and has no meaning; that of a JPEG is 255.
     ///
     /// The image has the size that the message's header states. If the JPEG is a pixel wider or higher, its last column
-    /// or row is cut off, as deployed receivers do; if it is a pixel smaller, its last column or row is repeated.
+    /// or row is cut off, as existing Jitsi receivers do; if it is a pixel smaller, its last column or row is repeated.
     ///
     /// - Parameters:
     ///   - frame: The frame. Zero bytes after its JPEG are ignored.

@@ -15,7 +15,7 @@ extension OutputScale {
         }
 
         /// Whether the box is rotated to the image's orientation.
-        public enum Turning: Sendable, Hashable, CaseIterable {
+        public enum Rotation: Sendable, Hashable, CaseIterable {
             /// Rotated with the image, so that turning a phone keeps its resolution.
             case withImage
             /// Always wider than high.
@@ -36,21 +36,21 @@ extension OutputScale {
         /// How an image of another aspect ratio fills the box.
         public let filling: Filling
         /// Whether the box is rotated.
-        public let turning: Turning
+        public let rotation: Rotation
 
         /// Creates a box, with sides clamped to 1 through ``maximumSide``.
-        public init(width: Int, height: Int, filling: Filling = .fit, turning: Turning = .withImage) {
+        public init(width: Int, height: Int, filling: Filling = .fit, rotation: Rotation = .withImage) {
             self.width = min(max(width, 1), Self.maximumSide)
             self.height = min(max(height, 1), Self.maximumSide)
             self.filling = filling
-            self.turning = turning
+            self.rotation = rotation
         }
 
-        /// Returns the box for an image of the given size, rotated as ``turning`` says.
+        /// Returns the box for an image of the given size, rotated as ``rotation`` says.
         public func size(for image: BufferSize) -> BufferSize {
             let (long, short) = (max(width, height), min(width, height))
             let isLandscape =
-                switch turning {
+                switch rotation {
                 case .withImage where image.width != image.height: image.width > image.height
                 case .withImage, .never: width > height
                 case .landscape: true

@@ -16,7 +16,7 @@ public enum OutputScale: Sendable, Hashable {
     case fraction(numerator: Int, denominator: Int)
 
     /// At most this many pixels wide, with the height in proportion; NetEase sends 720. Both sides are whole chroma
-    /// samples, so even for 4:2:0, like those of ``agora`` and ``fit(width:height:turning:)``.
+    /// samples, so even for 4:2:0, like those of ``agora`` and ``fit(width:height:rotation:)``.
     case width(Int)
 
     /// The image fitted to a box of 640x360 or 360x640, as Agora sends; the side that is too long for the box's shape
@@ -32,26 +32,27 @@ public enum OutputScale: Sendable, Hashable {
     /// At most this width and height, in proportion; what is sent is no larger than the scaled image.
     ///
     /// By default the box is rotated with the image: a portrait image has at most the box's width in height.
-    public static func fit(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
-        box(width, height, .fit, turning)
+    public static func fit(width: Int, height: Int, rotation: Box.Rotation = .withImage) -> OutputScale {
+        box(width, height, .fit, rotation)
     }
 
     /// Exactly this size, rotated with the image by default, with the image in the center and black bars around it.
     ///
     /// Of a smaller image with an odd side, the last column or row is left out if it shares its chroma with a bar.
-    public static func letterbox(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
-        box(width, height, .letterbox, turning)
+    public static func letterbox(width: Int, height: Int, rotation: Box.Rotation = .withImage) -> OutputScale {
+        box(width, height, .letterbox, rotation)
     }
 
     /// Exactly this size or, for a smaller image, this aspect ratio, filled with the center of the image.
-    public static func fill(width: Int, height: Int, turning: Box.Turning = .withImage) -> OutputScale {
-        box(width, height, .fill, turning)
+    public static func fill(width: Int, height: Int, rotation: Box.Rotation = .withImage) -> OutputScale {
+        box(width, height, .fill, rotation)
     }
 
-    private static func box(_ width: Int, _ height: Int, _ filling: Box.Filling, _ turning: Box.Turning) -> OutputScale
+    private static func box(_ width: Int, _ height: Int, _ filling: Box.Filling, _ rotation: Box.Rotation)
+        -> OutputScale
     {
         guard width > 0, height > 0 else { return .full }
-        return .box(Box(width: width, height: height, filling: filling, turning: turning))
+        return .box(Box(width: width, height: height, filling: filling, rotation: rotation))
     }
 
     /// Parses "1/2", "3/4" or "1"; nil for anything else, and for fractions that are 0 or greater than 1.

@@ -40,7 +40,7 @@ extension SampleUploader {
         public var dropped: Int { drops.values.reduce(0, +) }
 
         /// The number of frames that are waiting or in progress.
-        public var underWay: Int { offered - sent - dropped }
+        public var inProgress: Int { offered - sent - dropped }
 
         mutating func drop(_ cause: DropCause) {
             drops[cause, default: 0] += 1

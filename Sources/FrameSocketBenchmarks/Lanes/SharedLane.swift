@@ -75,7 +75,7 @@ final class SharedLane: LaneReceiver {
                 await pace(frames, interval: interval) { [self] _ in
                     // A receiver that is late makes the plain lane's sender wait too; here a newer frame would replace
                     // the one that waits.
-                    while uploader.statistics.underWay > 0 {
+                    while uploader.statistics.inProgress > 0 {
                         baseline_sleep_until(Int64(MonotonicClock.now()) + 100_000)
                     }
                     try? submitNext()

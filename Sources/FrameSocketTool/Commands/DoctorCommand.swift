@@ -72,7 +72,7 @@ extension PathDiagnosis.Finding {
         line.add("code", code.rawValue)
         line.add("severity", severity.description)
         line.add("message", message)
-        if let remedy { line.add("mend", remedy) }
+        if let remedy { line.add("remedy", remedy) }
         for (name, value) in values.sorted(by: { $0.key < $1.key }) { line.add(name, value) }
         return line
     }
@@ -90,7 +90,7 @@ extension ExitCode {
     fileprivate init(_ finding: PathDiagnosis.Finding) {
         self =
             switch finding.code {
-            case .deadSocket, .refusedPeer, .turningServer, .heldLock, .fewDescriptors: .unavailable
+            case .deadSocket, .refusedPeer, .fullServer, .heldLock, .fewDescriptors: .unavailable
             case .silentServer: .timedOut
             default: .cannotCreate
             }

@@ -35,7 +35,7 @@ struct RawOutput {
     ///   - decoder: The decoder of the frames.
     init(_ settings: Settings, box: BufferSize?, decoder: FrameDecoder) {
         self.settings = settings
-        self.box = box.map { .letterbox(width: $0.width, height: $0.height, turning: .never) }
+        self.box = box.map { .letterbox(width: $0.width, height: $0.height, rotation: .never) }
         self.decoder = decoder
     }
 

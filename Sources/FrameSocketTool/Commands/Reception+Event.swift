@@ -23,7 +23,7 @@ extension Reception.Event {
             line.add("width", frame.bufferSize.width)
             line.add("height", frame.bufferSize.height)
             line.add("orientation", frame.orientation.rawValue)
-            // As deployed receivers turn it; whether it is mirrored as well follows from the orientation.
+            // As existing Jitsi receivers turn it; whether it is mirrored as well follows from the orientation.
             line.add("rotation", frame.orientation.deployedRotation)
             line.add("bytes", frame.jpeg.count)
             if frame.shared != nil { line.add("shared", true) }

@@ -19,7 +19,7 @@ struct ReplayCommand: Command {
           --speed N        play N times as fast; 0 for as fast as possible (1)
           --loop N         send the file N times (1); 0 repeats endlessly
         \(HandshakeTokenFiles.help)
-          --wait S         seconds to wait for a server with a free place (5)
+          --wait S         seconds to wait for a server with a free slot (5)
           --json           print one JSON object per line for each event
           --quiet          print nothing but failures on standard error
         """

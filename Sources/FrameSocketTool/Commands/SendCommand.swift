@@ -32,8 +32,8 @@ struct SendCommand: Command {
           --force          also send files that receivers reject by default: with
                            --passthrough, whatever states a size. JPEGs on standard
                            input are not checked with --passthrough
-          --no-padding     do not pad bodies under 10,240 bytes, which make deployed
-                           receivers hang
+          --no-padding     do not pad bodies under 10,240 bytes, which make existing
+                           Jitsi receivers hang
           --size WxH       size of raw video
           --format FORMAT  format of raw video, one of
                            \(PixelFormat.allCases.map(\.name).joined(separator: " "))
@@ -43,7 +43,7 @@ struct SendCommand: Command {
                            asks for it; - is standard input
           --stop-after N   end after N frames
         \(HandshakeTokenFiles.help)
-          --wait S         seconds to wait for a server with a free place (5)
+          --wait S         seconds to wait for a server with a free slot (5)
           --json           print one JSON object per line for each event
           --quiet          print nothing but failures on standard error
         """

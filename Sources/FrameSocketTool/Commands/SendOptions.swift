@@ -23,7 +23,7 @@ struct SendOptions {
           --shared         send images in shared memory, without encoding, to a receiver
                            on this machine that asks for it
           --no-strips      encode whole images, without restart markers
-          --plain          send only the fields that deployed senders send
+          --plain          send only the fields that existing Jitsi senders send
         """
 
     let configuration: SampleUploader.Configuration
@@ -39,7 +39,9 @@ struct SendOptions {
         let isTurned = arguments.flag("--rotate")
         let (isPlain, isSharing) = (arguments.flag("--plain"), arguments.flag("--shared"))
         guard !isPlain || !isSharing else {
-            throw UsageError(message: "--plain and --shared are mutually exclusive: deployed senders share no memory")
+            throw UsageError(
+                message: "--plain and --shared are mutually exclusive: existing Jitsi senders share no memory"
+            )
         }
         changesImages = quality != nil || subsampling != nil || scale != nil || isTurned
         configuration = SampleUploader.Configuration(

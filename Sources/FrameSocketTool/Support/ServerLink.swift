@@ -3,7 +3,7 @@ import Locking
 
 /// The connection of a sending command, made again for as long as the server turns it away.
 ///
-/// A server without a free place, or one that does not admit this user, accepts a connection and closes it without
+/// A server without a free slot, or one that does not admit this user, accepts a connection and closes it without
 /// reading a byte, and cannot say why. The first frame is therefore sent again, over a new connection, until a server
 /// has started reading it.
 final class ServerLink: Sendable {
@@ -190,7 +190,7 @@ final class ServerLink: Sendable {
     /// Explains why nothing could be sent to a server that closes every connection at once.
     static func refusal(by name: String, for wait: Double) -> String {
         "\(name): for \(Format.seconds(wait)) the server closed every connection before accepting a frame;"
-            + " it has no free place (wait longer with --wait), does not admit this user, or rejects the frame"
+            + " it has no free slot (wait longer with --wait), does not admit this user, or rejects the frame"
     }
 
     private func failure(_ message: String) -> CommandFailure {

@@ -42,7 +42,7 @@ extension PathDiagnosis.Finding {
         /// A component of the path is not a directory.
         public static let notADirectory = Code("directory.notADirectory")
         /// This user may not search the directory, or it cannot be opened.
-        public static let closedDirectory = Code("directory.noAccess")
+        public static let inaccessibleDirectory = Code("directory.noAccess")
         /// This user may not create files in the directory; `mode`, `uid`.
         public static let readOnlyDirectory = Code("directory.notWritable")
         /// Users other than its owner and root may replace files in the directory; `mode`, `uid`.
@@ -66,7 +66,7 @@ extension PathDiagnosis.Finding {
         /// No server listens at the socket, and it belongs to another user; `uid`.
         public static let foreignSocket = Code("socket.ofAnotherUser")
         /// This user may not connect to the socket; `mode`, `uid`.
-        public static let closedSocket = Code("socket.noAccess")
+        public static let inaccessibleSocket = Code("socket.noAccess")
         /// The socket is a datagram or packet socket, not a stream socket.
         public static let wrongType = Code("socket.wrongType")
 
@@ -77,7 +77,7 @@ extension PathDiagnosis.Finding {
         /// A server listens but does not accept connections; `pid` and `uid` if known.
         public static let silentServer = Code("server.noAnswer")
         /// A server listens but closes a new connection before it reads anything; `pid`, `uid`.
-        public static let turningServer = Code("server.turnsAway")
+        public static let fullServer = Code("server.turnsAway")
         /// The server belongs to a user that the policy refuses; `pid`, `uid`.
         public static let refusedPeer = Code("peer.refused")
 

@@ -123,7 +123,7 @@ extension PathExaminer {
             )
         default:
             return PathDiagnosis.Finding(
-                .closedDirectory,
+                .inaccessibleDirectory,
                 .failure,
                 "the directory \(directory) cannot be opened (\(error))",
                 remedy: "choose a directory owned by you (user \(Syscalls.effectiveUserID))",
@@ -132,14 +132,14 @@ extension PathExaminer {
         }
     }
 
-    static func closedDirectory(
+    static func inaccessibleDirectory(
         _ path: SocketPath,
         _ entry: Syscalls.Entry,
         _ error: Errno
     ) -> PathDiagnosis.Finding {
         let user = Syscalls.effectiveUserID
         return PathDiagnosis.Finding(
-            .closedDirectory,
+            .inaccessibleDirectory,
             .failure,
             "you (user \(user)) cannot access files in \(path.directory), which belongs to user \(entry.owner) and has "
                 + "mode \(octal(entry.mode)) (\(error))",
@@ -209,10 +209,10 @@ extension PathExaminer {
         )
     }
 
-    static func closedSocket(_ entry: Syscalls.Entry?, _ error: Errno) -> PathDiagnosis.Finding {
+    static func inaccessibleSocket(_ entry: Syscalls.Entry?, _ error: Errno) -> PathDiagnosis.Finding {
         let facts = entry.map { ", which belongs to user \($0.owner) and has mode \(octal($0.mode))" } ?? ""
         return PathDiagnosis.Finding(
-            .closedSocket,
+            .inaccessibleSocket,
             .failure,
             "you (user \(Syscalls.effectiveUserID)) cannot connect to the socket\(facts) (\(error))",
             remedy: "run both ends as the same user",
@@ -238,12 +238,12 @@ extension PathExaminer {
         )
     }
 
-    static func turningServer(_ peer: PeerCredentials) -> PathDiagnosis.Finding {
+    static func fullServer(_ peer: PeerCredentials) -> PathDiagnosis.Finding {
         PathDiagnosis.Finding(
-            .turningServer,
+            .fullServer,
             .failure,
             "process \(peer.processID) of user \(peer.userID) listens, but closes a new connection before reading "
-                + "anything: it has no free place, or does not admit you (user \(Syscalls.effectiveUserID))",
+                + "anything: it has no free slot, or does not admit you (user \(Syscalls.effectiveUserID))",
             remedy: "wait until a sender has left, or run both ends as the same user",
             values: values(of: peer)
         )

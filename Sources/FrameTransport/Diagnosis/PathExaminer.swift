@@ -45,11 +45,11 @@ struct PathExaminer {
         var probe = SocketProbe(path: path, directory: directory.rawValue, peers: peers, patience: patience)
         var found = Self.entryFinding(path, in: directory.rawValue) ?? probe.finding()
         // Whether files can be created there matters only to a server that is yet to start.
-        let isServed = [.liveServer, .silentServer, .turningServer, .refusedPeer].contains(found.code)
-        let isClosed = found.code == .closedDirectory
+        let isServed = [.liveServer, .silentServer, .fullServer, .refusedPeer].contains(found.code)
+        let isClosed = found.code == .inaccessibleDirectory
         var others = Self.directoryFindings(path, directory.rawValue, isServed: isServed, isClosed: isClosed)
         // What a server's files are is no business of somebody who cannot use them.
-        let isForeign = isClosed || [.closedSocket, .foreignSocket].contains(found.code)
+        let isForeign = isClosed || [.inaccessibleSocket, .foreignSocket].contains(found.code)
         if !isServed, !isForeign, let lock = Self.lockFinding(path, in: directory.rawValue) { others.append(lock) }
         if [.freePath, .deadSocket].contains(found.code), !others.contains(where: { $0.severity == .failure }) {
             if let obstacle = Self.obstacle(path, in: directory.rawValue) { others.append(obstacle) }
@@ -98,7 +98,7 @@ struct PathExaminer {
             return free()
         } catch {
             if error == .accessDenied, let entry = try? Syscalls.entry(of: directory) {
-                return closedDirectory(path, entry, error)
+                return inaccessibleDirectory(path, entry, error)
             }
             return system(error, "the file at the path cannot be examined")
         }

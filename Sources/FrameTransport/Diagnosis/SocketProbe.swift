@@ -48,7 +48,7 @@ struct SocketProbe {
         let now = MonotonicClock.now()
         let left = deadline > now ? deadline - now : 0
         if isEnded(socket.rawValue, until: now + min(Self.firstLook, left / 2)) {
-            return PathExaminer.turningServer(peer)
+            return PathExaminer.fullServer(peer)
         }
         Syscalls.shutdownSending(socket.rawValue)
         return isEnded(socket.rawValue, until: deadline)
@@ -93,7 +93,7 @@ struct SocketProbe {
         case .noEntry: return PathExaminer.free()
         case .again: return PathExaminer.silentServer(path, nil, patience)
         case .wrongType: return PathExaminer.wrongType()
-        case .accessDenied, .notPermitted: return PathExaminer.closedSocket(entry, error)
+        case .accessDenied, .notPermitted: return PathExaminer.inaccessibleSocket(entry, error)
         default: return PathExaminer.system(error, "the socket cannot be connected to")
         }
     }

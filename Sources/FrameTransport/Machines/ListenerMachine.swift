@@ -86,7 +86,7 @@ package struct ListenerMachine: Sendable {
     package var statistics: FrameServer.Statistics {
         var statistics = FrameServer.Statistics()
         (statistics.connections, statistics.acceptedConnections) = (connected.count, lastID)
-        (statistics.refusals, statistics.droppedVisitors) = (refusals, dropped)
+        (statistics.refusals, statistics.droppedSenders) = (refusals, dropped)
         statistics.acceptPauses = acceptPauses
         if case .pausing = state { statistics.isAcceptingPaused = true }
         return statistics
@@ -205,7 +205,7 @@ package struct ListenerMachine: Sendable {
         settle()
     }
 
-    /// Ends the server: it stops listening, and closes every connection in order.
+    /// Ends the server: it stops listening, and closes every connection cleanly.
     package mutating func close() {
         end(nil)
         commands.append(.closeConnections)

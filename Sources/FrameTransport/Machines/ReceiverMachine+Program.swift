@@ -53,7 +53,7 @@ extension ReceiverMachine {
         }
     }
 
-    /// Ends the connection in order: shuts down sending, and discards input until the peer has closed too.
+    /// Ends the connection cleanly: shuts down sending, and discards input until the peer has closed too.
     ///
     /// - Parameters:
     ///   - reason: The reason; with nil the peer is told nothing, and may reconnect.
@@ -87,7 +87,7 @@ extension ReceiverMachine {
         finish(.failed(TransportError(.handshakeTimedOut, message)))
     }
 
-    /// Ends the connection in order, once everything that has arrived, or arrives until the sender stops, is delivered.
+    /// Ends the connection cleanly, once everything that has arrived, or arrives until the sender stops, is delivered.
     package mutating func drain(at now: UInt64) {
         self.now = now
         switch state {

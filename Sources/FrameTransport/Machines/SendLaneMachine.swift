@@ -27,7 +27,7 @@ package struct SendLaneMachine: ~Copyable {
         case empty
         case waiting(FrameSubmission, ticket: Int)
         /// The ticket is nil if the frame's sender no longer waits for it.
-        case underWay(ticket: Int?)
+        case inProgress(ticket: Int?)
     }
 
     /// The origin of the message that the writer has encoded: it stays there until its first byte is written.
@@ -128,7 +128,7 @@ package struct SendLaneMachine: ~Copyable {
         isBlocked = false
     }
 
-    /// Ends the connection in order: accepts nothing more, and writes `last` after everything else.
+    /// Ends the connection cleanly: accepts nothing more, and writes `last` after everything else.
     ///
     /// - Parameters:
     ///   - last: The `stopped` status; nil for a receiver that sent no hello.
@@ -214,8 +214,8 @@ package struct SendLaneMachine: ~Copyable {
     package mutating func cancel(_ ticket: Int) -> Settlement? {
         switch frame {
         case .waiting(_, ticket): frame = .empty
-        case .underWay(ticket): frame = .underWay(ticket: nil)
-        case .empty, .waiting, .underWay: return nil
+        case .inProgress(ticket): frame = .inProgress(ticket: nil)
+        case .empty, .waiting, .inProgress: return nil
         }
         return Settlement(ticket: ticket, error: TransportError(.cancelled, "sending was cancelled"))
     }
@@ -287,7 +287,7 @@ package struct SendLaneMachine: ~Copyable {
             return nil
         }
         bytesOut += byteCount
-        guard case .underWay(let ticket) = frame else { return nil }
+        guard case .inProgress(let ticket) = frame else { return nil }
         frame = .empty
         return ticket.map { Settlement(ticket: $0) }
     }
@@ -346,7 +346,7 @@ extension SendLaneMachine {
     }
 
     private mutating func failFrame(_ error: TransportError) -> Settlement? {
-        guard case .underWay(let ticket) = frame else { return withdrawFrame(error) }
+        guard case .inProgress(let ticket) = frame else { return withdrawFrame(error) }
         frame = .empty
         return ticket.map { Settlement(ticket: $0, error: error) }
     }
@@ -377,7 +377,7 @@ extension SendLaneMachine {
         case nil: break
         case .answer: answer = nil
         case .audio: audio.removeFirst()
-        case .frame: if case .waiting(_, let ticket) = frame { frame = .underWay(ticket: ticket) }
+        case .frame: if case .waiting(_, let ticket) = frame { frame = .inProgress(ticket: ticket) }
         case .last: phase = .ending(last: nil)
         }
     }

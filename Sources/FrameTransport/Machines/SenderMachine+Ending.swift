@@ -3,7 +3,7 @@ package import FrameWire
 // The end of connections.
 
 extension SenderMachine {
-    /// Closes the connection in order and for good.
+    /// Closes the connection cleanly and for good.
     package mutating func close(_ reason: FinishReason, at now: UInt64) {
         switch state {
         case .handshaking(let handshake) where handshake.unsentOffset == nil:

@@ -115,7 +115,7 @@ extension SenderMachine {
     /// Handles input from the server.
     ///
     /// After a hello, the server must send valid requests, or the connection fails. Without a hello, input is read and
-    /// dropped, as deployed senders do.
+    /// dropped, as existing Jitsi senders do.
     private mutating func take(_ bytes: Span<UInt8>, at now: UInt64) {
         guard case .open(var session) = state else { return }
         // The decoder is moved out to avoid a copy at its first change.

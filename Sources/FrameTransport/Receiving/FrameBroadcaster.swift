@@ -169,7 +169,7 @@ public final class FrameBroadcaster: Sendable {
 
             /// Returns the next frame; nil at the end, or if the calling task is cancelled.
             ///
-            /// - Throws: The error with which the connection failed, or `visitorDropped`.
+            /// - Throws: The error with which the connection failed, or `departedSenderDropped`.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
                 var frame = try await reader.mailbox.next(isolation: actor)
                 frame?.reader = reader.identity
@@ -178,7 +178,7 @@ public final class FrameBroadcaster: Sendable {
 
             /// Returns the next frame; nil at the end, or if the calling task is cancelled.
             ///
-            /// - Throws: The error with which the connection failed, or `visitorDropped`.
+            /// - Throws: The error with which the connection failed, or `departedSenderDropped`.
             public mutating func next() async throws(TransportError) -> Frame? {
                 try await next(isolation: nil)
             }
@@ -187,7 +187,7 @@ public final class FrameBroadcaster: Sendable {
 }
 
 extension FrameConnection {
-    /// Returns the next frame; nil if the frames have ended in order.
+    /// Returns the next frame; nil if the frames have ended cleanly.
     fileprivate func nextFrame() async throws(TransportError) -> Frame? {
         var frames = frames.makeAsyncIterator()
         return try await frames.next()

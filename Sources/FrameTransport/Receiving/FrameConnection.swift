@@ -34,7 +34,7 @@ public final class FrameConnection: Sendable, Identifiable {
     ///
     /// Several loops share the frames: each frame goes to one of them. A ``FrameBroadcaster`` gives every frame to several.
     ///
-    /// The sequence ends when the sender ends in order or this side closes, and throws if the connection fails; every
+    /// The sequence ends when the sender ends cleanly or this side closes, and throws if the connection fails; every
     /// frame that is complete by then is delivered first, unless too many before it could not be decoded. While the consumer is busy, one further frame is read ahead
     /// and then no more, so that back pressure reaches the sender; see ``FrameServer/Configuration/delivery``.
     public var frames: Frames { Frames(connection: self) }
@@ -79,7 +79,7 @@ public final class FrameConnection: Sendable, Identifiable {
         driver.thread.execute { [driver] in driver.send(request) }
     }
 
-    /// Ends the connection in order, and asks the sender to stop permanently.
+    /// Ends the connection cleanly, and asks the sender to stop permanently.
     ///
     /// Without a reason, as with ``close()``, the sender is only told that the connection has ended, and may reconnect.
     /// After ``FrameServer/drain()`` nothing can be sent to the sender: only this side knows the reason.
@@ -87,7 +87,7 @@ public final class FrameConnection: Sendable, Identifiable {
         driver.thread.execute { [driver] in driver.close(reason) }
     }
 
-    /// Ends the connection in order.
+    /// Ends the connection cleanly.
     ///
     /// Frames that wait for the consumer are still delivered. Frames behind them are not, even if they have arrived;
     /// ``FrameServer/drain()`` delivers those as well.

@@ -198,10 +198,10 @@ public final class FrameServer: Sendable {
     /// The number of refused senders: ``Statistics/refusedConnections``.
     public var refusedConnections: Int { driver.counts.withLock { $0.refusedConnections } }
 
-    /// The number of dropped departed senders: ``Statistics/droppedVisitors``.
-    public var droppedVisitors: Int { driver.counts.withLock { $0.droppedVisitors } }
+    /// The number of dropped departed senders: ``Statistics/droppedSenders``.
+    public var droppedSenders: Int { driver.counts.withLock { $0.droppedSenders } }
 
-    /// Stops listening, removes the socket's file, and ends every connection in order.
+    /// Stops listening, removes the socket's file, and ends every connection cleanly.
     ///
     /// When this method returns, the path or port can be listened on again; the connections end later, see
     /// ``closed()``.
@@ -210,7 +210,7 @@ public final class FrameServer: Sendable {
         configuration.thread.execute { [driver] in driver.close() }
     }
 
-    /// Stops listening, and ends every connection in order once everything that has arrived on it is delivered.
+    /// Stops listening, and ends every connection cleanly once everything that has arrived on it is delivered.
     ///
     /// When this method returns, the path or port can be listened on again. Senders are told at once that the
     /// connection ends, and have ``FrameServer/Limits/linger`` to finish what they are writing. Every frame that is

@@ -137,7 +137,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         for descriptor in last { admit(descriptor.withLock { $0.take() }) }
     }
 
-    /// Ends the server and every connection in order, including those accepted last.
+    /// Ends the server and every connection cleanly, including those accepted last.
     func close() {
         admitLast()
         change { $0.close() }
@@ -192,7 +192,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             if dropped != nil {
                 let text =
                     "the sender has left, and was dropped with its unread frames because too many had left before"
-                report(.warning, .visitorDropped, text, connection: id, peer: dropped?.peer)
+                report(.warning, .departedSenderDropped, text, connection: id, peer: dropped?.peer)
             }
             change { $0.departedDropped(id, wasQueued: dropped != nil) }
         case .finished: closed.set(())
@@ -306,7 +306,9 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         }
         let onDropped = { @Sendable [weak self] () -> Void in
             let text = "the sender has left, and its unread frames were dropped because their memory was needed"
-            log?.report(TransportEvent(.warning, .visitorDropped, text, endpoint: endpoint, connection: id, peer: peer))
+            log?.report(
+                TransportEvent(.warning, .departedSenderDropped, text, endpoint: endpoint, connection: id, peer: peer)
+            )
             self?.onThread { $0.machine.framesDropped(id) }
         }
         let start = { @Sendable [weak self] () -> Void in

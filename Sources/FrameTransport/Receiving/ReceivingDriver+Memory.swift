@@ -61,7 +61,7 @@ extension ReceivingDriver {
             mailbox.count + audio.count == 0
         } drop: { [id] in
             let error = TransportError(
-                .visitorDropped,
+                .departedSenderDropped,
                 "the sender of connection \(id) has left, and its unread frames were dropped because their memory "
                     + "was needed"
             )

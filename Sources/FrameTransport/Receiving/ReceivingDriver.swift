@@ -138,12 +138,12 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         onEnd = end
     }
 
-    /// Closes in order; see ``ReceiverMachine/close(_:at:)``.
+    /// Closes cleanly; see ``ReceiverMachine/close(_:at:)``.
     func close(_ reason: FinishReason? = nil) {
         change { $0.close(reason, at: MonotonicClock.now()) }
     }
 
-    /// Closes in order once what has arrived is delivered; see ``ReceiverMachine/drain(at:)``.
+    /// Closes cleanly once what has arrived is delivered; see ``ReceiverMachine/drain(at:)``.
     func drain() {
         change { $0.drain(at: MonotonicClock.now()) }
     }

@@ -45,7 +45,7 @@ public final class SocketConnection: Sendable {
         ///
         /// Default: true.
         ///
-        /// Deployed receivers stop permanently when one of their 10,240-byte reads includes the start of the next
+        /// Existing Jitsi receivers stop permanently when one of their 10,240-byte reads includes the start of the next
         /// message, which a shorter body allows. Receivers of this package do not need padding.
         public var padsShortBodies = true
 
@@ -276,7 +276,7 @@ public final class SocketConnection: Sendable {
         followUp(try driver.lane.send(message, for: connection, completion: completion))
     }
 
-    /// Ends the connection in order and for good: sends what was accepted before, within ``Configuration/linger``, and
+    /// Ends the connection cleanly and for good: sends what was accepted before, within ``Configuration/linger``, and
     /// then signals the end.
     ///
     /// A frame that an uploader still holds is not accepted yet, and is dropped: call its `finish()` first. The call returns

@@ -1,6 +1,6 @@
 /// A request from a receiver to its sender, sent on the same connection as the frames in the opposite direction.
 ///
-/// No request requires an answer: deployed senders read and discard them.
+/// No request requires an answer: existing Jitsi senders read and discard them.
 public enum ControlRequest: Sendable, Hashable {
     /// `hello`: who the receiver is and what it wants; answered with a ``SenderStatus``, as later requests may be.
     case hello(Hello)

@@ -11,12 +11,12 @@ public struct FrameHeader: Sendable, Hashable {
 
     /// The presentation time of the frame, in nanoseconds of the sender's clock: `Buffer-Presentation-Time`.
     ///
-    /// This field is specific to this project, and deployed peers skip it; nil omits it.
+    /// This field is specific to this project, and existing Jitsi peers skip it; nil omits it.
     public var timestamp: UInt64?
 
     /// The sequence number of the frame, counted by the sender: `Buffer-Sequence`.
     ///
-    /// This field is specific to this project, and deployed peers skip it; nil omits it.
+    /// This field is specific to this project, and existing Jitsi peers skip it; nil omits it.
     public var sequence: UInt64?
 
     /// Creates a header without checking the values; a decoder may reject them.
@@ -44,7 +44,7 @@ extension FrameHeader {
 
     /// Appends the header in its wire format, from the status line to the blank line.
     ///
-    /// The fields have the order in which deployed senders write them, followed by this project's own fields if they
+    /// The fields have the order in which existing Jitsi senders write them, followed by this project's own fields if they
     /// are set. Nothing is allocated. A negative number is written as 0. Whether a decoder accepts the other values is
     /// not checked.
     ///
@@ -81,7 +81,7 @@ extension FrameHeader {
 
 /// The size of an image in pixels, as stated in the fields `Buffer-Width` and `Buffer-Height`.
 ///
-/// The JPEG in the body may be one pixel wider or taller: deployed senders round the size in the fields down and the
+/// The JPEG in the body may be one pixel wider or taller: existing Jitsi senders round the size in the fields down and the
 /// size of the image up.
 public struct BufferSize: Sendable, Hashable {
     /// The number of pixels in a row.
@@ -97,7 +97,7 @@ public struct BufferSize: Sendable, Hashable {
     }
 }
 
-/// The padding of short bodies that protects deployed receivers from freezing.
+/// The padding of short bodies that protects existing Jitsi receivers from freezing.
 ///
 /// Those receivers read up to 10,240 bytes at a time until they have a header, and consider a message complete only
 /// when exactly its body has arrived. A read that includes even one byte of the next message therefore freezes them

@@ -1,7 +1,7 @@
 /// The orientation of an image in its buffer: the value of the field `Buffer-Orientation`.
 ///
 /// The numbers are those of `CGImagePropertyOrientation`, but their meaning on this wire is *not* that of an EXIF
-/// viewer: deployed receivers rotate ``left`` (8) by 90 degrees clockwise and ``right`` (6) by 270, while a photo
+/// viewer: existing Jitsi receivers rotate ``left`` (8) by 90 degrees clockwise and ``right`` (6) by 270, while a photo
 /// viewer rotates 8 by 270 and 6 by 90. ``rotation`` follows the wire.
 ///
 /// To make the image upright, flip it horizontally if ``isMirrored``, then rotate it clockwise by ``rotation`` degrees.
@@ -43,7 +43,7 @@ public enum FrameOrientation: UInt8, Sendable, CaseIterable, Hashable {
         }
     }
 
-    /// The clockwise rotation in degrees that deployed receivers apply.
+    /// The clockwise rotation in degrees that existing Jitsi receivers apply.
     ///
     /// They do not support mirroring: 90, 180 and 270 for 8, 3 and 6, and 0 for all others, including mirrored ones.
     public var deployedRotation: Int { isMirrored ? 0 : rotation }

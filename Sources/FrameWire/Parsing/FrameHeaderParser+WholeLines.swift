@@ -1,4 +1,4 @@
-// The fast path through a header. A complete line in the form that deployed peers write, which is nearly every line, is
+// The fast path through a header. A complete line in the form that existing Jitsi peers write, which is nearly every line, is
 // recognized eight bytes at a time. Every other line, and everything invalid, is left to the byte-by-byte path, which
 // alone decides what is an error and where. The fast path may therefore reject anything, but must never accept what the
 // other path would not: the tests compare the two by splitting headers.

@@ -65,6 +65,7 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
         DocumentedCommand("docs/services.md: d /run/framesocket", treatment: .noCommand),
         DocumentedCommand("docs/services.md: install", treatment: .notTested),
         DocumentedCommand("docs/services.md: apt-get install", treatment: .notTested),
+        DocumentedCommand("docs/containers.md: docker build", treatment: .notTested),
         DocumentedCommand("docs/apple.md: brew install", treatment: .notTested),
         DocumentedCommand("docs/apple.md: export PKG_CONFIG_PATH", treatment: .notTested),
         DocumentedCommand("docs/apple.md: scripts/make-xcframework", treatment: .notTested),

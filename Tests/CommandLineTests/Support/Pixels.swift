@@ -51,13 +51,13 @@ extension [UInt8] {
         stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min($0 + count, self.count)]) }
     }
 
-    /// The bytes with zeros behind them, up to the least size that deployed receivers bear.
+    /// The bytes with zeros behind them, up to the least size that existing Jitsi receivers bear.
     var padded: [UInt8] {
         self + [UInt8](repeating: 0, count: Swift.max(0, 10_240 - count))
     }
 }
 
-/// A message as deployed senders write it.
+/// A message as existing Jitsi senders write it.
 func message(_ body: [UInt8], width: Int = 451, height: Int = 300, orientation: Int = 1) -> [UInt8] {
     Array(
         """

@@ -197,7 +197,7 @@ struct UploaderRig {
     /// What holds after every step.
     private func check(at location: SourceLocation) {
         let statistics = machine.statistics
-        #expect(statistics.underWay == machine.pendingCount, sourceLocation: location)
+        #expect(statistics.inProgress == machine.pendingCount, sourceLocation: location)
         #expect(statistics.drops.values.allSatisfy { $0 > 0 }, sourceLocation: location)
         #expect(machine.heldBytes <= machine.memoryLimit, sourceLocation: location)
         let ages = [statistics.queueAge, statistics.encoding, statistics.transfer]

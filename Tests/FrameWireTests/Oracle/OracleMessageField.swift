@@ -8,7 +8,7 @@ enum OracleMessageField: UInt8, CaseIterable {
     /// The fields without which a header is no frame, in the order in which they are reported missing.
     static let required: [OracleMessageField] = [.contentLength, .width, .height, .orientation]
 
-    /// The name as deployed peers write it; it compares without case.
+    /// The name as existing Jitsi peers write it; it compares without case.
     var name: String {
         switch self {
         case .contentLength: "Content-Length"

@@ -69,7 +69,7 @@ struct Choices {
     mutating func plan(for image: PixelBuffer) -> OutputPlan {
         let kind = byte()
         let box = (width: side(), height: side())
-        let turning = OutputScale.Box.Turning.allCases[Int(kind >> 4) % OutputScale.Box.Turning.allCases.count]
+        let turning = OutputScale.Box.Rotation.allCases[Int(kind >> 4) % OutputScale.Box.Rotation.allCases.count]
         let scale: OutputScale =
             switch kind % 7 {
             case 0: .half

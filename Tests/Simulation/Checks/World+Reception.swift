@@ -113,7 +113,7 @@ extension World {
         case .closedByPeer:
             let isOver =
                 sockets[socket].peerHasEnded || sockets[socket].failure != nil || sockets[socket].hasShutReceiving
-            check(.reasons, isOver, "connection \(receiver.index) ends in order, but its peer goes on")
+            check(.reasons, isOver, "connection \(receiver.index) ends cleanly, but its peer goes on")
             checkOrderlyEnd(of: receiver)
         case .failed(let error):
             cover(error, of: receiver)
@@ -149,7 +149,7 @@ extension World {
         if peer >= 0, sockets[peer].hasEndedInOrder, !sockets[socket].isTCP {
             // What it left unread of this side's requests makes its end a reset, after all that it has sent.
             let isAboutTheEnd = error.code == .connectionLost || error.code == .malformedMessage
-            check(.reasons, !isAboutTheEnd, "connection \(receiver.index) ends in order between two frames: \(error)")
+            check(.reasons, !isAboutTheEnd, "connection \(receiver.index) ends cleanly between two frames: \(error)")
         }
         if error.code == .receiveTimedOut {
             // Only what has arrived after the deadline may still have to be reported.
@@ -169,7 +169,7 @@ extension World {
         case .sharedMemory:
             violate(.reasons, "connection \(receiver.index): a sender of this package breaks a rule: \(error)")
         case .connectionLost:
-            check(.reasons, isCut, "connection \(receiver.index) is lost, although its sender ended in order: \(error)")
+            check(.reasons, isCut, "connection \(receiver.index) is lost, although its sender ended cleanly: \(error)")
         case .malformedMessage:
             check(.reasons, isCut, "connection \(receiver.index): a sender of this package is not understood: \(error)")
         default: break
@@ -199,9 +199,9 @@ extension World {
             default: break
             }
         }
-        if let error, error.code != .visitorDropped {
+        if let error, error.code != .departedSenderDropped {
             let isFailed = if case .failed? = receiver.closeReason { true } else { false }
-            check(.reasons, isFailed, "the frames of connection \(receiver.index) fail, which ended in order: \(error)")
+            check(.reasons, isFailed, "the frames of connection \(receiver.index) fail, which ended cleanly: \(error)")
         }
     }
 

@@ -85,7 +85,7 @@ extension World {
 
     /// An unchanged frame is left out only if the receiver has it as it would be encoded now.
     func checkLook(_ sender: SimSender) {
-        guard let machine = sender.uploader?.machine, machine.statistics.underWay == 0, sender.job == nil,
+        guard let machine = sender.uploader?.machine, machine.statistics.inProgress == 0, sender.job == nil,
             let look = sender.encodedWith[sender.lastWritten]
         else { return }
         let isCurrent = look == SimSender.Look(machine.configuration)
@@ -220,7 +220,7 @@ extension World {
             guard let statistics = sender.uploader?.machine.statistics else { continue }
             let age = statistics.queueAge.maximum.nanoseconds
             check(.everyFrameIsCounted, age < 3_600_000_000_000, "a frame has waited for \(age) ns")
-            check(.everyFrameIsCounted, statistics.underWay >= 0, "\(statistics.underWay) frames are under way")
+            check(.everyFrameIsCounted, statistics.inProgress >= 0, "\(statistics.inProgress) frames are under way")
         }
     }
 
@@ -244,7 +244,7 @@ extension World {
             check(.noResidue, areAllTold, "uploader \(sender.index): a caller of finish, or for a buffer, waits")
             check(
                 .everyFrameIsCounted,
-                statistics.offered == sender.offers.count && statistics.underWay == 0,
+                statistics.offered == sender.offers.count && statistics.inProgress == 0,
                 "of \(sender.offers.count) frames \(statistics.sent) were sent and \(statistics.dropped) dropped"
             )
         }

@@ -3,7 +3,7 @@ struct Coverage {
     enum Scenario: Int, CaseIterable {
         case reconnect, pause, stop, preference, refresh, ping, audio, reset, selfConnect, refusedConnection
         case descriptorShortage, descriptorsReturn, handshake, wrongToken, descriptorWithToken, drain, restart,
-            eviction, visitorDropped
+            eviction, departedSenderDropped
         case grantWaited, grantRefused, supersededFrame, latestFrameRepeated, trailingFrame, deferredFrame, pacedFrame
         case unchangedFrame, overBudgetFrame, sendBlocked, sendTimeout, receiveTimeout, handshakeTimeout, idleTimeout
         case openTimeout, cancelled, finished, lingered, halfClose, malformed, hostileSender, hostileReceiver

@@ -3,7 +3,7 @@ internal import FrameWire
 /// A program that is not of this package: one that speaks the plain format, or one that means harm.
 struct ScriptedPeer {
     enum Role {
-        /// Writes frames in any cut, and reads nothing or throws it away, as deployed senders do.
+        /// Writes frames in any cut, and reads nothing or throws it away, as existing Jitsi senders do.
         case plainSender(reads: Bool)
         /// Reads frames, and never writes.
         case plainReceiver

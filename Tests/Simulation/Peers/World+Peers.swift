@@ -72,7 +72,7 @@ extension World {
     }
 
     private func acceptForPeer(_ peer: Int) {
-        // One connection at a time, as deployed receivers do; who comes meanwhile waits.
+        // One connection at a time, as existing Jitsi receivers do; who comes meanwhile waits.
         guard peers[peer].socket < 0, case .success(let socket) = accept(peers[peer].listener, isOurs: false) else {
             return
         }

@@ -74,7 +74,7 @@ extension World {
     /// The frames of a connection have ended, and its readers are told how.
     func endFanOut(_ receiver: SimReceiver, _ reason: CloseReason) {
         guard receiver.fanOut >= 0 else { return }
-        // The frames of a departed sender that were dropped end with an error, its connection in order.
+        // The frames of a departed sender that were dropped end with an error, its connection cleanly.
         let reason = receiver.framesError.map { .failed($0) } ?? reason
         for number in fanOuts[receiver.fanOut].machine.end(reason) {
             guard let index = readers.firstIndex(where: { $0.fanOut == receiver.fanOut && $0.number == number }) else {

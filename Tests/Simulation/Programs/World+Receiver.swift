@@ -313,7 +313,7 @@ extension World {
         note("  receiver \(receiver.index): what was left unread is dropped")
         receiver.wasDropped = true
         tell(.framesDropped(receiver.id), of: receiver)
-        let error = TransportError(.visitorDropped, "dropped")
+        let error = TransportError(.departedSenderDropped, "dropped")
         for waiter in receiver.mailbox.discard(error).woken where waiter == receiver.frames.waiter {
             wakeFrames(receiver)
         }

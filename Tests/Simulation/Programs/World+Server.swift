@@ -245,7 +245,7 @@ extension World {
         let index = server.mailbox.removeFirst { self.receivers[$0].id == id }
         server.machine.departedDropped(id, wasQueued: index != nil)
         guard let index else { return }
-        coverage.count(.visitorDropped)
+        coverage.count(.departedSenderDropped)
         letGo(receivers[index])
     }
 

@@ -1,7 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 
-// A program's own peer: what a deployed sender wrote, byte by byte at first, and then an end within a frame.
+// A program's own peer: what an existing Jitsi sender wrote, byte by byte at first, and then an end within a frame.
 let path = CommandLine.arguments[1]
 let stream = RecordedStream.cutInBody
 let server = try FrameServer(at: path)

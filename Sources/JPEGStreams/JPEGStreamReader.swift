@@ -31,6 +31,8 @@ package struct JPEGStreamReader: Sendable {
     /// The place before which no candidate begins, unless `walk` is one.
     private var cursor = 0
     private var walk: JPEGWalk?
+    /// How long the stream must be before `walk` can go on.
+    private var awaited = 0
     private var isFinished = false
     /// What follows the run before it.
     private var ready: JPEGStreamPart?
@@ -134,6 +136,7 @@ package struct JPEGStreamReader: Sendable {
     ///
     /// - Returns: nil if more of the stream is needed; otherwise where the image begins that is ready now, if one is.
     private mutating func follow() -> Int?? {
+        guard isFinished || byteCount >= awaited else { return nil }
         guard var walk else { return .some(nil) }
         self.walk = nil
         let step = unsafe buffer.withUnsafeBufferPointer { bytes in
@@ -142,14 +145,15 @@ package struct JPEGStreamReader: Sendable {
         steps += walk.takeSteps()
         searchedByteCount += walk.takeSearchedByteCount()
         switch step {
+        case .ended(let end, let isComplete): return self.end(walk, at: end, isComplete: isComplete)
         case .incomplete where !isFinished:
             self.walk = walk
             return nil
-        case .incomplete where walk.hasScan: return .some(end(walk, at: byteCount, isComplete: false))
-        case .incomplete, .failed, .met: fail(walk)
-        case .ended(let end, let isComplete): return .some(self.end(walk, at: end, isComplete: isComplete))
+        case .incomplete where walk.hasScan: return end(walk, at: byteCount, isComplete: false)
+        case .incomplete, .failed, .met, .passed:
+            fail(walk)
+            return .some(nil)
         }
-        return .some(nil)
     }
 
     /// Continues behind the start of a candidate that is no image.
@@ -170,18 +174,24 @@ package struct JPEGStreamReader: Sendable {
         remembered = max(256, deadEnds.count + preferred.count + shadows.count)
     }
 
-    /// Makes an image of a candidate, unless it is none after all; returns its start.
-    private mutating func end(_ walk: JPEGWalk, at end: Int, isComplete: Bool) -> Int? {
-        if let inner = swallowed(by: walk, endingAt: end) {
+    /// Makes an image of a candidate, unless it is none after all; returns its start, or nil if that takes more of the stream.
+    private mutating func end(_ walk: JPEGWalk, at end: Int, isComplete: Bool) -> Int?? {
+        switch swallowed(by: walk, endingAt: end) {
+        case .none: break
+        case .image(let inner):
             deadEnds.formUnion(walk.places)
             preferred.insert(inner)
             cursor = walk.start + 2
+            return .some(nil)
+        case .unknown(let before):
+            self.walk = walk
+            awaited = before
             return nil
         }
         let range = walk.start..<end
         cursor = end
         guard !shadows.contains(where: { $0.lowerBound < range.lowerBound && range.upperBound <= $0.upperBound }) else {
-            return nil
+            return .some(nil)
         }
         forget(upTo: end)
         guard furtherImages.remove(range.lowerBound) == nil else {
@@ -204,11 +214,21 @@ package struct JPEGStreamReader: Sendable {
         return range.lowerBound
     }
 
-    /// Returns where another image begins that lies in a segment of the candidate and has the same end; nil if none does.
+    /// What the segments of a candidate contain beside its own content.
+    private enum Swallowed {
+        case none
+        /// An image begins at this place.
+        case image(Int)
+        /// That shows once the stream has this many bytes.
+        case unknown(Int)
+    }
+
+    /// Finds an image that begins in a segment of the candidate and reaches to its end or beyond.
     ///
-    /// Then the candidate was cut off within that segment. A thumbnail, on the other hand, ends within its segment. Of
-    /// several, the last is the one that contains no other.
-    private mutating func swallowed(by walk: JPEGWalk, endingAt end: Int) -> Int? {
+    /// Then the candidate was cut off within that segment: what seems to be its end is the other's, or that of a thumbnail of
+    /// the other. A thumbnail of its own, on the other hand, ends within its segment. Of several images, the last is the one
+    /// that contains no other.
+    private mutating func swallowed(by walk: JPEGWalk, endingAt end: Int) -> Swallowed {
         var own: Set<Int>?
         var tried: Set<JPEGWalk.Place> = []
         var last: Int?
@@ -218,26 +238,40 @@ package struct JPEGStreamReader: Sendable {
                 if own == nil { own = Set(walk.places.map(\.offset) + [end - 2]) }
                 var inner = JPEGWalk(start: start)
                 let step = unsafe buffer.withUnsafeBufferPointer { bytes in
-                    unsafe inner.advance(in: bytes, at: base, tried, until: own ?? [])
+                    unsafe inner.advance(in: bytes, at: base, tried, until: own ?? [], limit: end)
                 }
                 steps += inner.takeSteps()
                 searchedByteCount += inner.takeSearchedByteCount()
-                if case .met = step { last = start } else { tried.formUnion(inner.places) }
+                switch step {
+                case .met: last = start
+                case .incomplete where !isFinished: return .unknown(byteCount + 1)
+                case .passed(let place) where !isFinished && place + 2 > byteCount: return .unknown(place + 2)
+                case .passed(let place) where isSegment(place): last = start
+                case .passed, .incomplete, .failed, .ended: tried.formUnion(inner.places)
+                }
                 from = start + 2
             }
         }
-        return last
+        return last.map(Swallowed.image) ?? .none
+    }
+
+    /// Whether the marker of a segment is at this place.
+    private func isSegment(_ place: Int) -> Bool {
+        let index = place - base
+        guard index + 1 < buffer.count, buffer[index] == 0xFF else { return false }
+        return buffer[index + 1] == 0xFF || JPEGMarkers.hasLength(buffer[index + 1])
     }
 
     /// Returns the first place at or after `from`, and before `end`, where an image may begin.
     private mutating func start(from: Int, before end: Int) -> Int? {
         steps += 1
-        searchedByteCount += max(0, end - from)
+        // A segment whose length is wrong may reach beyond what has arrived.
+        let limit = min(end + JPEGMarkers.startByteCount - 1, byteCount)
+        guard from < limit else { return nil }
         let found = unsafe buffer.withUnsafeBufferPointer { bytes in
-            let limit = min(end - base + JPEGMarkers.startByteCount - 1, bytes.count)
-            guard limit > 0 else { return Int?.none }
-            return unsafe JPEGMarkers.start(in: UnsafeBufferPointer(rebasing: bytes[..<limit]), from: from - base)
+            unsafe JPEGMarkers.start(in: UnsafeBufferPointer(rebasing: bytes[..<(limit - base)]), from: from - base)
         }
+        searchedByteCount += (found.map { $0 + base } ?? limit) - from
         return found.map { $0 + base }
     }
 }

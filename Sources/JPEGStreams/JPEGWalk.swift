@@ -22,6 +22,8 @@ struct JPEGWalk: Sendable {
         case ended(Int, isComplete: Bool)
         /// It has come to a marker of another walk, and goes on as that does.
         case met
+        /// Its segments have led to this place, which is not before the limit, and a marker is expected there.
+        case passed(Int)
     }
 
     private enum Phase {
@@ -43,6 +45,8 @@ struct JPEGWalk: Sendable {
     private var phase = Phase.marker(isAfterScan: false)
     /// The place to continue at.
     private var position: Int
+    /// How many bytes of the segment at `position` have been searched for a start marker.
+    private var searchedOfSegment = 0
     private var steps = 0
     private var searchedByteCount = 0
 
@@ -63,14 +67,20 @@ struct JPEGWalk: Sendable {
 
     /// Goes on, as far as `bytes` allow, which are the stream from the place `base` on.
     ///
-    /// It fails at `deadEnds`, markers that are known to lead nowhere, and stops at `others`, those of another walk.
+    /// It fails at `deadEnds`, markers that are known to lead nowhere, and stops at `others`, those of another walk, and at
+    /// `limit`.
     mutating func advance(
         in bytes: UnsafeBufferPointer<UInt8>,
         at base: Int,
         _ deadEnds: Set<Place>,
-        until others: Set<Int> = []
+        until others: Set<Int> = [],
+        limit: Int = .max
     ) -> Step {
         while true {
+            if position >= limit {
+                // Coded data that begins there shows nothing: anything may follow.
+                if case .marker = phase { return .passed(position) } else { return .failed }
+            }
             guard position - start <= JPEGStreamReader.maximumImageByteCount else { return .failed }
             let index = position - base
             guard index < bytes.count else { return .incomplete }
@@ -144,6 +154,22 @@ struct JPEGWalk: Sendable {
         }
     }
 
+    /// Looks for a start marker in a segment that follows coded data.
+    ///
+    /// Thumbnails come before, so with one it is no segment, but damage, or what follows a cut.
+    private mutating func search(_ bytes: UnsafeBufferPointer<UInt8>, _ segment: Range<Int>) -> Step? {
+        let content = unsafe UnsafeBufferPointer(rebasing: bytes[..<min(segment.upperBound, bytes.count)])
+        let first = segment.lowerBound + 2 + searchedOfSegment
+        searchedByteCount += max(content.count - first, 0)
+        if unsafe JPEGMarkers.start(in: content, from: first) != nil { return .ended(position, isComplete: false) }
+        if content.count < segment.upperBound {
+            searchedOfSegment = max(content.count - segment.lowerBound - 2 - (JPEGMarkers.startByteCount - 1), 0)
+            return .incomplete
+        }
+        searchedOfSegment = 0
+        return nil
+    }
+
     /// Takes the segment whose marker is at `index`, which is the current position.
     private mutating func takeSegment(
         _ code: UInt8,
@@ -156,6 +182,7 @@ struct JPEGWalk: Sendable {
         guard index + 3 < bytes.count else { return .incomplete }
         let length = unsafe Int(bytes[index + 2]) << 8 | Int(bytes[index + 3])
         guard length >= 2 else { return .failed }
+        if hasScan, let step = unsafe search(bytes, index..<(index + 2 + length)) { return step }
         if JPEGMarkers.isFrameHeader(code) {
             guard !hasFrameHeader, length >= 11 else { return .failed }
             guard index + 9 < bytes.count else { return .incomplete }

@@ -86,13 +86,23 @@ import Testing
 
     // MARK: Damage
 
-    @Test func `a JPEG that is cut off anywhere takes none of its successors with it`() throws {
-        for jpeg in [try Self.jpeg(16), try Self.jpeg(24, restarts: true)] {
+    /// What may follow a cut, up to the next image: nothing, or bytes that make a segment of the last one before it.
+    static let afterCuts: [[UInt8]] = [
+        [], [0xEF, 0x2F, 0x2F], [0xF6, 0x00, 0x20, 1, 2], [0xDA, 0x00, 0x08, 1], [0x01, 0x00],
+    ]
+
+    @Test(arguments: afterCuts)
+    func `a JPEG that is cut off anywhere takes none of its successors with it`(following: [UInt8]) throws {
+        let thumbnail = try Self.jpeg(16)
+        let photo = Self.inserting(Self.segment(0xE1, Array("Exif\0\0".utf8) + thumbnail), into: try Self.jpeg())
+        for jpeg in [thumbnail, try Self.jpeg(24, restarts: true), photo] {
             for length in 2..<jpeg.count {
-                let found = images(Array(jpeg[..<length]) + jpeg + jpeg)
-                guard found.suffix(2) == [jpeg, jpeg], found.count <= 3 else {
-                    Issue.record("cut off after \(length) of \(jpeg.count) bytes: \(found.map(\.count))")
-                    return
+                for cut in [Array(jpeg[..<length]), jpeg[..<length] + [0xFF]] {
+                    let found = images(cut + following + jpeg + photo)
+                    guard found.suffix(2) == [jpeg, photo], found.count <= 3 else {
+                        Issue.record("cut off after \(cut.count) of \(jpeg.count) bytes: \(found.map(\.count))")
+                        return
+                    }
                 }
             }
         }

@@ -59,7 +59,7 @@ extension PreviewPage {
           ended() {
             if (this.hasEnded) return;
             this.hasEnded = true;
-            const time = new Date().toLocaleTimeString();
+            const time = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" }).format();
             showAbsence("ended", "Preview ended", `It ended at ${time}. This page continues when the preview is started again.`);
           },
 

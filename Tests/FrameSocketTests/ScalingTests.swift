@@ -41,7 +41,7 @@ import Testing
     )
     func `an image of one color has that color in every size`(format: PixelFormat, factor: (Double, Double)) throws {
         let (width, height) = (120, 96)
-        for value: UInt8 in [0, 1, 127, 128, 254, 255] {
+        for value: UInt8 in [0, 127, 255] {
             var image = try PixelBuffer(width: width, height: height, format: format)
             for plane in 0..<image.planeCount {
                 try image.withMutablePlane(plane) { bytes in
@@ -186,7 +186,7 @@ import Testing
             let shape = shapes[plane]
             return UInt8(20 + 10 * plane + 100 * x / shape.visibleBytesPerRow + 100 * y / shape.height)
         }
-        for target in [1, 3, 1_000, 16_375, length * 2 / 5, length / 2, length - 1, 65_500] {
+        for target in [1, 1_000, 16_375, length * 2 / 5, length - 1, 65_500] {
             let across = target == 1 ? 1 : min(width, height)
             let scaled =
                 try width > height

@@ -69,18 +69,18 @@ struct Choices {
     mutating func plan(for image: PixelBuffer) -> OutputPlan {
         let kind = byte()
         let box = (width: side(), height: side())
-        let turning = OutputScale.Box.Rotation.allCases[Int(kind >> 4) % OutputScale.Box.Rotation.allCases.count]
+        let rotation = OutputScale.Box.Rotation.allCases[Int(kind >> 4) % OutputScale.Box.Rotation.allCases.count]
         let scale: OutputScale =
             switch kind % 7 {
             case 0: .half
             case 1: .fraction(numerator: box.width % 9, denominator: box.height % 9)
             case 2: .width(box.width)
             case 3: .agora
-            case 4: .fit(width: box.width, height: box.height, turning: turning)
+            case 4: .fit(width: box.width, height: box.height, rotation: rotation)
             // The canvas is as large as the box.
             case 5:
-                .letterbox(width: box.width, height: min(box.height, longestArea / max(1, box.width)), turning: turning)
-            default: .fill(width: box.width, height: box.height, turning: turning)
+                .letterbox(width: box.width, height: min(box.height, longestArea / max(1, box.width)), rotation: rotation)
+            default: .fill(width: box.width, height: box.height, rotation: rotation)
             }
         let form = byte()
         return scale.plan(

@@ -105,8 +105,9 @@ gateway: ## show a socket in ten browsers through a WebRTC gateway; ARGUMENTS ar
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	scripts/check-gateway $(ARGUMENTS)
 
-apple: ## compile the Apple sources against stubs of the frameworks, run broadcasts with them, check the iOS manifest
-	@scripts/setup build
+apple: ## compile all libraries for Apple systems, run broadcasts with stubs of the frameworks, check the iOS manifest
+	@scripts/setup apple
+	scripts/check-apple-targets
 	scripts/check-apple $(SWIFTFLAGS)
 	scripts/check-manifest
 

@@ -37,7 +37,7 @@ let frameworks = Context.environment["FRAMESOCKET_XCFRAMEWORKS"]
 
 let package = Package(
     name: "FrameSocket",
-    platforms: [.macOS(.v15), .iOS(.v18)],
+    platforms: [.macOS(.v13), .iOS(.v16), .visionOS(.v1)],
     products: [
         .library(name: "TurboJPEG", targets: ["TurboJPEG"]),
         .library(name: "FrameWire", targets: ["FrameWire"]),

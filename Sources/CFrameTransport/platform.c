@@ -20,6 +20,22 @@
 #include <time.h>
 #include <unistd.h>
 
+int frame_thread_start(void *(*routine)(void *), void *argument, uintptr_t *thread) {
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error != 0) return error;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_t handle;
+    error = pthread_create(&handle, &attributes, routine, argument);
+    pthread_attr_destroy(&attributes);
+    if (error == 0) *thread = (uintptr_t)handle;
+    return error;
+}
+
+uintptr_t frame_thread_current(void) {
+    return (uintptr_t)pthread_self();
+}
+
 void frame_thread_block_signals(void) {
     sigset_t all;
     sigfillset(&all);

@@ -6,4 +6,5 @@
 #include <stdio.h>
 
 #include <jpeglib.h>
+#include <jerror.h>
 #endif

@@ -36,7 +36,8 @@
             guard bytes.count == count else {
                 throw AudioError(.incompleteFrame, "the bytes of the sample buffer cannot be read")
             }
-            self = try layout.block(of: bytes.span, timestamp: buffer.presentationNanoseconds)
+            let content = bytes[...]
+            self = try layout.block(of: content.span, timestamp: buffer.presentationNanoseconds)
         }
     }
 

@@ -61,7 +61,8 @@ struct AudioBufferContent: ~Copyable {
         }
         var source = self.source.take() ?? Source(block.format, capacity: configuration.frames(of: block.format))
         source.times.note(block.timestamp, at: source.position + source.ring.count)
-        let lost = source.ring.write(block.samples.span)
+        let samples = block.samples[...]
+        let lost = source.ring.write(samples.span)
         source.advance(lost)
         if lost > 0 {
             counts.overruns += 1

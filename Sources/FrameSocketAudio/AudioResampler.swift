@@ -131,8 +131,9 @@ public struct AudioResampler: ~Copyable, Sendable {
         }
         let time = block.timestamp.map { $0 - min($0, pendingTime) }
         let frames = max(0, block.frameCount * target.sampleRate - lead) / source.sampleRate + 1
+        let input = block.samples[...]
         let samples = [Int16](capacity: frames * target.channels) { output in
-            convert(block.samples.span, into: &output)
+            convert(input.span, into: &output)
         }
         return AudioBlock(format: target, timestamp: time, wholeFrames: samples)
     }

@@ -44,7 +44,8 @@ struct SampleRing {
     /// Passes the oldest frames to `body`, as many as are contiguous; the rest are at the start of the ring.
     func withOldest<Result>(_ body: (Span<Int16>) -> Result) -> Result {
         let length = min(count, capacity - first)
-        return body(samples.span.extracting(first * channels..<(first + length) * channels))
+        let oldest = samples[(first * channels)..<((first + length) * channels)]
+        return body(oldest.span)
     }
 
     private mutating func copy(_ source: Span<Int16>, to frame: Int) {

@@ -1,12 +1,12 @@
-internal import Synchronization
+internal import Locking
 
 /// A counter that any thread may increment and read.
 final class Counter: Sendable {
-    private let count = Atomic(0)
+    private let count = Locked(0)
 
     var value: Int {
-        get { count.load(ordering: .relaxed) }
-        set { count.store(newValue, ordering: .relaxed) }
+        get { count.withLock { $0 } }
+        set { count.withLock { $0 = newValue } }
     }
 
     func increment() {
@@ -14,11 +14,14 @@ final class Counter: Sendable {
     }
 
     func add(_ number: Int) {
-        count.wrappingAdd(number, ordering: .relaxed)
+        count.withLock { $0 &+= number }
     }
 
     /// Increments the counter, and returns the new value, which no other call returns.
     func next() -> Int {
-        count.wrappingAdd(1, ordering: .relaxed).newValue
+        count.withLock { count in
+            count &+= 1
+            return count
+        }
     }
 }

@@ -62,6 +62,12 @@ public final class FrameBytes: @unchecked Sendable {
         count = bytes.count
     }
 
+    /// The same for an array, which has a span only since iOS 26 and macOS 26.
+    package convenience init(copying bytes: [UInt8], pool: Pool = .shared) {
+        let bytes = bytes[...]
+        self.init(copying: bytes.span, pool: pool)
+    }
+
     /// Calls `body` with the bytes in place, without copying.
     public func withBytes<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result

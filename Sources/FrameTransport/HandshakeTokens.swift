@@ -42,7 +42,7 @@ extension HandshakeTokens {
     /// Writes this side's token, for which a new connection always has room.
     func show(to socket: Int32) throws(TransportError) {
         do throws(Errno) {
-            guard case .bytes(own.count, _) = try Syscalls.send(to: socket, own.span) else { throw Errno.again }
+            guard case .bytes(own.count, _) = try Syscalls.send(to: socket, own[...]) else { throw Errno.again }
         } catch {
             throw .lost(error)
         }

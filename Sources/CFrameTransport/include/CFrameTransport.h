@@ -150,6 +150,13 @@ ssize_t frame_socket_send_passing(int socket, struct msghdr *message, int passed
 /// the others are closed. `is_cut` means that there were still more, or that this process had no room for them.
 ssize_t frame_socket_receive_passed(int socket, struct msghdr *message, int *passed, int *count, bool *is_cut);
 
+/// Starts a thread that is never joined, and gives what `frame_thread_current` returns on it. In C, because `pthread_t` is a
+/// number on some systems and a pointer on others. Returns an error number, or 0.
+int frame_thread_start(void *(*routine)(void *), void *argument, uintptr_t *thread);
+
+/// What tells the calling thread from every other that is alive.
+uintptr_t frame_thread_current(void);
+
 /// Names the calling thread, for debuggers and `top -H`.
 void frame_thread_set_name(const char *name);
 

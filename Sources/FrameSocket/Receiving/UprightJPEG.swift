@@ -17,8 +17,9 @@ struct UprightJPEG {
         let turned = try jpeg.withBytes { bytes throws(TurboJPEGError) in
             try transform.apply(to: bytes, edges: edges, limits: limits)
         }
-        let header = try JPEGHeader(inspecting: turned.span)
-        self.jpeg = FrameBytes(copying: turned.span)
+        let bytes = turned[...]
+        let header = try JPEGHeader(inspecting: bytes.span)
+        self.jpeg = FrameBytes(copying: bytes.span)
         size = BufferSize(width: header.width, height: header.height)
     }
 }

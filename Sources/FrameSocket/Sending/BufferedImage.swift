@@ -1,6 +1,6 @@
 package import FrameTransport
 internal import FrameWire
-internal import Synchronization
+internal import Locking
 package import TurboJPEG
 
 /// An image in a shared buffer.
@@ -32,7 +32,7 @@ package struct BufferedImage: Sendable {
 package final class SharedClaim: PixelLender {
     package let lease: SharedPool.Lease
     package let memory: SharedMemory
-    private let isSubmitted = Atomic(false)
+    private let isSubmitted = Locked(false)
     private let onRelease: @Sendable (SharedPool.Lease) -> Void
 
     init(_ lease: SharedPool.Lease, _ memory: SharedMemory, onRelease: @escaping @Sendable (SharedPool.Lease) -> Void) {
@@ -44,11 +44,11 @@ package final class SharedClaim: PixelLender {
     }
 
     /// Whether the image has not been submitted: after that, a receiver may have it for as long as it likes.
-    package var isWritable: Bool { !isSubmitted.load(ordering: .acquiring) }
+    package var isWritable: Bool { isSubmitted.withLock { !$0 } }
 
     /// Makes later changes of the image affect a copy.
     package func submit() {
-        isSubmitted.store(true, ordering: .releasing)
+        isSubmitted.withLock { $0 = true }
     }
 }
 

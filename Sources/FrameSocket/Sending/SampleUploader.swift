@@ -1,7 +1,6 @@
 internal import Dispatch
 public import FrameTransport
 internal import Locking
-internal import Synchronization
 internal import TurboJPEG
 
 /// Sends the latest of the submitted frames, as fast as the receiver accepts them.
@@ -75,7 +74,7 @@ public final class SampleUploader: Sendable {
     private let waiters = Locked(UploaderWaiters())
 
     /// The number of the uploader that was created last.
-    private static let lastOwner = Atomic<UInt64>(0)
+    private static let lastOwner = Locked<UInt64>(0)
 
     /// Serializes calls of ``update(_:)``, except those within another.
     private let updating = RecursiveLock()
@@ -88,7 +87,11 @@ public final class SampleUploader: Sendable {
     /// little room for others.
     public init(connection: SocketConnection, configuration: Configuration = .init()) {
         self.connection = connection
-        machine = Locked(UploaderMachine(configuration, owner: Self.lastOwner.add(1, ordering: .relaxed).newValue))
+        let owner = Self.lastOwner.withLock { last in
+            last += 1
+            return last
+        }
+        machine = Locked(UploaderMachine(configuration, owner: owner))
         connection.observeTerms(for: self) { uploader, terms in
             uploader.handle { $0.termsChanged(terms, at: MonotonicClock.now()) }
         }

@@ -33,7 +33,7 @@ private final class Readers: Sendable {
     /// Sends `frames` frames, each once every reader has the previous one.
     func run(_ frames: Int) async throws {
         let message = FrameMessage(
-            jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000).span),
+            jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000)),
             bufferSize: BufferSize(width: 1920, height: 1080)
         )
         let (everybody, has) = AsyncStream.makeStream(of: Void.self)

@@ -88,7 +88,7 @@ private final class InnocentSender: Sendable {
         let flooder = try Flooder(flood, path: server.path)
         self.flooder = flooder
         let flooding = try await server.nextConnection()
-        Task(executorPreference: flooding.thread) {
+        Task(preferring: flooding.thread) {
             for try await _ in flooding.frames {}
         }
     }
@@ -99,9 +99,9 @@ private final class InnocentSender: Sendable {
         defer { flooder?.setFlooding(false) }
         var latencies: [Int64] = []
         var sample = try await measure(frames) {
-            let sending = Task(executorPreference: client.thread) { [client] in
+            let sending = Task(preferring: client.thread) { [client] in
                 var message = FrameMessage(
-                    jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000).span),
+                    jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000)),
                     bufferSize: BufferSize(width: 1920, height: 1080)
                 )
                 for _ in 0..<frames {
@@ -109,7 +109,7 @@ private final class InnocentSender: Sendable {
                     try await client.send(message)
                 }
             }
-            let receiving = Task(executorPreference: connection.thread) { [connection] in
+            let receiving = Task(preferring: connection.thread) { [connection] in
                 try await connection.receive(frames)
             }
             try await sending.value

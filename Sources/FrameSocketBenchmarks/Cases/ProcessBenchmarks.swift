@@ -114,7 +114,7 @@ enum ProcessBenchmarks {
 
         /// Receives and decodes frames of this package.
         func receive(_ frames: Int) async throws -> [Int64] {
-            try await Task(executorPreference: connection.thread) { [connection, decoder] in
+            try await Task(preferring: connection.thread) { [connection, decoder] in
                 try await connection.receive(frames) { _ = try decoder.decode($0, as: .bgra) }
             }.value
         }

@@ -45,7 +45,7 @@ enum ThreadBenchmarks {
         }
 
         func run(_ images: ImageSequence, frames: Int) async throws {
-            let receiving = Task(executorPreference: link.connection.thread) { [link, decoder] in
+            let receiving = Task(preferring: link.connection.thread) { [link, decoder] in
                 try await link.connection.receive(frames) { _ = try decoder.decode($0, as: .bgra) }
             }
             try await uploader.send(images, frames: frames)

@@ -48,7 +48,7 @@ enum TransportBenchmarks {
             let baseline = try BaselineLink(bytes: stream.bytes)
             let link = try await Link()
             let message = FrameMessage(
-                jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: stream.bytes).span),
+                jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: stream.bytes)),
                 bufferSize: BufferSize(width: 1920, height: 1080)
             )
             return Benchmark.Comparison(

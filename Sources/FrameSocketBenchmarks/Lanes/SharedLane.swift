@@ -31,7 +31,7 @@ final class SharedLane: LaneReceiver {
     func receive(_ frames: Int) async throws -> [Int64] {
         guard let connection = connection.withLock({ $0 }) else { throw BaselineFailure() }
         // On the connection's thread, as the plain lane reads and handles frames on one.
-        return try await Task(executorPreference: connection.thread) { [scenario, decoder] in
+        return try await Task(preferring: connection.thread) { [scenario, decoder] in
             var latencies: [Int64] = []
             latencies.reserveCapacity(frames)
             var iterator = connection.frames.makeAsyncIterator()
@@ -82,7 +82,7 @@ final class SharedLane: LaneReceiver {
                 }
             } else {
                 // On the connection's thread, as the plain lane sends and reads releases on one.
-                try await Task(executorPreference: uploader.connection.thread) { try await self.sendAll(frames) }.value
+                try await Task(preferring: uploader.connection.thread) { try await self.sendAll(frames) }.value
             }
             guard await finish() else { throw BaselineFailure() }
             return start

@@ -54,7 +54,8 @@
 
     /// Sends a command.
     func write(_ line: String) {
-        write(Array("\(line)\n".utf8).span)
+        let bytes = Array("\(line)\n".utf8)[...]
+        write(bytes.span)
     }
 
     /// Sends bytes.

@@ -91,7 +91,8 @@ import PNGReading
         defer { unsafe fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 16 << 20)
         let count = unsafe fread(&bytes, 1, bytes.count, file)
-        return try PixelBuffer(png: bytes.span.extracting(..<count))
+        let contents = bytes[..<count]
+        return try PixelBuffer(png: contents.span)
     }
 }
 

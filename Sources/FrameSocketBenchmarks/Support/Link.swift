@@ -19,11 +19,11 @@ final class Link: Sendable {
     ///
     /// If paced, a thread sends that does nothing else, like a camera's.
     func run(_ message: FrameMessage, frames: Int, interval: UInt64, isOnOwnThread: Bool) async throws -> [Int64] {
-        let receiving = Task(executorPreference: isOnOwnThread ? connection.thread : nil) { [connection] in
+        let receiving = Task(preferring: isOnOwnThread ? connection.thread : nil) { [connection] in
             try await connection.receive(frames)
         }
         if interval == 0 {
-            let sending = Task(executorPreference: client.thread) { [client] in
+            let sending = Task(preferring: client.thread) { [client] in
                 for _ in 0..<frames { try await client.send(message) }
             }
             try await sending.value

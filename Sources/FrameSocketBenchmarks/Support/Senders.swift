@@ -16,16 +16,16 @@ struct Senders {
     /// done.
     func run(_ frames: Int) async throws -> Double {
         let message = FrameMessage(
-            jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000).span),
+            jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000)),
             bufferSize: BufferSize(width: 1920, height: 1080)
         )
         let progress = Locked(Progress(received: [Int](repeating: 0, count: pairs.count)))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, pair) in pairs.enumerated() {
-                group.addTask(executorPreference: pair.client.thread) {
+                group.addTask(preferring: pair.client.thread) {
                     for _ in 0..<frames { try await pair.client.send(message) }
                 }
-                group.addTask(executorPreference: pair.connection.thread) {
+                group.addTask(preferring: pair.connection.thread) {
                     _ = try await pair.connection.receive(frames) { _ in
                         progress.withLock { $0.count(index, of: frames) }
                     }

@@ -1,4 +1,4 @@
-import Synchronization
+import Locking
 
 #if canImport(Glibc)
     import Glibc
@@ -8,16 +8,21 @@ import Synchronization
 
 /// Paths for the sockets of this process, one for each case.
 enum SocketPath {
-    private static let last = Atomic(0)
+    private static let last = Locked(0)
 
     static func next() -> String {
-        path(last.wrappingAdd(1, ordering: .relaxed).newValue)
+        let number = last.withLock { last in
+            last += 1
+            return last
+        }
+        return path(number)
     }
 
     /// Removes what is left at the end: a server that is released closes on its own thread, which ends with the
     /// process.
     static func removeAll() {
-        for number in 0..<last.load(ordering: .relaxed) {
+        let count = last.withLock { $0 }
+        for number in 0..<count {
             for name in [path(number + 1), path(number + 1) + ".lock"] { _ = unsafe unlink(name) }
         }
     }

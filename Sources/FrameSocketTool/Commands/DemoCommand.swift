@@ -54,7 +54,7 @@ struct DemoCommand: Command {
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             // Reads files and waits for processes, which must not block Swift's pool.
             defer { isDone.withLock { $0 = true } }
-            return await Task(executorPreference: IOThread()) {
+            return await Task(preferring: IOThread()) {
                 do throws(CommandFailure) {
                     try await showEveryFrame(of: sequences, socket: sockets + "/every", received)
                     try await showLive(sequences, socket: sockets + "/live")
@@ -158,7 +158,8 @@ struct DemoCommand: Command {
                 // A short JPEG is padded when it is sent.
                 let padding = [UInt8](repeating: 0, count: FramePadding.byteCount(forBodyOf: sent.count))
                 areIdentical = areIdentical && arrived == sent + padding
-                let decoded = try decoder.decode(arrived.span, as: .bgra)
+                let jpeg = arrived[...]
+                let decoded = try decoder.decode(jpeg.span, as: .bgra)
                 worst = min(worst, try decoded.peakSignalToNoiseRatio(against: image))
             }
         } catch let error as Files.Failure {

@@ -18,7 +18,7 @@ final class DemoReceiver: Sendable {
         let process = try ChildProcess(["receive"] + arguments + ["--quiet"])
         let state = state
         self.process = process
-        ending = Task(executorPreference: IOThread()) {
+        ending = Task(preferring: IOThread()) {
             process.readLines { line in
                 state.withLock { counts in
                     if line.hasPrefix(#"{"event":"frame""#) { counts.frames += 1 }

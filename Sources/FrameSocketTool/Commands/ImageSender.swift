@@ -259,9 +259,10 @@ final class ImageSender: Sendable {
         if !image.isComplete, !command.isForced { _ = try image.pixels(pixels, isLenient: true) }
         do {
             // All that a message needs. A receiver may be able to decode what this program cannot.
-            let size = try JPEGHeader.size(of: whole.span)
+            let bytes = whole[...]
+            let size = try JPEGHeader.size(of: bytes.span)
             return uploader.send(
-                jpeg: FrameBytes(copying: whole.span),
+                jpeg: FrameBytes(copying: whole),
                 bufferSize: BufferSize(width: size.width, height: size.height),
                 orientation: orientation,
                 timestamp: timestamp

@@ -48,7 +48,7 @@ extension ReceiveCommand {
                     while (try? await Task.sleep(for: interval)) != nil {
                         // Sent by way of the thread that reads the sockets: if that hangs, the watchdog is not
                         // notified.
-                        await Task(executorPreference: IOThread.shared) { manager.tell(.alive) }.value
+                        await Task(preferring: IOThread.shared) { manager.tell(.alive) }.value
                     }
                 }
             }
@@ -92,6 +92,7 @@ extension ReceiveCommand {
             server: server.statistics,
             totals: totals
         ).text
-        try Files.create(metrics, Array(text.utf8).span, overwrites: true)
+        let bytes = Array(text.utf8)[...]
+        try Files.create(metrics, bytes.span, overwrites: true)
     }
 }

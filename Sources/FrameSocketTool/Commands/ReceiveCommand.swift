@@ -220,7 +220,7 @@ struct ReceiveCommand: Command {
             defer { timer?.cancel() }
             do throws(CommandFailure) {
                 // Opening a named pipe blocks, and must hold up neither the timer nor Swift's pool.
-                let server = try await withTaskExecutorPreference(reception.thread) { () throws(CommandFailure) in
+                let server = try await withPreference(for: reception.thread) { () throws(CommandFailure) in
                     try await listen(reception, log, holder, gate)
                 }
                 await announce(server, reception, to: manager)
@@ -275,7 +275,7 @@ struct ReceiveCommand: Command {
     ) async -> Result<Void, CommandFailure> {
         let thread = reception.thread
         return await withTaskGroup(of: Void.self) { group in
-            group.addTask(executorPreference: thread) {
+            group.addTask(preferring: thread) {
                 await withDiscardingTaskGroup { senders in
                     do {
                         for try await connection in server.connections {
@@ -290,7 +290,7 @@ struct ReceiveCommand: Command {
             }
             group.addTask { await serve(server, reception, manager) }
             if printsStatistics || (Terminal.isInteractive && !isQuiet) {
-                group.addTask(executorPreference: thread) {
+                group.addTask(preferring: thread) {
                     while (try? await Task.sleep(for: .seconds(1))) != nil { await reception.tick() }
                 }
             }

@@ -143,7 +143,7 @@ actor Reception {
         report(.connected(connection))
         for request in command.requests { connection.send(request) }
         // A task that nobody cancels: at the end, the audio that has arrived is still written.
-        let others = Task(executorPreference: thread) { [self] in
+        let others = Task(preferring: thread) { [self] in
             async let statuses: Void = followStatuses(of: connection)
             await followSound(of: connection)
             await statuses
@@ -325,7 +325,7 @@ actor Reception {
     /// Reports a refusal, on a thread that reads sockets, which a blocked output must not hold up.
     nonisolated func reportRefusal(_ refusal: TransportEvent) {
         guard refusal.isRefusal, let report = reporter.report(of: .refused(refusal)) else { return }
-        Task(executorPreference: thread) { await self.report(report) }
+        Task(preferring: thread) { await self.report(report) }
     }
 
     private func report(_ report: EventReporter.Report) {

@@ -70,7 +70,7 @@ struct RecordCommand: Command {
             let timer = startTimer(for: recording)
             defer { timer?.cancel() }
             do throws(CommandFailure) {
-                let server = try await withTaskExecutorPreference(thread) { () throws(CommandFailure) in
+                let server = try await withPreference(for: thread) { () throws(CommandFailure) in
                     try await listen(recording, holder)
                 }
                 await recording.report(.listening(at: server.endpoint))
@@ -145,7 +145,7 @@ struct RecordCommand: Command {
         on thread: IOThread
     ) async -> Result<Void, CommandFailure> {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask(executorPreference: thread) {
+            group.addTask(preferring: thread) {
                 do {
                     // One after another: the next may connect while frames of one that has left are still written.
                     for try await connection in server.connections { await recording.follow(connection) }

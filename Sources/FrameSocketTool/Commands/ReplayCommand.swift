@@ -75,7 +75,7 @@ struct ReplayCommand: Command {
         let state = Locked(State())
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             // Files and sockets block, so they are used on a thread of their own.
-            await withTaskExecutorPreference(IOThread()) {
+            await withPreference(for: IOThread()) {
                 do throws(CommandFailure) {
                     let input = try open()
                     let replay = try makeReplay(of: input, events)

@@ -169,7 +169,7 @@ struct SendCommand: Command {
         let state = Locked(State())
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             // Opening and reading files and pipes blocks, so it happens on a thread of its own.
-            await Task(executorPreference: IOThread()) {
+            await Task(preferring: IOThread()) {
                 do throws(CommandFailure) {
                     let sender = try ImageSender(self, makeSource(), events)
                     try state.withLock { state throws(CommandFailure) in

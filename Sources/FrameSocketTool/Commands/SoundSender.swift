@@ -30,7 +30,7 @@ final class SoundSender: Sendable {
         guard await isAsked(over: connection) else { return }
         hasBegun.withLock { $0 = true }
         // Reading a file blocks, so it must not happen on Swift's pool.
-        await Task(executorPreference: IOThread()) { [self] in
+        await Task(preferring: IOThread()) { [self] in
             let clock = ContinuousClock()
             let begin = (clock.now, MonotonicClock.now())
             var sequence: UInt64 = 0

@@ -31,16 +31,17 @@ struct ImageFile {
             )
         case .unknown: throw CommandFailure(.badData, "\(path.text): not a JPEG, PNG or PNM file")
         }
+        let slice = bytes[...]
         do throws(TurboJPEGError) {
             switch kind {
             case .jpeg:
                 // Checked here, so that an image that is sent unchanged has at least a size.
-                _ = try JPEGHeader.size(of: bytes.span)
+                _ = try JPEGHeader.size(of: slice.span)
                 content = .jpeg(bytes)
             case .png:
-                content = .pixels(try PixelBuffer(png: bytes.span, over: background, pool: pool))
+                content = .pixels(try PixelBuffer(png: slice.span, over: background, pool: pool))
             case .pnm, .empty, .foreign, .unknown:
-                content = .pixels(try PixelBuffer(ppm: bytes.span))
+                content = .pixels(try PixelBuffer(ppm: slice.span))
             }
         } catch {
             throw CommandFailure(ExitCode(error), "\(path.text): \(Self.complaint(error, about: bytes))")

@@ -22,7 +22,8 @@ struct InputImage: Sendable {
             decoder.limits = .ownFiles
             decoder.limits.acceptsDeviations = isLenient
             do {
-                return try decoder.decode(jpeg.span, as: .bgrx)
+                let bytes = jpeg[...]
+                return try decoder.decode(bytes.span, as: .bgrx)
             } catch {
                 throw CommandFailure(.badData, "\(name): \(error.advice)")
             }

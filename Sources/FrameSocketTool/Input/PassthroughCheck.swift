@@ -16,7 +16,8 @@ final class PassthroughCheck: Sendable {
 
     /// Returns the JPEG up to its end: receivers reject what cameras append.
     static func trimmed(_ jpeg: [UInt8]) -> [UInt8] {
-        guard let end = JPEGHeader.endOfImage(in: jpeg.span), end < jpeg.count else { return jpeg }
+        let bytes = jpeg[...]
+        guard let end = JPEGHeader.endOfImage(in: bytes.span), end < jpeg.count else { return jpeg }
         return jpeg[end...].allSatisfy { $0 == 0 } ? jpeg : Array(jpeg[..<end])
     }
 
@@ -30,7 +31,8 @@ final class PassthroughCheck: Sendable {
             throw CommandFailure(.badData, "\(name): \(jpeg.count) bytes; receivers accept at most \(limit)")
         }
         do {
-            _ = try decoder.decode(jpeg.span, as: .gray)
+            let bytes = jpeg[...]
+            _ = try decoder.decode(bytes.span, as: .gray)
         } catch {
             throw CommandFailure(
                 .badData,

@@ -31,7 +31,7 @@ enum JPEGExif {
     /// The JPEG without its Exif segments; the same bytes if it has none.
     static func removed(from jpeg: FrameBytes) -> FrameBytes {
         guard var segment = jpeg.withBytes({ segment(of: $0) }) else { return jpeg }
-        let bytes = jpeg.array()
+        let bytes = jpeg.array()[...]
         var kept = Array(bytes[..<segment.lowerBound])
         // However many there are, every byte is moved once.
         while let next = Self.segment(of: bytes.span, from: segment.upperBound) {
@@ -39,6 +39,6 @@ enum JPEGExif {
             segment = next
         }
         kept += bytes[segment.upperBound...]
-        return FrameBytes(copying: kept.span)
+        return FrameBytes(copying: kept)
     }
 }

@@ -16,7 +16,7 @@ struct MultipartStream {
     private var offset = 0
 
     private enum Piece {
-        case text([UInt8])
+        case text(ArraySlice<UInt8>)
         case jpeg(FrameBytes)
     }
 
@@ -29,7 +29,7 @@ struct MultipartStream {
     /// Creates a stream with the given boundary.
     init(boundary: String) {
         self.boundary = boundary
-        pieces = [.text(Array("--\(boundary)\r\n".utf8))]
+        pieces = [.text(Array("--\(boundary)\r\n".utf8)[...])]
     }
 
     /// The value of the field `Content-Type`.
@@ -41,7 +41,7 @@ struct MultipartStream {
     /// Adds an image.
     mutating func add(_ jpeg: FrameBytes) {
         let header = "Content-Type: image/jpeg\r\nContent-Length: \(jpeg.count)\r\n\r\n"
-        pieces += [.text(Array(header.utf8)), .jpeg(jpeg), .text(Array("\r\n--\(boundary)\r\n".utf8))]
+        pieces += [.text(Array(header.utf8)[...]), .jpeg(jpeg), .text(Array("\r\n--\(boundary)\r\n".utf8)[...])]
     }
 
     /// Writes as much as there is and as fits, and returns how many bytes that was.

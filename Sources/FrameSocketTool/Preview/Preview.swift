@@ -22,7 +22,7 @@ struct Preview: Sendable {
                 while (try? await Task.sleep(for: Self.tendingInterval)) != nil { stage.tend() }
             }
             defer { group.cancelAll() }
-            return await Task(executorPreference: thread) { await followAll(of: server) }.value
+            return await Task(preferring: thread) { await followAll(of: server) }.value
         }
     }
 

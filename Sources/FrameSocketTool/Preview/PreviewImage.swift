@@ -65,7 +65,7 @@ final class PreviewImage: Sendable {
             configuration.jpeg.limits = limits
             let pixels = try FrameDecoder(configuration: configuration).decode(frame, as: .bgra)
             let encoded = try JPEGEncoder(quality: Self.quality).encode(pixels)
-            return FrameBytes(copying: encoded.span)
+            return FrameBytes(copying: encoded)
         }
     }
 }

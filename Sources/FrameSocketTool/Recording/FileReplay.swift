@@ -79,12 +79,13 @@ struct FileReplay: Replay {
         }
         let size: (width: Int, height: Int)
         do {
-            size = try JPEGHeader.size(of: jpeg.span)
+            let bytes = jpeg[...]
+            size = try JPEGHeader.size(of: bytes.span)
         } catch {
             throw CommandFailure(.badData, "\(command.file): frame \(number): \(error)")
         }
         return FrameMessage(
-            jpeg: FrameBytes(copying: jpeg.span),
+            jpeg: FrameBytes(copying: jpeg),
             bufferSize: BufferSize(width: size.width, height: size.height),
             orientation: orientation,
             timestamp: timestamp,

@@ -55,7 +55,7 @@ struct MatroskaWriter: ~Copyable {
         // After the info's own ID and size.
         durationOffset = segmentStart + UInt64(seekHead.count + 4 + 8)
         let head = header + segment + seekHead + info + tracks
-        try output.write(head.span)
+        try output.write(head)
         offset = UInt64(head.count)
     }
 
@@ -81,7 +81,7 @@ struct MatroskaWriter: ~Copyable {
         if cues.isEmpty || time >= (cues.last?.time ?? 0) &+ Self.cueInterval {
             cues.append((time, offset &- segmentStart))
         }
-        try output.write(head.span)
+        try output.write(head)
         try output.write(rest)
         offset &+= UInt64(head.count + rest.count)
         lastInterval = time &- lastTime
@@ -101,11 +101,11 @@ struct MatroskaWriter: ~Copyable {
                 ]),
             ])
         }
-        try output.write(EBML.cues.element(points).span)
-        try output.write(Self.seekHead(at: offset &- segmentStart).span, at: segmentStart)
+        try output.write(EBML.cues.element(points))
+        try output.write(Self.seekHead(at: offset &- segmentStart), at: segmentStart)
         // The last frame is shown for as long as the one before it.
         let duration = Double(lastTime &+ lastInterval).bitPattern
-        try output.write(EBML.duration.element(duration).span, at: durationOffset)
+        try output.write(EBML.duration.element(duration), at: durationOffset)
     }
 
     /// Tells a reader where the index begins; its length is constant.

@@ -47,7 +47,8 @@ enum OrientationSegment {
 
     /// The orientation that a recording has put into a JPEG, and the JPEG without it.
     static func removed(from jpeg: [UInt8]) -> (orientation: FrameOrientation, jpeg: [UInt8]) {
-        guard let number = orientationNumber(in: jpeg.span),
+        let bytes = jpeg[...]
+        guard let number = orientationNumber(in: bytes.span),
             let orientation = FrameOrientation(rawValue: exchanged(number)), orientation != .unknown
         else { return (.up, jpeg) }
         return (orientation, Array(jpeg[..<2] + jpeg[(2 + count)...]))

@@ -161,7 +161,7 @@ actor Recording {
     /// Reports a refusal, on a thread that reads sockets, which a blocked output must not hold up.
     nonisolated func reportRefusal(_ refusal: TransportEvent) {
         guard refusal.isRefusal, let report = reporter.report(of: .refused(refusal)) else { return }
-        Task(executorPreference: thread) { await self.report(report) }
+        Task(preferring: thread) { await self.report(report) }
     }
 
     private func report(_ report: EventReporter.Report) {

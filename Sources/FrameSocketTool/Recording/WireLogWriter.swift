@@ -33,7 +33,7 @@ final class WireLogWriter: FrameServer.Tap {
         let output = try OutputFile(path, overwrites: true)
         let magic = WireLog.magic
         do throws(Files.Failure) {
-            try output.write(magic.span)
+            try output.write(magic)
             state.withLock { $0 = State(output: output, startedAt: MonotonicClock.now()) }
         } catch {
             guard error.isBrokenPipe else { throw error }
@@ -59,7 +59,7 @@ final class WireLogWriter: FrameServer.Tap {
                 WireLog.bytes(MonotonicClock.now() &- state.startedAt) + WireLog.bytes(UInt32(truncatingIfNeeded: id))
                 + WireLog.bytes(kind.rawValue) + WireLog.bytes(UInt32(truncatingIfNeeded: bytes.count)) + bytes
             do throws(Files.Failure) {
-                try output.write(record.span)
+                try output.write(record)
                 return nil
             } catch {
                 (state.output, state.failure) = (nil, error)

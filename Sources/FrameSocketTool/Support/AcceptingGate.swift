@@ -14,7 +14,7 @@ final class AcceptingGate: Sendable {
 
     /// Holds the thread of servers that do not exist yet, since a server begins to accept on its thread.
     func hold(_ thread: IOThread) {
-        Task(executorPreference: thread) { [self] in wait() }
+        Task(preferring: thread) { [self] in wait() }
     }
 
     private func wait() { semaphore.wait() }

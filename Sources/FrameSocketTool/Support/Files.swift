@@ -70,6 +70,11 @@ enum Files {
     /// The maximum size of a file that is read into memory.
     static let maximumByteCount = 1 << 30
 
+    static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(Failure) {
+        let bytes = bytes[...]
+        try write(bytes.span, to: descriptor, name: name)
+    }
+
     static func write(_ bytes: Span<UInt8>, to descriptor: Int32, name: String) throws(Failure) {
         var offset = 0
         while offset < bytes.count {

@@ -100,7 +100,7 @@ final class LineOutput: Sendable {
     private func writeWaiting() {
         while let piece = nextPiece() {
             do throws(Files.Failure) {
-                try Files.write(piece.span, to: descriptor, name: name)
+                try Files.write(piece, to: descriptor, name: name)
                 state.withLock { $0.pieces += 1 }
             } catch {
                 state.withLock { ($0.failure, $0.waiting) = (error, []) }

@@ -33,12 +33,16 @@ final class OutputFile: Sendable {
         if descriptor != STDOUT_FILENO { close(descriptor) }
     }
 
+    func write(_ bytes: [UInt8]) throws(Files.Failure) {
+        try Files.write(bytes, to: descriptor, name: name)
+    }
+
     func write(_ bytes: Span<UInt8>) throws(Files.Failure) {
         try Files.write(bytes, to: descriptor, name: name)
     }
 
     /// Writes a few bytes at a place in a seekable file, without moving the position for later writes.
-    func write(_ bytes: Span<UInt8>, at offset: UInt64) throws(Files.Failure) {
+    func write(_ bytes: [UInt8], at offset: UInt64) throws(Files.Failure) {
         guard let offset = off_t(exactly: offset) else { return }
         let count = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, offset) }
         guard count >= 0 else { throw Files.Failure(name) }

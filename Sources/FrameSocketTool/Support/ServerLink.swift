@@ -120,7 +120,7 @@ final class ServerLink: Sendable {
     func deliver(_ connection: SocketConnection) async throws(CommandFailure) {
         _ = try await watch(connection) { $0.isEmpty }
         // One turn of the connection's thread handles what the server said before it read the rest.
-        for _ in 0..<3 { await Task(executorPreference: connection.thread) {}.value }
+        for _ in 0..<3 { await Task(preferring: connection.thread) {}.value }
         if try await hasStopped(connection) || connection.isOpen { return }
         await waitForEnd(of: connection)
         try checkEnd(of: connection)

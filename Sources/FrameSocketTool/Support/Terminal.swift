@@ -55,7 +55,7 @@ enum Terminal {
     ///
     /// - Throws: The system's error; `isBrokenPipe` if its reader has gone.
     static func print(_ line: String) throws(Files.Failure) {
-        try Files.write(Array((line + "\n").utf8).span, to: STDOUT_FILENO, name: "standard output")
+        try Files.write(Array((line + "\n").utf8), to: STDOUT_FILENO, name: "standard output")
     }
 
     private static func write(_ text: String) {

@@ -33,11 +33,11 @@ final class WAVWriter {
             throw Files.Failure(tooLarge: output.name)
         }
         self.format = format
-        if isFirst { try output.write(header(format, output.isSeekable ? 0 : nil).span) }
+        if isFirst { try output.write(header(format, output.isSeekable ? 0 : nil)) }
         // The samples first: if they cannot be written, the header still describes what precedes them.
         try message.samples.withBytes { bytes throws(Files.Failure) in try output.write(bytes) }
         byteCount = total
-        if output.isSeekable { try output.write(header(format, total).span, at: 0) }
+        if output.isSeekable { try output.write(header(format, total), at: 0) }
         return true
     }
 

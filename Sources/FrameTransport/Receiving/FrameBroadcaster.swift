@@ -1,6 +1,5 @@
 internal import FrameWire
 internal import Locking
-internal import Synchronization
 
 /// Broadcasts the frames of one sender to several readers, each at its own pace.
 ///
@@ -59,7 +58,7 @@ public final class FrameBroadcaster: Sendable {
     /// ``FrameConnection/frames`` throws. It releases the connection when the fan-out and its readers are released.
     public convenience init(of connection: FrameConnection) {
         self.init()
-        let task = Task(executorPreference: connection.thread) { [weak self] in
+        let task = Task(preferring: connection.thread) { [weak self] in
             do throws(TransportError) {
                 while let frame = try await connection.nextFrame() {
                     guard let self else { return }
@@ -137,13 +136,13 @@ public final class FrameBroadcaster: Sendable {
 
     /// A reader of a fan-out; it leaves when it and its iterator are released.
     public final class Reader: AsyncSequence, Sendable {
-        private static let lastIdentity = Atomic<UInt64>(0)
+        private static let identities = Counter()
 
         private let id: UInt64
         private let mailbox: Mailbox<Frame>
         private let fanOut: FrameBroadcaster
         /// Identifies the reader within the process, so that a shared decoder knows what each reader has seen.
-        private let identity = lastIdentity.wrappingAdd(1, ordering: .relaxed).newValue
+        private let identity = UInt64(identities.next())
 
         fileprivate init(id: UInt64, mailbox: Mailbox<Frame>, fanOut: FrameBroadcaster) {
             self.id = id

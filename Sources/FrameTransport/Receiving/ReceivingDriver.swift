@@ -327,7 +327,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         guard let socket = descriptor?.rawValue else { return }
         let bytes = machine.outbox.bytes
         do throws(Errno) {
-            switch try Syscalls.send(to: socket, bytes.span) {
+            switch try Syscalls.send(to: socket, bytes[...]) {
             case .bytes(let count, _): machine.didWriteRequests(count)
             case .wouldBlock: machine.didWriteRequests(0)
             }

@@ -156,7 +156,7 @@ extension ConnectingDriver {
     private func writeToken(from offset: Int) {
         guard let socket, let token = configuration.tokens?.own else { return }
         do throws(Errno) {
-            switch try Syscalls.send(to: socket, token.span.extracting(min(offset, token.count)...)) {
+            switch try Syscalls.send(to: socket, token.dropFirst(offset)) {
             case .bytes(let count, _): answer { $0.didWriteToken(count, at: $1) }
             case .wouldBlock: answer { $0.didWriteToken(0, at: $1) }
             }

@@ -30,7 +30,7 @@ protocol IOHandler: AnyObject {
 /// A thread that waits on sockets and reads them, and an executor for consumers.
 ///
 /// By default one thread serves every connection of a process. A consumer that runs on it receives every frame without
-/// a thread switch:
+/// a thread switch, which takes iOS 18, macOS 15 or visionOS 2, or Linux:
 ///
 /// ```swift
 /// Task(executorPreference: connection.thread) {
@@ -41,7 +41,7 @@ protocol IOHandler: AnyObject {
 /// Work on this thread delays every connection that it serves: decode there only if you intend that.
 ///
 /// Thread safety: any thread may use it at any time.
-public final class IOThread: TaskExecutor, Sendable {
+public final class IOThread: Sendable {
     /// The default thread, started at its first use.
     public static let shared = IOThread()
 
@@ -84,13 +84,10 @@ public final class IOThread: TaskExecutor, Sendable {
         }
     }
 
-    /// Runs a Swift Concurrency job on this thread.
-    public func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        guard !hasFailed else {
-            return Self.standIn.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-        }
-        loop.submit(unsafe .job(job, asUnownedTaskExecutor()))
+    /// Runs a task's job on this thread, after earlier submissions.
+    func execute(_ job: TaskJob) {
+        guard !hasFailed else { return Self.standIn.async { job.run() } }
+        loop.submit(.job(job))
     }
 
     /// Runs `work` on this thread, after earlier submissions.
@@ -218,8 +215,8 @@ final class IORegistration {
 /// - Note: `@unchecked Sendable` holds because what other threads may access is in `inbox`, behind its lock, or never
 ///   changes; the rest is accessed only by the loop's own thread.
 private final class IOLoop: @unchecked Sendable {
-    @safe enum Task {
-        case job(UnownedJob, UnownedTaskExecutor)
+    enum Task {
+        case job(TaskJob)
         case work(@Sendable () -> Void)
     }
 
@@ -298,7 +295,7 @@ private final class IOLoop: @unchecked Sendable {
         }
         for task in running {
             switch task {
-            case .job(let job, let executor): unsafe job.runSynchronously(on: executor)
+            case .job(let job): job.run()
             case .work(let work): work()
             }
         }

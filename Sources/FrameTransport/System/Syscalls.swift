@@ -106,8 +106,8 @@ extension Syscalls {
     }
 
     /// Writes bytes as far as the socket accepts them.
-    static func send(to socket: Int32, _ bytes: Span<UInt8>) throws(Errno) -> Transfer {
-        try unsafe bytes.withUnsafeBytes { bytes throws(Errno) in
+    static func send(to socket: Int32, _ bytes: ArraySlice<UInt8>) throws(Errno) -> Transfer {
+        try unsafe bytes.span.withUnsafeBytes { bytes throws(Errno) in
             try unsafe send(to: socket, MemoryRun(mutating: bytes), .empty, .empty)
         }
     }

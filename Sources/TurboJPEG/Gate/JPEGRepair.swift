@@ -38,6 +38,7 @@ struct JPEGRepair: Sendable, Equatable {
             for index in patch.range { bytes[index] = patch.byte }
         }
         if missingEnd != nil { bytes += [0xFF, JPEGMarker.end] }
-        return try body(bytes.span)
+        let changed = bytes[...]
+        return try body(changed.span)
     }
 }

@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Synchronization
+internal import Locking
 
 /// Work on the parts of an image, divided among the available cores.
 enum StripWork {
@@ -32,7 +32,7 @@ enum StripWork {
 /// Sendable: only the thread that has taken an item's index accesses the item.
 @safe final class SharedItems<Item: Sendable>: @unchecked Sendable {
     private let items: UnsafeMutableBufferPointer<Item>
-    private let taken = Atomic(0)
+    private let taken = Locked(0)
 
     fileprivate init(_ items: UnsafeMutableBufferPointer<Item>) {
         unsafe self.items = unsafe items
@@ -40,7 +40,10 @@ enum StripWork {
 
     /// Returns the index of an item that nobody has taken, in ascending order; nil if there are no more.
     func next() -> Int? {
-        let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
+        let index = taken.withLock { taken in
+            defer { taken += 1 }
+            return taken
+        }
         return unsafe index < items.count ? index : nil
     }
 

@@ -18,7 +18,7 @@ enum HTTPBody {
     static func make(_ body: HTTPResponse.Body, for connection: OpaquePointer) -> OpaquePointer? {
         switch body {
         case .bytes(let bytes):
-            return unsafe bytes.span.withUnsafeBytes { bytes in
+            return unsafe bytes.withUnsafeBytes { bytes in
                 unsafe microhttpd_response(bytes.baseAddress, bytes.count)
             }
         case .frame(let frame):

@@ -1,0 +1,14 @@
+// What the sources use of Dispatch on Apple's systems; see README.md.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+public struct DispatchQoS: Equatable, Sendable {
+    private let name: String
+    public static let userInitiated = DispatchQoS(name: "userInitiated")
+    public static let unspecified = DispatchQoS(name: "unspecified")
+}
+
+open class DispatchQueue: @unchecked Sendable {
+    public init(label: String, qos: DispatchQoS = .unspecified) {}
+    public func async(execute work: @escaping @Sendable @convention(block) () -> Void) {}
+    public class func concurrentPerform(iterations: Int, execute work: (Int) -> Void) {}
+}

@@ -45,6 +45,7 @@ public final class BroadcastSession: Sendable {
         var isPaused = false
         /// Whether ``finish(_:)`` was called: nobody waits for the end any more.
         var isFinished = false
+        var unreadableImages = 0
         var appMessages: UInt64 = 0
         var microphoneMessages: UInt64 = 0
     }
@@ -131,6 +132,15 @@ public final class BroadcastSession: Sendable {
         }
         guard let message = try? AudioMessage(block, kind: kind, sequence: sequence) else { return false }
         return (try? uploader.connection.send(message)) ?? false
+    }
+
+    /// The number of images that could not be read, and were dropped.
+    public var unreadableImages: Int { state.withLock { $0.unreadableImages } }
+
+    /// Counts an image that could not be read, and reports it to the connection's log.
+    package func reportUnreadableImage(_ error: TurboJPEGError) {
+        state.withLock { $0.unreadableImages += 1 }
+        uploader.connection.reportUnsentFrame("an image was dropped: \(error.message)")
     }
 
     /// Pauses the broadcast, as when the user has paused it.

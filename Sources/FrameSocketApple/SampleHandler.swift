@@ -2,7 +2,6 @@
 
 #if canImport(ReplayKit)
     public import CoreMedia
-    internal import CoreVideo
     public import Foundation
     public import FrameSocket
     internal import Locking
@@ -48,7 +47,7 @@
         public func finish(_ reason: FinishReason) {
             guard end(reason) else { return }
             // In ReplayKit an extension can end a broadcast only with an error.
-            finishBroadcastWithError(BroadcastEnd(reason: reason))
+            finishBroadcastWithError(BroadcastEnd(reason).shown)
         }
 
         /// Ends the broadcast, and returns whether it had not ended before.
@@ -108,15 +107,17 @@
         }
 
         private func send(imageOf sample: CMSampleBuffer, to session: BroadcastSession) {
-            guard let buffer = CMSampleBufferGetImageBuffer(sample), let image = try? PixelBuffer(buffer) else {
-                return
+            do throws(TurboJPEGError) {
+                let sample = try VideoSample(sample)
+                session.send(
+                    copying: sample.image,
+                    color: sample.color,
+                    orientation: sample.orientation,
+                    timestamp: sample.timestamp
+                )
+            } catch {
+                session.reportUnreadableImage(error)
             }
-            session.send(
-                copying: image,
-                color: VideoColor(buffer),
-                orientation: sample.orientation,
-                timestamp: sample.presentationNanoseconds
-            )
         }
 
         private func send(soundOf sample: CMSampleBuffer, _ kind: AudioKind, to session: BroadcastSession) {
@@ -125,24 +126,5 @@
             }
             session.send(block, kind: kind)
         }
-    }
-
-    extension CMSampleBuffer {
-        /// The image's orientation according to ReplayKit; `unknown` if it states none.
-        fileprivate var orientation: FrameOrientation {
-            let value = CMGetAttachment(self, key: RPVideoSampleOrientationKey as CFString, attachmentModeOut: nil)
-            guard let number = value as? NSNumber else { return .unknown }
-            return UInt8(exactly: number.uint32Value).flatMap(FrameOrientation.init(rawValue:)) ?? .unknown
-        }
-    }
-
-    /// The end of a broadcast as the system shows it.
-    private struct BroadcastEnd: LocalizedError, CustomNSError {
-        let reason: FinishReason
-
-        // Jitsi's domain, whose code for an orderly end is also the same.
-        static var errorDomain: String { "RPRecordingErrorDomain" }
-        var errorCode: Int { reason.rawValue }
-        var errorDescription: String? { reason.description }
     }
 #endif

@@ -31,45 +31,7 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
     }
 
     /// The codes of the ends so far.
-    var codes: [Int] { ends.withLock { $0.map { ($0 as? any CustomNSError)?.errorCode ?? 0 } } }
-}
-
-/// A number that several threads count.
-final class Count: Sendable {
-    let value = Atomic(0)
-    var now: Int { value.load(ordering: .acquiring) }
-}
-
-nonisolated(unsafe) private var failures = 0
-
-private func expect(_ isSo: Bool, _ what: String, line: Int = #line) {
-    guard !isSo else { return }
-    print("Tests/AppleStubs/Run/Run.swift:\(line): \(what)")
-    failures += 1
-}
-
-/// Waits until something comes true; half a minute at most.
-private func eventually(_ what: String, line: Int = #line, _ condition: () -> Bool) async {
-    let deadline = ContinuousClock.now + .seconds(30)
-    while !condition() {
-        guard ContinuousClock.now < deadline else { return expect(false, what, line: line) }
-        try? await Task.sleep(for: .milliseconds(1))
-    }
-}
-
-private func time(_ milliseconds: Int64, flags: CMTimeFlags = .valid) -> CMTime {
-    CMTime(value: milliseconds, timescale: 1_000, flags: flags, epoch: 0)
-}
-
-/// An image of planes that are all of one value each, with rows that are longer than they need to be.
-private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, height: Int = 48) -> CVBuffer {
-    let planes = values.enumerated().map { index, sample in
-        let samples = (index == 0 ? width : width / 2) + 32
-        let rows = index == 0 ? height : height / 2
-        let row = Array(repeating: sample, count: samples).flatMap(\.self)
-        return (Array(repeating: row, count: rows).flatMap(\.self), row.count)
-    }
-    return CVBuffer(standIn: format, width: width, height: height, planes: planes)
+    var codes: [Int] { ends.withLock { $0.map { ($0 as? any StandInError)?.code ?? 0 } } }
 }
 
 @main struct Run {
@@ -97,7 +59,8 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         for format in CoreVideoDecoder.Format.allCases { try await received(server, as: format) }
         try await ends(server)
         await observationsEnd()
-        withExtendedLifetime((server, observations)) {}
+        withExtendedLifetime((consume server, observations)) {}
+        try await JitsiRun.all(in: directory)
         if failures == 0 { print("broadcasts over the stubs go as they should") }
         exit(failures > 0 ? 1 : 0)
     }
@@ -109,7 +72,9 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         expect(handler.codes == [10_008], "without a group it ended with \(handler.codes)")
         expect(started.now == 1 && stopped.now == 1, "an app was not told")
         let error = handler.ends.withLock { $0.first }
-        expect((error as? any LocalizedError)?.errorDescription?.isEmpty == false, "the person is told nothing")
+        let texts = (error as? any StandInError)?.userInfo as? [String: String]
+        let keys = [NSLocalizedDescriptionKey, NSLocalizedFailureReasonErrorKey]
+        expect(keys.allSatisfy { texts?[$0]?.isEmpty == false }, "the person is told nothing")
         handler.broadcastFinished()
         expect(stopped.now == 1, "it ended twice")
     }

@@ -201,7 +201,9 @@ let package = Package(
         ),
         .testTarget(
             name: "FrameSocketAppleTests",
-            dependencies: ["FrameSocketApple", "FrameSocket", "FrameSocketTesting", "TestSupport", "TestDescriptions"],
+            dependencies: [
+                "FrameSocketApple", "FrameSocket", "FrameSocketTesting", "Locking", "TestSupport", "TestDescriptions",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -25,6 +25,8 @@ open class NSObject: NSObjectProtocol {
         return nil
     }
 
+    open var description: String { "" }
+
     public final var standInMessages: [String] = []
 }
 
@@ -51,13 +53,14 @@ open class NSString: NSObject, NSCoding {
     private let text: String
     public init(string: String) { text = string }
     public func isEqual(to other: String) -> Bool { text == other }
-    public var standInText: String { text }
+    open override var description: String { text }
 }
 
 open class NSNumber: NSObject, NSCoding {
     public let uint32Value: UInt32
     public init(value: UInt32) { uint32Value = value }
     public init(value: Int) { uint32Value = UInt32(value) }
+    open var stringValue: String { "\(uint32Value)" }
 }
 
 open class NSDictionary: NSObject, ExpressibleByDictionaryLiteral, StandInDictionary {

@@ -19,10 +19,17 @@ import Synchronization
 final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
     let ends = Mutex<[any Error]>([])
 
+    /// What the connection logged.
+    let log = Mutex<[String]>([])
+    /// What the test changes.
+    let change = Mutex<@Sendable (inout BroadcastSession.Configuration) -> Void>({ _ in })
+
     override var configuration: BroadcastSession.Configuration {
         var configuration = super.configuration
+        configuration.connection.log = { [weak self] event in self?.log.withLock { $0.append("\(event)") } }
         configuration.uploader = SampleUploader.Configuration(quality: 95)
         configuration.connection.retryInterval = .milliseconds(1)
+        change.withLock { $0 }(&configuration)
         return configuration
     }
 
@@ -60,6 +67,8 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
         try await ends(server)
         await observationsEnd()
         withExtendedLifetime((consume server, observations)) {}
+        try await FormatsRun.all(in: directory)
+        try await HandlerRun.all(in: directory)
         try await JitsiRun.all(in: directory)
         if failures == 0 { print("broadcasts over the stubs go as they should") }
         exit(failures > 0 ? 1 : 0)
@@ -105,8 +114,12 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
     private static var codes: [String] { BroadcastSetup.check().map(\.code.rawValue) }
 
     /// A broadcast that has begun, and the app's end of it.
-    static func broadcast(to server: FrameServer) async throws -> (Handler, FrameConnection) {
+    static func broadcast(
+        to server: FrameServer,
+        _ change: @escaping @Sendable (inout BroadcastSession.Configuration) -> Void = { _ in }
+    ) async throws -> (Handler, FrameConnection) {
         let handler = Handler()
+        handler.change.withLock { $0 = change }
         handler.broadcastStarted(withSetupInfo: nil)
         var connections = server.connections.makeAsyncIterator()
         guard let host = try await connections.next() else { throw CancellationError() }
@@ -142,10 +155,16 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
             expect(furthest <= 2, "image \(index) is off by \(furthest)")
             await eventually("image \(index) stays locked") { buffer.locks == 0 }
         }
-        let other = buffer(0x4C30_3038, [[1]])
+        let other = buffer(0x7733_3072, [[1]])
         handler.processSampleBuffer(CMSampleBuffer(standIn: other, time: time(6)), with: .video)
         expect(other.locks == 0, "what cannot be read was locked")
         handler.processSampleBuffer(CMSampleBuffer(time: time(6)), with: .video)
+        expect(
+            handler.session?.unreadableImages == 2,
+            "\(handler.session?.unreadableImages ?? 0) images were unreadable"
+        )
+        let events = handler.log.withLock { $0 }
+        expect(events.contains { $0.contains("'w30r'") }, "no log says which format cannot be read: \(events)")
 
         let format = AudioStreamBasicDescription(
             sampleRate: 44_100,

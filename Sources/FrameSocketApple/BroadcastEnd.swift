@@ -3,7 +3,7 @@ package import FrameSocket
 /// The end of a broadcast: its reason, and the sentence for the person.
 package struct BroadcastEnd: Error, Sendable, Hashable {
     package let reason: FinishReason
-    /// The sentence if the reason's own does not help: what is wrong with the setup. Nil for the reason's own.
+    /// The sentence if the reason's own does not help, about what is wrong with the setup; nil for the reason's own.
     package let detail: String?
 
     package init(_ reason: FinishReason, detail: String? = nil) {
@@ -19,9 +19,9 @@ package struct BroadcastEnd: Error, Sendable, Hashable {
     /// The key of the reason's sentence in an extension's `Localizable.strings`, such as `FrameSocket.callEnded`.
     package var localizationKey: String { "FrameSocket.\(reason.name)" }
 
-    /// Returns the sentence: the detail, or the reason's in the language of the extension.
+    /// Returns the detail, or the reason's sentence in the language of the extension.
     ///
-    /// - Parameter translate: Returns the text for a key, or the given one if there is none.
+    /// `translate` returns the text for a key, or the given one if there is none.
     package func sentence(_ translate: (_ key: String, _ text: String) -> String) -> String {
         detail ?? translate(localizationKey, reason.description)
     }

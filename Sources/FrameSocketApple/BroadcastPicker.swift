@@ -7,9 +7,13 @@
     /// The system's picker that starts a broadcast, with a button of the app's own.
     ///
     /// ```swift
-    /// let picker = BroadcastPicker()
-    /// view.addSubview(picker.view)
-    /// picker.attach(to: shareButton)
+    /// import UIKit
+    ///
+    /// @MainActor func addPicker(to view: UIView, startedBy button: UIButton) {
+    ///     let picker = BroadcastPicker()
+    ///     view.addSubview(picker.view)
+    ///     picker.attach(to: button)
+    /// }
     /// ```
     ///
     /// Only the person can start a broadcast: the system asks in its own sheet, whichever button was tapped.

@@ -50,6 +50,8 @@ public final class BroadcastSession: Sendable {
     /// Creates a session and begins the broadcast.
     ///
     /// - Parameters:
+    ///   - path: The path; see the other initializer.
+    ///   - configuration: The configuration.
     ///   - onMissingHost: Called with the configuration's notice if no app has been reached within its delay.
     ///   - onClose: Called as `onEnd`, with what exactly ended the broadcast.
     package init(

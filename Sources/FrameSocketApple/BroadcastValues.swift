@@ -3,15 +3,12 @@
 /// ReplayKit hands them from the setup UI extension to the upload extension, as `setupInfo`:
 ///
 /// ```swift
-/// override func configuration(for values: BroadcastValues) -> BroadcastSession.Configuration {
-///     var configuration = super.configuration(for: values)
-///     let isFast = values["rate", default: "15"] == "30"
-///     configuration.uploader.pacing = .framesPerSecond(isFast ? 30 : 15)
-///     return configuration
-/// }
+/// let values: BroadcastValues = ["channelName": "", "rate": "30"]
+/// print(values["channelName", default: "channel"], values["rate", default: "15"])
 /// ```
 ///
-/// A broadcast that was started in Control Center or with the system's picker has none: have a default for each.
+/// A broadcast that was started in Control Center or with the system's picker has none: have a default for each. `SampleHandler` passes them to its `configuration(for:)`, and
+/// the session keeps them.
 public struct BroadcastValues: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The texts by their keys.
     public var texts: [String: String]

@@ -4,7 +4,8 @@
 /// app: tapping it opens the app, whose permission to notify it needs.
 ///
 /// ```swift
-/// configuration.hostNotice = HostNotice()
+/// var configuration = BroadcastSession.Configuration()
+/// configuration.hostNotice = HostNotice(text: "Open Example to share your screen.")
 /// ```
 public struct HostNotice: Sendable, Hashable {
     /// The title; looked up in the extension's `Localizable.strings`.

@@ -15,7 +15,9 @@ final class HostSearch: Sendable {
 
     /// Begins, unless a search is in progress.
     ///
-    /// - Parameter giveUp: Called if the limit passes.
+    /// - Parameters:
+    ///   - connection: The connection to wait for.
+    ///   - giveUp: Called if the limit passes.
     func begin(
         on connection: SocketConnection,
         giveUp: @escaping @Sendable (TransportError) -> Void

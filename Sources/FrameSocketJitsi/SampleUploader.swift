@@ -6,8 +6,7 @@ internal import Locking
 /// Sends the images of ReplayKit's samples, with the names of Jitsi's `SampleUploader`.
 ///
 /// ```swift
-/// let uploader = SampleUploader(connection: connection)
-/// uploader.send(sample: sampleBuffer)
+/// let uploader = SocketConnection(filePath: path).map { SampleUploader(connection: $0) }
 /// ```
 ///
 /// Images are sent at half their size, as in the original, with quality 80. A sample's image is copied before `send`

@@ -8,7 +8,7 @@ internal import Locking
 /// ```swift
 /// let connection = SocketConnection(filePath: path)
 /// connection?.didClose = { error in print("closed: \(String(describing: error))") }
-/// while connection?.open() == false { sleep(1) }
+/// if connection?.open() == true { print("connected") }
 /// ```
 ///
 /// A handler sets the closures, calls ``open()`` until it returns true, and hands the connection to a

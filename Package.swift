@@ -45,6 +45,7 @@ let package = Package(
         .library(name: "FrameSocket", targets: ["FrameSocket"]),
         .library(name: "FrameSocketAudio", targets: ["FrameSocketAudio"]),
         .library(name: "FrameSocketApple", targets: ["FrameSocketApple"]),
+        .library(name: "FrameSocketJitsi", targets: ["FrameSocketJitsi"]),
         .library(name: "FrameSocketTesting", targets: ["FrameSocketTesting"]),
         .executable(name: "framesocket", targets: ["FrameSocketTool"]),
         .executable(name: "framesocket-bench", targets: ["FrameSocketBenchmarks"]),
@@ -111,6 +112,12 @@ let package = Package(
             dependencies: ["FrameSocket", "Locking"],
             exclude: hasPrivacyManifest ? [] : ["PrivacyInfo.xcprivacy"],
             resources: hasPrivacyManifest ? [.copy("PrivacyInfo.xcprivacy")] : [],
+            swiftSettings: settings
+        ),
+        // The names of the files that Jitsi's handbook has an extension copy.
+        .target(
+            name: "FrameSocketJitsi",
+            dependencies: ["FrameSocketApple", "FrameSocket", "FrameTransport", "FrameWire", "Locking"],
             swiftSettings: settings
         ),
 
@@ -194,7 +201,17 @@ let package = Package(
         ),
         .testTarget(
             name: "FrameSocketAppleTests",
-            dependencies: ["FrameSocketApple", "FrameSocket", "FrameSocketTesting", "TestSupport", "TestDescriptions"],
+            dependencies: [
+                "FrameSocketApple", "FrameSocket", "FrameSocketTesting", "Locking", "TestSupport", "TestDescriptions",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FrameSocketJitsiTests",
+            dependencies: [
+                "FrameSocketJitsi", "FrameSocketApple", "FrameSocket", "FrameSocketTesting", "Locking", "TestSupport",
+                "TestDescriptions",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

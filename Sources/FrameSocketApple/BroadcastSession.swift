@@ -15,61 +15,74 @@ internal import Locking
 ///
 /// Thread safety: any thread may use a session at any time.
 public final class BroadcastSession: Sendable {
-    /// The configuration of a broadcast.
-    public struct Configuration: Sendable {
-        /// The configuration of the connection.
-        ///
-        /// Default: that of a `SocketConnection`, except that it does not reconnect: deployed apps end a broadcast by
-        /// closing the connection.
-        public var connection: SocketConnection.Configuration
-
-        /// Which frames are sent, at what size and quality, and in how much memory.
-        ///
-        /// Default: every third frame (20 per second of a screen at 60) and half the size, as in Jitsi, with quality 80,
-        /// in 30 MiB. The system ends a broadcast extension that uses more than 50 MB, of which the process itself needs
-        /// about 10.
-        public var uploader: SampleUploader.Configuration
-
-        /// Creates a configuration with the defaults.
-        public init() {
-            connection = SocketConnection.Configuration()
-            connection.reopens = false
-            uploader = SampleUploader.Configuration(scale: .half, pacing: .every(3), maximumMemory: 30 << 20)
-        }
-    }
-
     /// The uploader of the frames; use it for statistics, and to change rate, size and quality.
     public let uploader: SampleUploader
 
+    /// The values that the person chose before the broadcast began.
+    public let values: BroadcastValues
+
     private struct State {
         var isPaused = false
-        /// Whether ``finish(_:)`` was called: nobody waits for the end any more.
-        var isFinished = false
+        var unreadableImages = 0
         var appMessages: UInt64 = 0
         var microphoneMessages: UInt64 = 0
     }
 
     private let state = Locked(State())
 
+    private let end: EndReport
+
     /// Creates a session and begins the broadcast.
     ///
     /// - Parameters:
-    ///   - path: The path at which the app's server listens, or will listen.
+    ///   - path: The path at which the app's server listens, or will listen. It may be nil if the configuration has an
+    ///     ``Configuration/endpoint``, which takes its place; without either, the broadcast ends with `error`.
     ///   - configuration: The configuration.
     ///   - onEnd: Called once if the other side ends the broadcast, or it fails; not after ``finish(_:)``.
-    public init(
-        path: String,
+    public convenience init(
+        path: String? = nil,
         configuration: Configuration = .init(),
         onEnd: @escaping @Sendable (FinishReason) -> Void
     ) {
-        let connection = SocketConnection(path: path, configuration: configuration.connection)
+        self.init(path: path, configuration: configuration, onMissingHost: { _ in }) { onEnd($0.finishReason) }
+    }
+
+    /// Creates a session and begins the broadcast.
+    ///
+    /// - Parameters:
+    ///   - path: The path; see the other initializer.
+    ///   - configuration: The configuration.
+    ///   - onMissingHost: Called with the configuration's notice if no app has been reached within its delay.
+    ///   - onClose: Called as `onEnd`, with what exactly ended the broadcast.
+    package init(
+        path: String?,
+        configuration: Configuration,
+        onMissingHost: @escaping @Sendable (HostNotice) -> Void,
+        onClose: @escaping @Sendable (CloseReason) -> Void
+    ) {
+        let endpoint = configuration.endpoint ?? .path(path ?? "")
+        let connection = SocketConnection(to: endpoint, configuration: configuration.connection)
         let states = connection.states
+        let end = EndReport(onClose)
+        let search = HostSearch(configuration, onMissingHost: onMissingHost)
         uploader = SampleUploader(connection: connection, configuration: configuration.uploader)
-        Task { [state] in
-            for await case .ended(let reason) in states {
-                if case .closedLocally = reason { return }
-                if state.withLock({ $0.isFinished }) { return }
-                onEnd(reason.finishReason)
+        values = configuration.values
+        self.end = end
+        Task {
+            for await state in states {
+                switch state {
+                case .started:
+                    search.begin(on: connection) { error in
+                        end.report(.failed(error))
+                        connection.close(CloseReason.failed(error).finishReason)
+                    }
+                case .connected: search.stop()
+                case .ended(let reason):
+                    search.stop()
+                    if case .closedLocally = reason { return }
+                    return end.report(reason)
+                case .idle, .handshaking, .disconnected: break
+                }
             }
         }
     }
@@ -133,6 +146,15 @@ public final class BroadcastSession: Sendable {
         return (try? uploader.connection.send(message)) ?? false
     }
 
+    /// The number of images that could not be read, and were dropped.
+    public var unreadableImages: Int { state.withLock { $0.unreadableImages } }
+
+    /// Counts an image that could not be read, and reports it to the connection's log.
+    package func reportUnreadableImage(_ error: TurboJPEGError) {
+        state.withLock { $0.unreadableImages += 1 }
+        uploader.connection.reportUnsentFrame("an image was dropped: \(error.message)")
+    }
+
     /// Pauses the broadcast, as when the user has paused it.
     public func pause() {
         state.withLock { $0.isPaused = true }
@@ -146,7 +168,7 @@ public final class BroadcastSession: Sendable {
 
     /// Ends the broadcast cleanly, and sends the reason to an app that uses the control channel.
     public func finish(_ reason: FinishReason) {
-        state.withLock { $0.isFinished = true }
+        end.forget()
         uploader.connection.close(reason)
     }
 }

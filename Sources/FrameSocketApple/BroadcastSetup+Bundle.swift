@@ -23,6 +23,12 @@
             )
         }
 
+        /// Returns what is wrong with the App Group of an extension that has no path.
+        static func sentenceWithoutPath() -> String {
+            let main = BundleEntries(Bundle.main.infoDictionary ?? [:])
+            return sentenceWithoutPath(in: Facts(main: main, embedded: [], socketPath: nil))
+        }
+
         /// Returns the Info.plists of the extensions in the bundle, omitting those that cannot be read.
         private static func embeddedExtensions() -> [BundleEntries] {
             guard let folder = Bundle.main.builtInPlugInsPath,

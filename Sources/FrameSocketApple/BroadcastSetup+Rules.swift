@@ -19,6 +19,12 @@ extension BroadcastSetup {
             + (isExtension ? declarationProblems(in: facts.main, named: nil) : appProblems(in: facts))
     }
 
+    /// Returns a sentence for the alert of an extension that has no path.
+    static func sentenceWithoutPath(in facts: Facts) -> String {
+        let problem = groupProblems(in: facts).first?.message ?? "the extension has no socket"
+        return "Screen sharing is not set up correctly: \(problem)."
+    }
+
     private static func groupProblems(in facts: Facts) -> [Problem] {
         guard let group = facts.main.group else {
             let message = """
@@ -50,10 +56,11 @@ extension BroadcastSetup {
 
     private static func appProblems(in facts: Facts) -> [Problem] {
         var problems: [Problem] = []
-        if !facts.main.backgroundModes.contains("audio") {
+        if !facts.main.backgroundModes.contains(where: { $0 == "audio" || $0 == "voip" }) {
             let message = """
-                UIBackgroundModes does not contain 'audio': once the person leaves the app, the system suspends it, and \
-                no frame arrives; add the background mode and keep an audio session active during the broadcast
+                UIBackgroundModes contains neither 'audio' nor 'voip': once the person leaves the app, the system suspends \
+                it, and no frame arrives; add 'audio', or 'voip' in an app for calls, and keep an audio session active \
+                during the broadcast
                 """
             problems.append(Problem(.backgroundAudio, message))
         }

@@ -11,38 +11,42 @@
         /// image is released; nothing writes to it. Sources reuse a small number of buffers, so do not hold many
         /// images: an uploader holds at most two.
         ///
-        /// `kCVPixelFormatType_32BGRA` becomes `bgra`, and both ranges of `kCVPixelFormatType_420YpCbCr8BiPlanar`
-        /// become `nv12`, whose samples are interpreted as full range: expand video-range samples before encoding, as
-        /// `SampleHandler` does.
+        /// | Core Video | becomes |
+        /// |---|---|
+        /// | `32BGRA`, which ReplayKit has; `32RGBA`, `32ARGB`, `32ABGR` | `bgra`, `rgba`, `argb`, `abgr` |
+        /// | `420YpCbCr8BiPlanar`, which ReplayKit has; `420YpCbCr8Planar`; both ranges | `nv12`, `i420` |
+        /// | `420YpCbCr10BiPlanar`, both ranges | `nv12`, in a copy of 8 bits |
+        ///
+        /// Samples are interpreted as full range: expand video-range samples before encoding, as `SampleHandler` does.
         ///
         /// - Throws: `unsupported` for other pixel formats, `allocationFailed` if the buffer has no readable memory,
         ///   `invalidSize`, `invalidStride`.
         public init(_ buffer: CVPixelBuffer) throws(TurboJPEGError) {
-            guard let format = PixelFormat(coreVideo: CVPixelBufferGetPixelFormatType(buffer)) else {
+            let type = CVPixelBufferGetPixelFormatType(buffer)
+            guard let format = CoreVideoFormat(type) else {
+                let name = CoreVideoFormat.name(of: type)
                 throw TurboJPEGError(
                     .unsupported,
-                    "unsupported Core Video pixel format; only BGRA and NV12 can be read"
+                    "Core Video's pixel format \(name) cannot be read; only 32-bit RGB and 4:2:0 YCbCr can"
                 )
             }
-            guard let lock = ReadLock.lock(buffer), let planes = unsafe CoreVideoPlanes.of(buffer, format) else {
+            guard let lock = ReadLock.lock(buffer), let planes = unsafe CoreVideoPlanes.of(buffer, format.pixelFormat)
+            else {
                 throw TurboJPEGError(.allocationFailed, "the memory of the Core Video buffer cannot be read")
             }
-            try unsafe self.init(
-                adopting: planes.map { unsafe (UnsafePointer($0.base), $0.bytesPerRow) },
-                width: CVPixelBufferGetWidth(buffer),
-                height: CVPixelBufferGetHeight(buffer),
-                format: format
-            ) { withExtendedLifetime(lock) {} }
-        }
-    }
-
-    extension PixelFormat {
-        fileprivate init?(coreVideo type: OSType) {
-            switch type {
-            case kCVPixelFormatType_32BGRA: self = .bgra
-            case kCVPixelFormatType_420YpCbCr8BiPlanarFullRange, kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange:
-                self = .nv12
-            default: return nil
+            let (width, height) = (CVPixelBufferGetWidth(buffer), CVPixelBufferGetHeight(buffer))
+            let readable = unsafe planes.map { unsafe (base: UnsafePointer($0.base), bytesPerRow: $0.bytesPerRow) }
+            switch format {
+            case .direct(let format):
+                try unsafe self.init(
+                    adopting: readable.map { unsafe ($0.base, $0.bytesPerRow) },
+                    width: width,
+                    height: height,
+                    format: format
+                ) { withExtendedLifetime(lock) {} }
+            case .tenBit:
+                defer { withExtendedLifetime(lock) {} }
+                try unsafe self.init(tenBit: readable, width: width, height: height)
             }
         }
     }

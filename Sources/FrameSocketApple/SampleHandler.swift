@@ -2,7 +2,6 @@
 
 #if canImport(ReplayKit)
     public import CoreMedia
-    internal import CoreVideo
     public import Foundation
     public import FrameSocket
     internal import Locking
@@ -26,6 +25,7 @@
     open class SampleHandler: RPBroadcastSampleHandler, @unchecked Sendable {
         private struct State {
             var session: BroadcastSession?
+            var endsQuietly = false
             var stopRequests: BroadcastObservation?
             /// Whether either side has ended the broadcast.
             var isFinished = false
@@ -39,16 +39,44 @@
         /// The configuration of the broadcast; read once, when the broadcast begins.
         open var configuration: BroadcastSession.Configuration { BroadcastSession.Configuration() }
 
+        /// Returns the configuration of a broadcast with the values from the setup UI extension, if there is one; read
+        /// once, when the broadcast begins.
+        ///
+        /// By default ``configuration``.
+        open func configuration(for values: BroadcastValues) -> BroadcastSession.Configuration { configuration }
+
+        /// Whether something other than the person has ended the broadcast; read when the system reports the end.
+        ///
+        /// The system calls `broadcastFinished()` for the person's stop as well as for a lock or a call, and states no
+        /// reason. By default true if it had paused the broadcast. An app that may link CallKit can override this to ask a
+        /// `CXCallObserver` for calls too.
+        open var isInterrupted: Bool { session?.isPaused ?? false }
+
         /// The current broadcast; nil before and after it.
         public var session: BroadcastSession? { state.withLock { $0.session } }
 
         /// Ends the broadcast, and shows the user the reason.
         ///
-        /// Safe to call from any thread; only the first reason counts.
+        /// The text is that of `FrameSocket.` and the reason's name, such as `FrameSocket.callEnded`, in the extension's
+        /// `Localizable.strings`; the reason's description if there is none. Safe to call from any thread; only the first
+        /// reason counts.
         public func finish(_ reason: FinishReason) {
-            guard end(reason) else { return }
+            finish(BroadcastEnd(reason))
+        }
+
+        private func finish(_ ending: BroadcastEnd) {
+            let isQuiet = state.withLock { $0.endsQuietly } && ending.reason.isOrderly
+            guard end(ending.reason) else { return }
             // In ReplayKit an extension can end a broadcast only with an error.
-            finishBroadcastWithError(BroadcastEnd(reason: reason))
+            if isQuiet { finishBroadcastQuietly() } else { finishBroadcastWithError(ending.shown) }
+        }
+
+        /// Ends the broadcast without an alert; see ``BroadcastSession/Configuration/endsQuietly``.
+        ///
+        /// A subclass that overrides `finishBroadcastWithError(_:)` must override this too: the method is called with nil,
+        /// which an override in Swift does not expect.
+        open func finishBroadcastQuietly() {
+            _ = unsafe perform(NSSelectorFromString("finishBroadcastWithError:"), with: nil)
         }
 
         /// Ends the broadcast, and returns whether it had not ended before.
@@ -65,10 +93,21 @@
 
         /// Begins a broadcast.
         open override func broadcastStarted(withSetupInfo setupInfo: [String: NSObject]?) {
-            state.withLock { $0.isFinished = false }
+            let values = BroadcastValues(setupInfo)
+            var configuration = configuration(for: values)
+            configuration.values = values
+            let endsQuietly = configuration.endsQuietly
+            state.withLock { ($0.isFinished, $0.endsQuietly) = (false, endsQuietly) }
             BroadcastNotification.started.post()
-            guard let path = socketPath else { return finish(.noHost) }
-            let session = BroadcastSession(path: path, configuration: configuration) { [weak self] in self?.finish($0) }
+            let path = socketPath
+            guard path != nil || configuration.endpoint != nil else {
+                return finish(BroadcastEnd(.noHost, detail: BroadcastSetup.sentenceWithoutPath()))
+            }
+            let session = BroadcastSession(path: path, configuration: configuration) {
+                $0.show()
+            } onClose: { [weak self] in
+                self?.finish(BroadcastEnd($0))
+            }
             let stopRequests = BroadcastNotification.requestStop.observe { [weak self] in self?.finish(.requestedByHost)
             }
             state.withLock { state in
@@ -88,9 +127,9 @@
             session?.resume()
         }
 
-        /// Ends the broadcast cleanly: the user has stopped it.
+        /// Ends the broadcast cleanly: the user has stopped it, or something else has; see ``isInterrupted``.
         open override func broadcastFinished() {
-            _ = end(.stoppedByUser)
+            _ = end(isInterrupted ? .suspended : .stoppedByUser)
         }
 
         /// Sends a frame, or audio to an app that requested it; unreadable samples are dropped.
@@ -108,15 +147,17 @@
         }
 
         private func send(imageOf sample: CMSampleBuffer, to session: BroadcastSession) {
-            guard let buffer = CMSampleBufferGetImageBuffer(sample), let image = try? PixelBuffer(buffer) else {
-                return
+            do throws(TurboJPEGError) {
+                let sample = try VideoSample(sample)
+                session.send(
+                    copying: sample.image,
+                    color: sample.color,
+                    orientation: sample.orientation,
+                    timestamp: sample.timestamp
+                )
+            } catch {
+                session.reportUnreadableImage(error)
             }
-            session.send(
-                copying: image,
-                color: VideoColor(buffer),
-                orientation: sample.orientation,
-                timestamp: sample.presentationNanoseconds
-            )
         }
 
         private func send(soundOf sample: CMSampleBuffer, _ kind: AudioKind, to session: BroadcastSession) {
@@ -125,24 +166,5 @@
             }
             session.send(block, kind: kind)
         }
-    }
-
-    extension CMSampleBuffer {
-        /// The image's orientation according to ReplayKit; `unknown` if it states none.
-        fileprivate var orientation: FrameOrientation {
-            let value = CMGetAttachment(self, key: RPVideoSampleOrientationKey as CFString, attachmentModeOut: nil)
-            guard let number = value as? NSNumber else { return .unknown }
-            return UInt8(exactly: number.uint32Value).flatMap(FrameOrientation.init(rawValue:)) ?? .unknown
-        }
-    }
-
-    /// The end of a broadcast as the system shows it.
-    private struct BroadcastEnd: LocalizedError, CustomNSError {
-        let reason: FinishReason
-
-        // Jitsi's domain, whose code for an orderly end is also the same.
-        static var errorDomain: String { "RPRecordingErrorDomain" }
-        var errorCode: Int { reason.rawValue }
-        var errorDescription: String? { reason.description }
     }
 #endif

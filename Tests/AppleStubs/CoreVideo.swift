@@ -58,6 +58,13 @@ public typealias CVOptionFlags = UInt64
 
 public var kCVReturnSuccess: CVReturn { 0 }
 public var kCVPixelFormatType_32BGRA: OSType { 0x4247_5241 }
+public var kCVPixelFormatType_32RGBA: OSType { 0x5247_4241 }
+public var kCVPixelFormatType_32ARGB: OSType { 0x20 }
+public var kCVPixelFormatType_32ABGR: OSType { 0x4142_4752 }
+public var kCVPixelFormatType_420YpCbCr8Planar: OSType { 0x7934_3230 }
+public var kCVPixelFormatType_420YpCbCr8PlanarFullRange: OSType { 0x6634_3230 }
+public var kCVPixelFormatType_420YpCbCr10BiPlanarVideoRange: OSType { 0x7834_3230 }
+public var kCVPixelFormatType_420YpCbCr10BiPlanarFullRange: OSType { 0x7866_3230 }
 public var kCVPixelFormatType_420YpCbCr8BiPlanarFullRange: OSType { 0x3432_3066 }
 public var kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange: OSType { 0x3432_3076 }
 

@@ -2,21 +2,65 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, NeverUseImplicitlyUnwrappedOptionals
 
 @_exported import CoreFoundation
+@_exported import Dispatch
 
-open class NSObject {
-    public init() {}
+public struct Selector: Hashable, Sendable {
+    let name: String
+    init(_ name: String) { self.name = name }
 }
 
-public final class NSString {
+public func NSSelectorFromString(_ aSelectorName: String) -> Selector { Selector(aSelectorName) }
+public func NSStringFromSelector(_ aSelector: Selector) -> String { aSelector.name }
+
+public protocol NSObjectProtocol: AnyObject {}
+public protocol NSCoding {}
+
+open class NSObject: NSObjectProtocol {
+    public init() {}
+
+    /// Notes the message in place of sending it, since Linux has no Objective-C.
+    @discardableResult
+    open func perform(_ aSelector: Selector!, with object: Any!) -> Unmanaged<AnyObject>! {
+        standInMessages.append(aSelector.name)
+        return nil
+    }
+
+    open var description: String { "" }
+
+    public final var standInMessages: [String] = []
+}
+
+/// What tests read of an `NSError`, which the compiler takes for one that it can bridge.
+public protocol StandInError: Error {
+    var code: Int { get }
+    var userInfo: [String: Any] { get }
+}
+
+/// Immutable, as the original; what its dictionary holds is the creator's affair.
+open class NSError: NSObject, StandInError, @unchecked Sendable {
+    public let domain: String
+    public let code: Int
+    public let userInfo: [String: Any]
+    public init(domain: String, code: Int, userInfo: [String: Any]? = nil) {
+        (self.domain, self.code, self.userInfo) = (domain, code, userInfo ?? [:])
+    }
+}
+
+public let NSLocalizedDescriptionKey = "NSLocalizedDescription"
+public let NSLocalizedFailureReasonErrorKey = "NSLocalizedFailureReason"
+
+open class NSString: NSObject, NSCoding {
     private let text: String
     public init(string: String) { text = string }
     public func isEqual(to other: String) -> Bool { text == other }
+    open override var description: String { text }
 }
 
-open class NSNumber: NSObject {
+open class NSNumber: NSObject, NSCoding {
     public let uint32Value: UInt32
     public init(value: UInt32) { uint32Value = value }
     public init(value: Int) { uint32Value = UInt32(value) }
+    open var stringValue: String { "\(uint32Value)" }
 }
 
 open class NSDictionary: NSObject, ExpressibleByDictionaryLiteral, StandInDictionary {
@@ -44,6 +88,18 @@ open class Bundle: NSObject {
     open var infoDictionary: [String: Any]? { path.isEmpty ? Self.standInInfo : Self.standInBundles[path] }
     open var builtInPlugInsPath: String? { "/App.app/PlugIns" }
     open func object(forInfoDictionaryKey key: String) -> Any? { infoDictionary?[key] }
+    /// What `Localizable.strings` holds.
+    nonisolated(unsafe) public static var standInStrings: [String: String] = [:]
+    open func localizedString(forKey key: String, value: String?, table tableName: String?) -> String {
+        Self.standInStrings[key] ?? value ?? key
+    }
+}
+
+open class NSExtensionContext: NSObject {
+    /// How the request of a UI extension has ended.
+    public final var standInOutcome:
+        (url: URL?, setupInfo: [String: any NSCoding & NSObjectProtocol]?, error: (any Error)?)?
+    open func cancelRequest(withError error: any Error) { standInOutcome = (nil, nil, error) }
 }
 
 open class FileManager: NSObject {
@@ -60,14 +116,10 @@ open class FileManager: NSObject {
 
 public struct URL: Hashable, Sendable {
     public let path: String
+    init(path: String) { self.path = path }
+    public init?(string: String) {
+        guard !string.isEmpty else { return nil }
+        path = string
+    }
     public func appendingPathComponent(_ pathComponent: String) -> URL { URL(path: path + "/" + pathComponent) }
-}
-
-public protocol LocalizedError: Error {
-    var errorDescription: String? { get }
-}
-
-public protocol CustomNSError: Error {
-    static var errorDomain: String { get }
-    var errorCode: Int { get }
 }

@@ -3,7 +3,9 @@
 
 @_exported import CoreMedia
 @_exported import Foundation
+@_exported import UIKit
 
+public let RPRecordingErrorDomain = "com.apple.ReplayKit.RPRecordingErrorDomain"
 public let RPVideoSampleOrientationKey = "RPSampleBufferVideoOrientation"
 
 public enum RPSampleBufferType: Int, Sendable {
@@ -20,4 +22,24 @@ open class RPBroadcastSampleHandler: RPBroadcastHandler {
     open func broadcastFinished() {}
     open func processSampleBuffer(_ sampleBuffer: CMSampleBuffer, with sampleBufferType: RPSampleBufferType) {}
     open func finishBroadcastWithError(_ error: any Error) {}
+}
+
+extension NSExtensionContext {
+    public func completeRequest(
+        withBroadcast broadcastURL: URL,
+        setupInfo: [String: any NSCoding & NSObjectProtocol]?
+    ) { standInOutcome = (broadcastURL, setupInfo, nil) }
+}
+
+@MainActor open class RPSystemBroadcastPickerView: UIView {
+    open var preferredExtension: String?
+    open var showsMicrophoneButton = true
+
+    /// The original's button is within views of its own.
+    public override init(frame: CGRect) {
+        super.init(frame: frame)
+        let inner = UIView(frame: frame)
+        inner.addSubview(UIButton(frame: frame))
+        addSubview(inner)
+    }
 }

@@ -19,6 +19,7 @@ let package = Package(
         .executableTarget(name: "CodecOnly", dependencies: [product("TurboJPEG")]),
         .executableTarget(name: "Everything", dependencies: [product("FrameSocket")]),
         .executableTarget(name: "AppleOnly", dependencies: [product("FrameSocketApple")]),
+        .executableTarget(name: "JitsiOnly", dependencies: [product("FrameSocketJitsi")]),
         .executableTarget(
             name: "WithScriptedPeer",
             dependencies: [product("FrameSocketTesting"), product("FrameTransport")]

@@ -62,7 +62,7 @@ import Testing
         ("com.example.app.broadcast", "com.example.app.upload", [.extensionNotEmbedded]),
         ("com.example.app.broadcast", "com.example.broadcast", [.extensionIdentifier, .extensionNotEmbedded]),
         ("com.example.app.broadcast", "com.example.application", [.extensionIdentifier, .extensionNotEmbedded]),
-        ("<string>audio</string>", "", [.backgroundAudio]),
+        ("<string>voip</string><string>audio</string>", "<string>fetch</string>", [.backgroundAudio]),
         ("<key>UIBackgroundModes</key>", "<key>BackgroundModes</key>", [.backgroundAudio]),
         ("<array><string>voip</string><string>audio</string></array>", "<string>audio</string>", [.backgroundAudio]),
     ]
@@ -100,6 +100,43 @@ import Testing
         try #require(upload != Self.upload)
         #expect(try problems(Self.app, [upload]).map(\.code) == app)
         #expect(try problems(upload).map(\.code) == itself)
+    }
+
+    @Test(arguments: ["<string>audio</string>", "<string>voip</string>"])
+    func `one background mode of two is enough`(mode: String) throws {
+        let app = Self.app.replacingOccurrences(of: "<string>voip</string><string>audio</string>", with: mode)
+        try #require(app != Self.app)
+        #expect(try problems(app, [Self.upload]) == [])
+    }
+
+    /// What an extension's Info.plist names, and what its alert then says.
+    private static let groups = [
+        ("<key>RTCAppGroupIdentifier</key>", "<key>AppGroup</key>", "names no App Group"),
+        (">group.com.example.app<", ">com.example.app<", "begins with 'group.'"),
+        ("", "", "no access to the App Group 'group.com.example.app'"),
+    ]
+
+    @Test(arguments: groups)
+    func `an extension without a path says what is wrong with its group`(
+        _ text: String,
+        _ other: String,
+        expected: String
+    )
+        throws
+    {
+        let list = text.isEmpty ? Self.upload : Self.upload.replacingOccurrences(of: text, with: other)
+        let facts = BroadcastSetup.Facts(main: try entries(list), embedded: [], socketPath: nil)
+        let sentence = BroadcastSetup.sentenceWithoutPath(in: facts)
+        #expect(sentence.hasPrefix("Screen sharing is not set up correctly: ") && sentence.contains(expected))
+    }
+
+    @Test func `a path of the simulator is too long, and is told so`() throws {
+        let container =
+            "/Users/somebody/Library/Developer/CoreSimulator/Devices/00000000-0000-0000-0000-000000000000"
+            + "/data/Containers/Shared/AppGroup/00000000-0000-0000-0000-000000000000/rtc_SSFD"
+        let found = try problems(Self.app, [Self.upload], at: container)
+        #expect(found.map(\.code) == [.pathTooLong])
+        #expect(found.first?.message.contains("in the simulator") == true)
     }
 
     @Test func `an app without its extension is told what its bundle contains`() throws {

@@ -36,7 +36,7 @@ public enum EndSignals {
 }
 
 /// As in swift-log.
-public struct Logger {
+public struct Logger: Sendable {
     public typealias Metadata = [String: MetadataValue]
 
     public struct MetadataValue: ExpressibleByStringInterpolation {

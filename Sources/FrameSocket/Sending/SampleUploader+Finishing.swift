@@ -5,7 +5,7 @@ internal import Locking
 extension SampleUploader {
     /// Waits until every frame submitted before the call is sent, or a newer one has taken its place.
     ///
-    /// Call it before ``FrameTransport/SocketConnection/close(_:)`` and before the program ends: closing drops whatever has
+    /// Call it before `SocketConnection.close(_:)` and before the program ends: closing drops whatever has
     /// not been handed to the system, and so does the end of the process.
     ///
     /// ```swift

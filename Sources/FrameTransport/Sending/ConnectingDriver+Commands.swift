@@ -17,7 +17,7 @@ extension ConnectingDriver {
             let progress = lane.execute(order)
             answer { $0.laneProgressed(progress, at: $1) }
         case .settle(let id, let error):
-            openings.removeValue(forKey: id)?.result.set(error.map { .failure($0) } ?? .success(()))
+            openings.removeValue(forKey: id)?.settle(error.map { .failure($0) } ?? .success(()))
         case .tell(let news): tell(news)
         case .continueLater: thread.executeAfterPoll { self.report { $0.continueTurn(at: $1) } }
         }

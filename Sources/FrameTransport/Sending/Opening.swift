@@ -6,9 +6,16 @@ final class Opening: Sendable {
     let result = Latch<Result<Void, TransportError>>()
     let limit: Duration?
     let deadline: UInt64?
+    private let completion: (@Sendable (Result<Void, TransportError>) -> Void)?
 
-    init(limit: Duration?) {
+    init(limit: Duration?, completion: (@Sendable (Result<Void, TransportError>) -> Void)? = nil) {
         self.limit = limit
         deadline = limit.map { MonotonicClock.deadline(in: $0) }
+        self.completion = completion
+    }
+
+    /// Hands the result to whoever waits; only the first one counts.
+    func settle(_ outcome: Result<Void, TransportError>) {
+        if result.set(outcome) { completion?(outcome) }
     }
 }

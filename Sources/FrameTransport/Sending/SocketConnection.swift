@@ -211,6 +211,21 @@ public final class SocketConnection: Sendable {
         }.get()
     }
 
+    /// Connects as ``open(within:)`` does, without a task.
+    ///
+    /// - Parameters:
+    ///   - limit: The time limit; zero for one attempt, of which only what takes no time succeeds.
+    ///   - completion: Called once, on the connection's thread.
+    /// - Throws: The thread's failure; in that case `completion` is not called.
+    package func open(
+        within limit: Duration,
+        completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
+    ) throws(TransportError) {
+        try thread.checkRunning()
+        let opening = Opening(limit: limit, completion: completion)
+        thread.execute { [driver] in driver.open(for: opening) }
+    }
+
     /// Sends one frame, and returns when the system has accepted all of it.
     ///
     /// If the calling task is cancelled, this method returns at once: a frame that has not been started is withdrawn,

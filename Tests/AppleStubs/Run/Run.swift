@@ -19,10 +19,17 @@ import Synchronization
 final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
     let ends = Mutex<[any Error]>([])
 
+    /// What the connection logged.
+    let log = Mutex<[String]>([])
+    /// What the test changes.
+    let change = Mutex<@Sendable (inout BroadcastSession.Configuration) -> Void>({ _ in })
+
     override var configuration: BroadcastSession.Configuration {
         var configuration = super.configuration
+        configuration.connection.log = { [weak self] event in self?.log.withLock { $0.append("\(event)") } }
         configuration.uploader = SampleUploader.Configuration(quality: 95)
         configuration.connection.retryInterval = .milliseconds(1)
+        change.withLock { $0 }(&configuration)
         return configuration
     }
 
@@ -31,45 +38,7 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
     }
 
     /// The codes of the ends so far.
-    var codes: [Int] { ends.withLock { $0.map { ($0 as? any CustomNSError)?.errorCode ?? 0 } } }
-}
-
-/// A number that several threads count.
-final class Count: Sendable {
-    let value = Atomic(0)
-    var now: Int { value.load(ordering: .acquiring) }
-}
-
-nonisolated(unsafe) private var failures = 0
-
-private func expect(_ isSo: Bool, _ what: String, line: Int = #line) {
-    guard !isSo else { return }
-    print("Tests/AppleStubs/Run/Run.swift:\(line): \(what)")
-    failures += 1
-}
-
-/// Waits until something comes true; half a minute at most.
-private func eventually(_ what: String, line: Int = #line, _ condition: () -> Bool) async {
-    let deadline = ContinuousClock.now + .seconds(30)
-    while !condition() {
-        guard ContinuousClock.now < deadline else { return expect(false, what, line: line) }
-        try? await Task.sleep(for: .milliseconds(1))
-    }
-}
-
-private func time(_ milliseconds: Int64, flags: CMTimeFlags = .valid) -> CMTime {
-    CMTime(value: milliseconds, timescale: 1_000, flags: flags, epoch: 0)
-}
-
-/// An image of planes that are all of one value each, with rows that are longer than they need to be.
-private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, height: Int = 48) -> CVBuffer {
-    let planes = values.enumerated().map { index, sample in
-        let samples = (index == 0 ? width : width / 2) + 32
-        let rows = index == 0 ? height : height / 2
-        let row = Array(repeating: sample, count: samples).flatMap(\.self)
-        return (Array(repeating: row, count: rows).flatMap(\.self), row.count)
-    }
-    return CVBuffer(standIn: format, width: width, height: height, planes: planes)
+    var codes: [Int] { ends.withLock { $0.map { ($0 as? any StandInError)?.code ?? 0 } } }
 }
 
 @main struct Run {
@@ -97,7 +66,10 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         for format in CoreVideoDecoder.Format.allCases { try await received(server, as: format) }
         try await ends(server)
         await observationsEnd()
-        withExtendedLifetime((server, observations)) {}
+        withExtendedLifetime((consume server, observations)) {}
+        try await FormatsRun.all(in: directory)
+        try await HandlerRun.all(in: directory)
+        try await JitsiRun.all(in: directory)
         if failures == 0 { print("broadcasts over the stubs go as they should") }
         exit(failures > 0 ? 1 : 0)
     }
@@ -109,7 +81,9 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
         expect(handler.codes == [10_008], "without a group it ended with \(handler.codes)")
         expect(started.now == 1 && stopped.now == 1, "an app was not told")
         let error = handler.ends.withLock { $0.first }
-        expect((error as? any LocalizedError)?.errorDescription?.isEmpty == false, "the person is told nothing")
+        let texts = (error as? any StandInError)?.userInfo as? [String: String]
+        let keys = [NSLocalizedDescriptionKey, NSLocalizedFailureReasonErrorKey]
+        expect(keys.allSatisfy { texts?[$0]?.isEmpty == false }, "the person is told nothing")
         handler.broadcastFinished()
         expect(stopped.now == 1, "it ended twice")
     }
@@ -140,8 +114,12 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
     private static var codes: [String] { BroadcastSetup.check().map(\.code.rawValue) }
 
     /// A broadcast that has begun, and the app's end of it.
-    static func broadcast(to server: FrameServer) async throws -> (Handler, FrameConnection) {
+    static func broadcast(
+        to server: FrameServer,
+        _ change: @escaping @Sendable (inout BroadcastSession.Configuration) -> Void = { _ in }
+    ) async throws -> (Handler, FrameConnection) {
         let handler = Handler()
+        handler.change.withLock { $0 = change }
         handler.broadcastStarted(withSetupInfo: nil)
         var connections = server.connections.makeAsyncIterator()
         guard let host = try await connections.next() else { throw CancellationError() }
@@ -177,10 +155,16 @@ private func buffer(_ format: OSType, _ values: [[UInt8]], width: Int = 64, heig
             expect(furthest <= 2, "image \(index) is off by \(furthest)")
             await eventually("image \(index) stays locked") { buffer.locks == 0 }
         }
-        let other = buffer(0x4C30_3038, [[1]])
+        let other = buffer(0x7733_3072, [[1]])
         handler.processSampleBuffer(CMSampleBuffer(standIn: other, time: time(6)), with: .video)
         expect(other.locks == 0, "what cannot be read was locked")
         handler.processSampleBuffer(CMSampleBuffer(time: time(6)), with: .video)
+        expect(
+            handler.session?.unreadableImages == 2,
+            "\(handler.session?.unreadableImages ?? 0) images were unreadable"
+        )
+        let events = handler.log.withLock { $0 }
+        expect(events.contains { $0.contains("'w30r'") }, "no log says which format cannot be read: \(events)")
 
         let format = AudioStreamBasicDescription(
             sampleRate: 44_100,

@@ -1,0 +1,56 @@
+internal import FrameSocket
+internal import FrameSocketApple
+internal import FrameTransport
+internal import Locking
+
+/// Sends the images of ReplayKit's samples, with the names of Jitsi's `SampleUploader`.
+///
+/// ```swift
+/// let uploader = SocketConnection(filePath: path).map { SampleUploader(connection: $0) }
+/// ```
+///
+/// Images are sent at half their size, as in the original, with quality 80. A sample's image is copied before `send`
+/// returns; it is compressed and sent on a queue. One image is sent at a time and one waits, until a newer one takes its
+/// place.
+///
+/// Thread safety: any thread may use an uploader at any time.
+public final class SampleUploader: Sendable {
+    private let connection: SocketConnection
+    private let current = Locked<FrameSocket.SampleUploader?>(nil)
+
+    /// Creates an uploader that sends while `connection` is open, now or later.
+    ///
+    /// The connection's closures stay free for the program.
+    public init(connection: SocketConnection) {
+        self.connection = connection
+    }
+
+    /// Submits an image, of which what is sent is copied before returning.
+    ///
+    /// - Returns: Whether it was accepted.
+    func send(copying image: PixelBuffer, color: VideoColor, orientation: FrameOrientation, timestamp: UInt64?) -> Bool
+    {
+        guard let uploader else { return false }
+        return uploader.send(copying: image, color: color, orientation: orientation, timestamp: timestamp) == .taken
+    }
+
+    /// The uploader of the open connection; nil if there is none.
+    var uploader: FrameSocket.SampleUploader? {
+        guard let open = connection.connection else {
+            // Released without the lock.
+            let former = current.withLock { $0.take() }
+            withExtendedLifetime(former) {}
+            return nil
+        }
+        if let uploader = current.withLock({ $0 }), uploader.connection === open { return uploader }
+        var configuration = BroadcastSession.Configuration().uploader
+        // The handler leaves images out itself.
+        configuration.pacing = .everyFrame
+        let uploader = FrameSocket.SampleUploader(connection: open, configuration: configuration)
+        return current.withLock { current in
+            if let current, current.connection === open { return current }
+            current = uploader
+            return uploader
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import FrameSocket
+import FrameSocketApple
+import TestSupport
+import Testing
+
+@testable import FrameSocketJitsi
+
+/// Images through Jitsi's uploader, which is created before its connection is open.
+@Suite(.timeLimit(.minutes(5))) struct SampleUploaderTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test func `images arrive at half their size, once the connection is open`() async throws {
+        let connection = try #require(JitsiConnection(filePath: directory.socket))
+        let uploader = JitsiUploader(connection: connection)
+        let image = try testImage(64, 48)
+        #expect(!uploader.send(copying: image, color: .jpeg, orientation: .right, timestamp: 1))
+        // A second app, and a second connection: the uploader is the same.
+        for timestamp in [UInt64(2), 3] {
+            let server = try directory.server()
+            #expect(await eventually { connection.open() })
+            #expect(uploader.send(copying: image, color: .jpeg, orientation: .right, timestamp: timestamp))
+            let host = try #require(try await firstConnection(of: server))
+            var frames = host.frames.makeAsyncIterator()
+            let frame = try #require(try await frames.next())
+            #expect(frame.bufferSize == BufferSize(width: 32, height: 24))
+            #expect(frame.orientation == .right && frame.timestamp == timestamp)
+            host.close()
+            #expect(await eventually { connection.connection == nil })
+        }
+        #expect(!uploader.send(copying: image, color: .jpeg, orientation: .up, timestamp: 4))
+    }
+
+    @Test func `every image that is submitted is due: the handler leaves some out itself`() async throws {
+        let server = try directory.server()
+        let connection = try #require(JitsiConnection(filePath: directory.socket))
+        let uploader = JitsiUploader(connection: connection)
+        #expect(connection.open())
+        let host = try #require(try await firstConnection(of: server))
+        for timestamp in UInt64(0)..<6 {
+            #expect(uploader.send(copying: try testImage(16, 16), color: .jpeg, orientation: .up, timestamp: timestamp))
+        }
+        withExtendedLifetime(host) {}
+    }
+
+    @Test(arguments: DarwinNotification.allCases)
+    func `notifications have the names that Jitsi's apps observe`(name: DarwinNotification) {
+        #expect(name.notification.rawValue == name.rawValue)
+        #expect(name.rawValue.hasPrefix("iOS_Broadcast"))
+    }
+}

@@ -68,11 +68,8 @@ struct StreamWriter {
             return nil
         case .body(let header, let body):
             state = .sending
-            let jpeg = FrameBytes(capacity: body.count) { output in
-                for byte in body where !output.isFull { output.append(byte) }
-            }
             return FrameMessage(
-                jpeg: jpeg,
+                jpeg: FrameBytes(copying: body),
                 bufferSize: header.bufferSize,
                 orientation: header.orientation,
                 timestamp: header.timestamp,

@@ -10,5 +10,22 @@ public struct DispatchQoS: Equatable, Sendable {
 open class DispatchQueue: @unchecked Sendable {
     public init(label: String, qos: DispatchQoS = .unspecified) {}
     public func async(execute work: @escaping @Sendable @convention(block) () -> Void) {}
+    public func asyncAfter(deadline: DispatchTime, execute work: @escaping @Sendable @convention(block) () -> Void) {}
     public class func concurrentPerform(iterations: Int, execute work: (Int) -> Void) {}
+}
+
+public struct DispatchTime: Sendable {
+    public static func now() -> DispatchTime { DispatchTime() }
+    public static func + (time: DispatchTime, interval: DispatchTimeInterval) -> DispatchTime { time }
+}
+
+public enum DispatchTimeInterval: Sendable {
+    case milliseconds(Int)
+}
+
+public class DispatchSemaphore: @unchecked Sendable {
+    public init(value: Int) {}
+    public func wait() {}
+    @discardableResult
+    public func signal() -> Int { 0 }
 }

@@ -9,7 +9,7 @@ PYTHON  := .tools/venv/bin/python -B
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build demo test bench consumers docs lint format clean
-.PHONY: api apple interop deb deb-check docker-check examples fuzz gateway faults sanitize memcheck soak simulate simulate-mutants
+.PHONY: api apple kqueue interop deb deb-check docker-check examples fuzz gateway faults sanitize memcheck soak simulate simulate-mutants
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,6 +110,11 @@ apple: ## compile all libraries for Apple systems, run broadcasts with stubs of 
 	scripts/check-apple-targets
 	scripts/check-apple $(SWIFTFLAGS)
 	scripts/check-manifest
+
+kqueue: ## run the transport tests through the code for Apple systems, with a kqueue that is made of epoll
+	@scripts/setup test
+	KQUEUE=1 TEST_TARGETS=FrameTransportTests swift build --scratch-path .build-kqueue $(SWIFTFLAGS) --build-tests
+	TEST_TARGETS=FrameTransportTests BUILD=.build-kqueue scripts/test $(if $(FILTER),'$(FILTER)')
 
 api: ## compare the public API with docs/api; UPDATE=1 records it
 	@scripts/setup build

@@ -255,6 +255,18 @@ if let names = Context.environment["TEST_TARGETS"]?.split(separator: " ").map(St
     }
 }
 
+// `make kqueue`: what Apple's systems run, on Linux; no task prefers a thread, as on the older ones.
+if Context.environment["KQUEUE"] != nil {
+    package.targets.append(.target(name: "KernelQueue", path: "Tests/KernelQueue"))
+    for target in package.targets where target.name == "CFrameTransport" {
+        target.dependencies = ["KernelQueue"]
+        target.cSettings = [.define("KQUEUE_OVER_EPOLL")]
+    }
+    for target in package.targets where target.name == "FrameTransport" {
+        target.swiftSettings?.append(.define("WITHOUT_TASK_EXECUTORS"))
+    }
+}
+
 // `make fuzz`: each is a libFuzzer program, and built by no other target.
 if Context.environment["FUZZ"] != nil {
     let fuzzers: [(name: String, dependencies: [Target.Dependency], excluded: [String])] = [

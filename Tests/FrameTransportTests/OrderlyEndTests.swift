@@ -72,9 +72,10 @@ import Testing
         let sender = directory.connection { $0.reopens = false }
         try await sender.open(within: nil)
         let connection = try #require(try await firstConnection(of: server))
+        guard sender.backlog != nil else { try Test.cancel("this system does not tell how full a socket is") }
         try await sender.send(FrameMessage(body(0, count: 20_000)))
-        // More than the socket holds: the rest of it goes out while the server drains. It is begun once the socket has more
-        // than the first frame, and nobody takes frames yet.
+        // More than the socket holds: the rest of it goes out while the server drains. It is begun once the socket is full,
+        // and nobody takes frames yet.
         let result = Mutex<Result<Void, TransportError>?>(nil)
         try sender.submit(FrameMessage(body(1, count: 30 << 20))) { outcome in
             result.withLock { $0 = outcome }

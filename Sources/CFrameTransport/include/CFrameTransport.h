@@ -1,5 +1,5 @@
 // The system interfaces that FrameTransport needs and Swift cannot import, or that differ between Linux and Apple
-// platforms. All platform-specific code is in the one .c file behind this header.
+// platforms: those are in linux.c and apple.c.
 //
 // Unless stated otherwise, a function that fails returns -1 with errno set, like the call that it wraps.
 

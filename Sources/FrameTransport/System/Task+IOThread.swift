@@ -2,7 +2,7 @@
 // only in the switches between threads.
 
 #if WITHOUT_TASK_EXECUTORS
-    /// Whether tasks get the thread that they prefer. The tests are also built without, as on older systems.
+    // `make kqueue` tests what older systems run.
     private let hasTaskExecutors = false
 #else
     private let hasTaskExecutors = true

@@ -79,7 +79,11 @@ struct Choices {
             case 4: .fit(width: box.width, height: box.height, rotation: rotation)
             // The canvas is as large as the box.
             case 5:
-                .letterbox(width: box.width, height: min(box.height, longestArea / max(1, box.width)), rotation: rotation)
+                .letterbox(
+                    width: box.width,
+                    height: min(box.height, longestArea / max(1, box.width)),
+                    rotation: rotation
+                )
             default: .fill(width: box.width, height: box.height, rotation: rotation)
             }
         let form = byte()

@@ -8,7 +8,7 @@ PYTHON  := .tools/venv/bin/python -B
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test bench consumers docs lint format clean
+.PHONY: help setup build demo test bench costs consumers docs lint format clean
 .PHONY: api apple kqueue interop deb deb-check docker-check examples fuzz gateway faults sanitize memcheck soak simulate simulate-mutants
 
 help: ## list the targets
@@ -44,6 +44,11 @@ bench: ## run the benchmarks; ARGUMENTS are passed to framesocket-bench
 	@scripts/setup build
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket-bench
 	.build-release/release/framesocket-bench $(ARGUMENTS)
+
+costs: ## count the instructions that a frame costs at either end, under callgrind
+	@scripts/setup check
+	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
+	scripts/check-costs
 
 faults: ## run the transport tests with injected faults for SEEDS seeds (20), and kill either side KILLS times (50)
 	@scripts/setup test

@@ -1,6 +1,6 @@
 /// Finds the JPEGs in a stream of bytes, one after another, whatever stands between them.
 ///
-/// ```swift
+/// ```
 /// var reader = JPEGStreamReader()
 /// while try reader.fill({ try read(into: &$0) }) {
 ///     while let part = reader.next() { … }

@@ -160,7 +160,8 @@ import Testing
         let frameDecoder = FrameDecoder(configuration: configuration)
         let frame = frame(try jpeg(64, 48), size.0, size.1, orientation: .left)
         for _ in 0..<1000 { _ = try frameDecoder.decode(frame, as: .bgra) }
-        #expect(decoder.pool.allocatedCount <= 2)
+        // Decoded, extended by the missing row and column, upright.
+        #expect(decoder.pool.allocatedCount <= 3)
     }
 
     @Test func `a thousand images are encoded in the memory of the first`() throws {

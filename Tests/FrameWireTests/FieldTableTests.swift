@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: UInt64(1)...8) func `messages are parsed as by the first parser`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var kinds = [String: Int]()
-        for _ in 0..<2_000 {
+        for _ in 0..<1_000 {
             let stream = FieldStream.messages(.first, &random)
             let limits = FieldStream.limits(&random)
             var oracle = OracleMessageDecoder(limits: limits)
@@ -32,7 +32,7 @@ import Testing
     @Test(arguments: UInt64(11)...18) func `the first parser skips messages about shared memory`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var kinds = [String: Int]()
-        for _ in 0..<2_000 {
+        for _ in 0..<1_000 {
             let stream = FieldStream.messages(.present, &random)
             let limits = FieldStream.limits(&random)
             var oracle = OracleMessageDecoder(limits: limits)
@@ -63,7 +63,7 @@ import Testing
     @Test(arguments: UInt64(1)...8) func `requests are parsed as by the first parser`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var kinds = [String: Int]()
-        for _ in 0..<2_000 {
+        for _ in 0..<1_000 {
             let stream = FieldStream.requests(.first, &random)
             var oracle = OracleControlDecoder(limits: ControlLimits())
             let (events, error) = oracle.events(of: stream)
@@ -83,7 +83,7 @@ import Testing
     @Test(arguments: UInt64(21)...28) func `the first parser skips requests about shared memory`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var kinds = [String: Int]()
-        for _ in 0..<2_000 {
+        for _ in 0..<1_000 {
             let stream = FieldStream.requests(.present, &random)
             var oracle = OracleControlDecoder(limits: ControlLimits())
             let (events, error) = oracle.events(of: stream)

@@ -163,33 +163,31 @@ public final class FrameDecoder: Sendable {
         scale: ScalingFactor,
         _ strips: StripDecoder?
     ) throws(TurboJPEGError) -> DecodedFrame {
-        let header = try JPEGHeader(inspecting: jpeg, toleratesDamage: !configuration.jpeg.stopsOnWarning)
-        guard Self.tolerates(bufferSize.width, for: header.width),
-            Self.tolerates(bufferSize.height, for: header.height)
-        else {
-            throw TurboJPEGError(
-                .sizeMismatch,
-                """
-                the message says \(bufferSize.width)x\(bufferSize.height), its JPEG is \
-                \(header.width)x\(header.height); at most one pixel may be between them
-                """
-            )
+        let check = { (width: Int, height: Int) throws(TurboJPEGError) in
+            guard Self.tolerates(bufferSize.width, for: width), Self.tolerates(bufferSize.height, for: height) else {
+                throw TurboJPEGError(
+                    .sizeMismatch,
+                    """
+                    the message says \(bufferSize.width)x\(bufferSize.height), its JPEG is \(width)x\(height); at most \
+                    one pixel may be between them
+                    """
+                )
+            }
         }
         let wanted = scale.scaled(width: bufferSize.width, height: bufferSize.height)
-        let coded = scale.scaled(width: header.width, height: header.height)
-        if let strips, coded.width >= wanted.width, coded.height >= wanted.height {
-            return try DecodedFrame(strips.decode(jpeg, as: format), width: wanted.width, height: wanted.height)
+        var image: PixelBuffer
+        if let strips {
+            let decoded = try strips.decode(jpeg, as: format, checking: check)
+            if decoded.image.width >= wanted.width, decoded.image.height >= wanted.height {
+                return try DecodedFrame(decoded, width: wanted.width, height: wanted.height)
+            }
+            image = decoded.image
+        } else {
+            image = try configuration.jpeg.decode(jpeg, as: format, scale: scale, checking: check)
         }
-        // The next frame in strips must not be compared with a frame that was decoded as a whole.
-        strips?.forget()
-        if coded == wanted { return DecodedFrame(try configuration.jpeg.decode(jpeg, as: format, scale: scale)) }
-        var image = try configuration.jpeg.pool.buffer(
-            width: max(coded.width, wanted.width),
-            height: max(coded.height, wanted.height),
-            format: format
-        )
-        try configuration.jpeg.decode(jpeg, into: &image, scale: scale)
-        try image.extendEdges(ofWidth: coded.width, height: coded.height)
+        if image.width < wanted.width || image.height < wanted.height {
+            image = try image.extended(toWidth: wanted.width, height: wanted.height, pool: configuration.jpeg.pool)
+        }
         return try DecodedFrame(image.cropped(toWidth: wanted.width, height: wanted.height))
     }
 }

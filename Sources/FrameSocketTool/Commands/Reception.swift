@@ -251,8 +251,7 @@ actor Reception {
         }
         // After decoding, which counts frames that are not images.
         guard command.decodes, frame.shared == nil else { return nil }
-        let header = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
-        return (header.width, header.height)
+        return try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader.size(of: jpeg) }
     }
 
     /// Returns the file name of the frame with the given number, such as `frame-000000.jpg`.

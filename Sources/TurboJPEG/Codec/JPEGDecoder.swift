@@ -59,7 +59,29 @@ public struct JPEGDecoder: Sendable {
         as format: PixelFormat,
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
-        try accepted(jpeg) { jpeg throws(TurboJPEGError) in
+        try decode(jpeg, structure(of: jpeg), as: format, scale: scale)
+    }
+
+    /// Decodes as ``decode(_:as:scale:)`` does, once a check has accepted the JPEG's width and height.
+    package func decode(
+        _ jpeg: Span<UInt8>,
+        as format: PixelFormat,
+        scale: ScalingFactor,
+        checking check: (Int, Int) throws(TurboJPEGError) -> Void
+    ) throws(TurboJPEGError) -> PixelBuffer {
+        let structure = try structure(of: jpeg)
+        try check(structure.width, structure.height)
+        return try decode(jpeg, structure, as: format, scale: scale)
+    }
+
+    /// Decodes a JPEG with the structure that was found in it.
+    func decode(
+        _ jpeg: Span<UInt8>,
+        _ structure: JPEGStructure,
+        as format: PixelFormat,
+        scale: ScalingFactor = .full
+    ) throws(TurboJPEGError) -> PixelBuffer {
+        try structure.repair.apply(to: jpeg) { jpeg throws(TurboJPEGError) in
             let handle = try CodecHandle(for: .decompress)
             let source = try DecodingSource(jpeg, scale: scale, limits: limits, handle: handle)
             var buffer = try pool.buffer(width: source.width, height: source.height, format: format)
@@ -87,7 +109,7 @@ public struct JPEGDecoder: Sendable {
         into buffer: inout PixelBuffer,
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> (width: Int, height: Int) {
-        try accepted(jpeg) { jpeg throws(TurboJPEGError) in
+        try structure(of: jpeg).repair.apply(to: jpeg) { jpeg throws(TurboJPEGError) in
             try decodeAccepted(jpeg, into: &buffer, scale: scale)
         }
     }
@@ -116,13 +138,9 @@ public struct JPEGDecoder: Sendable {
         return (source.width, source.height)
     }
 
-    /// Checks a JPEG against the options, and calls a closure with the bytes for the library.
-    private func accepted<Result>(
-        _ jpeg: Span<UInt8>,
-        _ body: (Span<UInt8>) throws(TurboJPEGError) -> Result
-    ) throws(TurboJPEGError) -> Result {
-        let structure = try JPEGGate.structure(of: jpeg, limits: limits, toleratesDamage: !stopsOnWarning)
-        return try structure.repair.apply(to: jpeg, body)
+    /// Checks a JPEG against the options, and returns what its markers state.
+    func structure(of jpeg: Span<UInt8>) throws(TurboJPEGError) -> JPEGStructure {
+        try JPEGGate.structure(of: jpeg, limits: limits, toleratesDamage: !stopsOnWarning)
     }
 
     /// Decodes to planes of exactly the decoded size.

@@ -20,17 +20,7 @@ public struct JPEGHeader: Sendable, Hashable {
     ///   65,500 pixels; `decodeFailed` if the library cannot read it; `unsupported` for a kind of JPEG or a subsampling
     ///   that this module cannot decode.
     public init(inspecting jpeg: Span<UInt8>) throws(TurboJPEGError) {
-        try self.init(inspecting: jpeg, toleratesDamage: false)
-    }
-
-    /// Reads the header of a JPEG of any kind, without reading the compressed data.
-    ///
-    /// - Parameters:
-    ///   - jpeg: The JPEG.
-    ///   - toleratesDamage: Whether to accept what a decoder accepts that does not stop on warnings.
-    /// - Throws: The errors of ``init(inspecting:)``.
-    package init(inspecting jpeg: Span<UInt8>, toleratesDamage: Bool) throws(TurboJPEGError) {
-        _ = try JPEGGate.structure(of: jpeg, limits: .any, toleratesDamage: toleratesDamage, extent: .header)
+        _ = try JPEGGate.structure(of: jpeg, limits: .any, extent: .header)
         try self.init(inspecting: jpeg, with: CodecHandle(for: .decompress))
     }
 

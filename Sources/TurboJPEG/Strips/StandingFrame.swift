@@ -2,7 +2,7 @@
 struct StandingFrame: Sendable {
     private(set) var jpeg: [UInt8]
     let format: PixelFormat
-    let intervals: RestartIntervals
+    private(set) var intervals: RestartIntervals
     private(set) var canvases: [StripCanvas] = []
     /// The index of the canvas that was returned last.
     private(set) var current = 0
@@ -13,15 +13,12 @@ struct StandingFrame: Sendable {
         self.jpeg = Array(copying: jpeg)
         self.format = format
         self.intervals = intervals
-        let structure = intervals.structure
-        scratch = PixelBuffer.Pool(maximumIdleImages: .max, maximumIdleBytes: 4 * structure.width * structure.height)
+        scratch = Self.scratch(for: intervals)
     }
 
-    private init(following frame: StandingFrame, _ intervals: RestartIntervals, of jpeg: Span<UInt8>) {
-        self.init(intervals, of: jpeg, as: frame.format)
-        let (old, new) = (frame.intervals.structure, intervals.structure)
-        guard old.width == new.width, old.height == new.height else { return }
-        (canvases, current, scratch) = (frame.canvases, frame.current, frame.scratch)
+    private static func scratch(for intervals: RestartIntervals) -> PixelBuffer.Pool {
+        let pixels = intervals.structure.width * intervals.structure.height
+        return PixelBuffer.Pool(maximumIdleImages: .max, maximumIdleBytes: 4 * pixels)
     }
 
     /// The image that was returned last.
@@ -34,7 +31,7 @@ struct StandingFrame: Sendable {
         jpeg.count == other.count && hasSame(0..<other.count, as: 0..<other.count, of: other)
     }
 
-    /// Replaces this frame, and returns which strips have different data.
+    /// Makes another JPEG the latest one, and returns which of its strips have different data.
     mutating func advance(to next: RestartIntervals, of other: Span<UInt8>) -> [Bool] {
         let (old, new) = (intervals, next)
         let (oldHeader, newHeader) = (0..<old.data[0].lowerBound, 0..<new.data[0].lowerBound)
@@ -45,12 +42,14 @@ struct StandingFrame: Sendable {
             // The bytes after the last strip, together with it, decide whether the JPEG is valid.
             if !hasSame(old.ending, as: new.ending, of: other) { changed[changed.count - 1] = true }
         }
-        var frame = StandingFrame(following: self, next, of: other)
-        for index in frame.canvases.indices {
-            let stale = frame.canvases[index].isStale
-            frame.canvases[index].isStale = isComparable ? zip(stale, changed).map { $0 || $1 } : changed
+        if old.structure.width != new.structure.width || old.structure.height != new.structure.height {
+            (canvases, current, scratch) = ([], 0, Self.scratch(for: new))
         }
-        self = frame
+        for index in canvases.indices {
+            if isComparable { canvases[index].addStale(changed) } else { canvases[index].isStale = changed }
+        }
+        intervals = new
+        jpeg.replace(with: other)
         return changed
     }
 
@@ -113,5 +112,11 @@ extension [UInt8] {
     /// Creates an array with the bytes of a span.
     fileprivate init(copying bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+
+    /// Replaces all bytes, in the same memory if it is large enough.
+    fileprivate mutating func replace(with bytes: Span<UInt8>) {
+        removeAll(keepingCapacity: true)
+        unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 }

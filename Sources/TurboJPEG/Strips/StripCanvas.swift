@@ -9,6 +9,11 @@ struct StripCanvas: Sendable {
         isStale = [Bool](repeating: true, count: strips)
     }
 
+    /// Adds strips that are out of date.
+    mutating func addStale(_ changed: [Bool]) {
+        for index in isStale.indices where changed[index] { isStale[index] = true }
+    }
+
     /// The number of strips that are out of date.
     var staleCount: Int { isStale.count { $0 } }
 }

@@ -50,12 +50,14 @@ package final class StripDecoder: Sendable {
     /// - Parameters:
     ///   - jpeg: The JPEG; zero bytes after its end are ignored.
     ///   - format: The arrangement of the bytes.
+    ///   - check: Called with the JPEG's width and height before anything is decoded.
     /// - Returns: The image, and the rows that may differ from those of the previous image: all of them if that one had
     ///   another size or format, could not be decoded, or was not divided into strips.
-    /// - Throws: The errors of `JPEGDecoder.decode(_:as:scale:)`, for the same JPEGs.
+    /// - Throws: The errors of `JPEGDecoder.decode(_:as:scale:)`, for the same JPEGs, and those of `check`.
     package func decode(
         _ jpeg: Span<UInt8>,
-        as format: PixelFormat
+        as format: PixelFormat,
+        checking check: (Int, Int) throws(TurboJPEGError) -> Void = { _, _ in }
     ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges) {
         // Nothing else may hold the frame from here on, or its canvases would appear to be in use.
         var frame: StandingFrame?
@@ -72,29 +74,43 @@ package final class StripDecoder: Sendable {
                 swap(&frame, &place.frame)
                 return true
             }
-        guard isFree else { return try decodeWhole(jpeg, as: format) }
         // After any error, the next JPEG is decoded as a whole.
-        defer {
-            place.withLock { place in
-                if place.isForgotten { frame = nil }
-                (place.isInUse, place.isForgotten) = (false, false)
-                swap(&frame, &place.frame)
-            }
-        }
+        defer { if isFree { putBack(&frame) } }
         if frame?.format != format { frame = nil }
-        if !wasPassed, frame?.isSame(jpeg) == true, let image = frame?.image {
-            let strips = frame?.intervals.layout.count ?? 0
+        var standing = frame.take()
+        if !wasPassed, let known = standing, known.isSame(jpeg), let image = known.image {
+            let (structure, strips) = (known.intervals.structure, known.intervals.layout.count)
+            try check(structure.width, structure.height)
+            frame = standing
             return (image, StripChanges(rows: [], stripCount: strips, codedCount: 0))
         }
-        do throws(TurboJPEGError) {
-            if let result = try decodeStrips(jpeg, as: format, &frame) {
-                return wasPassed ? (result.image, result.changes.ofAllRows(result.image.height)) : result
+        let structure = try decoder.structure(of: jpeg)
+        try check(structure.width, structure.height)
+        if isFree {
+            do throws(TurboJPEGError) {
+                let result = try structure.repair.apply(to: jpeg) { jpeg throws(TurboJPEGError) in
+                    try decodeStrips(structure, of: jpeg, as: format, &standing)
+                }
+                if let result {
+                    frame = standing.take()
+                    return wasPassed ? (result.image, result.changes.ofAllRows(result.image.height)) : result
+                }
+            } catch {
+                // Decoding the whole JPEG reports the error.
             }
-        } catch {
-            // Decoding the whole JPEG reports the error.
         }
-        frame = nil
-        return try decodeWhole(jpeg, as: format)
+        standing = nil
+        let image = try decoder.decode(jpeg, structure, as: format)
+        return (image, StripChanges(rows: [0..<image.height], stripCount: 1, codedCount: 1))
+    }
+
+    /// Ends a turn, and keeps a frame for the next one.
+    private func putBack(_ frame: inout StandingFrame?) {
+        place.withLock { place in
+            if place.isForgotten { frame = nil }
+            (place.isInUse, place.isForgotten) = (false, false)
+            swap(&frame, &place.frame)
+        }
     }
 
     /// Releases everything that was kept, and its memory; a frame being decoded is released when that is done.
@@ -106,26 +122,7 @@ package final class StripDecoder: Sendable {
         }
     }
 
-    private func decodeWhole(
-        _ jpeg: Span<UInt8>,
-        as format: PixelFormat
-    ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges) {
-        let image = try decoder.decode(jpeg, as: format)
-        return (image, StripChanges(rows: [0..<image.height], stripCount: 1, codedCount: 1))
-    }
-
     /// Decodes the strips that have changed; returns nil if there are none.
-    private func decodeStrips(
-        _ jpeg: Span<UInt8>,
-        as format: PixelFormat,
-        _ standing: inout StandingFrame?
-    ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges)? {
-        let structure = try JPEGGate.structure(of: jpeg, limits: decoder.limits)
-        return try structure.repair.apply(to: jpeg) { jpeg throws(TurboJPEGError) in
-            try decodeStrips(structure, of: jpeg, as: format, &standing)
-        }
-    }
-
     private func decodeStrips(
         _ structure: JPEGStructure,
         of jpeg: Span<UInt8>,
@@ -134,15 +131,11 @@ package final class StripDecoder: Sendable {
     ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges)? {
         guard let intervals = RestartIntervals(structure, of: jpeg) else { return nil }
         let layout = intervals.layout
-        var changed = [Bool](repeating: true, count: layout.count)
+        let isFirst = standing == nil
         // Another reference to the frame here would make its canvases appear shared.
-        var frame: StandingFrame
-        if var kept = standing.take() {
-            changed = kept.advance(to: intervals, of: jpeg)
-            frame = kept
-        } else {
-            frame = StandingFrame(intervals, of: jpeg, as: format)
-        }
+        var frame = standing.take() ?? StandingFrame(intervals, of: jpeg, as: format)
+        let changed =
+            isFirst ? [Bool](repeating: true, count: layout.count) : frame.advance(to: intervals, of: jpeg)
         try frame.takeCanvas(from: decoder.pool)
         guard let canvas = frame.image else { return nil }
         // Planar samples are not upsampled.

@@ -93,10 +93,20 @@ package struct SharedPool: Sendable {
     /// most likely to be in the processor's caches still. Otherwise, memory of another size is replaced before more is
     /// created.
     func freeIndex(for byteCount: Int) -> Int? {
-        let free = buffers.indices.filter(isFree)
-        let fitting = free.filter { buffers[$0].byteCount == byteCount }
-        return fitting.max { buffers[$0].lastLease < buffers[$1].lastLease }
-            ?? free.first { buffers[$0].byteCount > 0 } ?? free.first
+        var best: Int?
+        for index in buffers.indices where isFree(index) {
+            guard let known = best else {
+                best = index
+                continue
+            }
+            if isBetter(buffers[index], than: buffers[known], for: byteCount) { best = index }
+        }
+        return best
+    }
+
+    private func isBetter(_ buffer: Buffer, than other: Buffer, for byteCount: Int) -> Bool {
+        if buffer.byteCount == byteCount { return other.byteCount != byteCount || other.lastLease < buffer.lastLease }
+        return buffer.byteCount > 0 && other.byteCount == 0
     }
 
     /// The bytes by which the pool grows if a buffer is filled with an image.

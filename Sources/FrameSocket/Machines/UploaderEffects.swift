@@ -31,34 +31,34 @@ extension UploaderMachine {
         /// The shared buffers whose memory is to be released, and the last lease that it may have been created for.
         package internal(set) var reclaimed: [(index: Int, lease: UInt64)] = []
 
-        /// The contents to release.
+        /// The frames to release.
         package internal(set) var discarded = Discards()
 
-        /// Whether there is nothing to do except to release discarded contents.
+        /// Whether there is nothing to do except to release discarded frames.
         package var isEmpty: Bool {
             !startsUpload && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
                 && dropsBuffersBefore == nil && reclaimed.isEmpty
         }
     }
 
-    /// Contents to release outside the lock, because their owners may run any code.
+    /// Frames to release outside the lock, because the owners of their memory may run any code.
     ///
     /// An event usually replaces at most three, which need no allocation.
     package struct Discards: Sendable {
-        private var first: FrameContent?
-        private var second: FrameContent?
-        private var third: FrameContent?
-        private var others: [FrameContent] = []
+        private var first: UploadFrame?
+        private var second: UploadFrame?
+        private var third: UploadFrame?
+        private var others: [UploadFrame] = []
 
-        /// The number of contents.
+        /// The number of frames.
         package private(set) var count = 0
 
-        mutating func add(_ content: FrameContent) {
+        mutating func add(_ frame: UploadFrame) {
             switch count {
-            case 0: first = content
-            case 1: second = content
-            case 2: third = content
-            default: others.append(content)
+            case 0: first = frame
+            case 1: second = frame
+            case 2: third = frame
+            default: others.append(frame)
             }
             count += 1
         }

@@ -192,8 +192,9 @@ package struct UploaderMachine: Sendable {
 
     /// Returns the effects of the last event; empty until the next one.
     package mutating func takeEffects() -> Effects {
-        defer { effects = Effects() }
-        return effects
+        var taken = Effects()
+        swap(&taken, &effects)
+        return taken
     }
 
     // MARK: Events
@@ -332,6 +333,6 @@ package struct UploaderMachine: Sendable {
 
     /// Discards a frame that is no longer needed, to be released outside the lock.
     mutating func discard(_ frame: UploadFrame) {
-        if let content = frame.content { effects.discarded.add(content) }
+        if frame.content != nil { effects.discarded.add(frame) }
     }
 }

@@ -2,36 +2,44 @@ internal import FrameTransport
 package import FrameWire
 
 /// A frame and its state, from submission to the wire.
+///
+/// A value in one reference, which the places that a frame goes through pass on: its fields are not copied on the way.
 package struct UploadFrame: Sendable {
-    /// The content; nil while the encoder has it.
-    private(set) var content: FrameContent?
+    private final class Fields: @unchecked Sendable {
+        var content: FrameContent?
+        var orientation: FrameOrientation
+        let timestamp: UInt64
+        var sourceTime: UInt64
+        let offeredAt: UInt64
+        var ticket: UInt64 = 0
+        var sequence: UInt64?
+        var digest: UInt64?
+        var settingsEdition: UInt64?
+        var plan: EncodingPlan?
 
-    /// The orientation of the content.
-    var orientation: FrameOrientation
+        init(_ content: FrameContent?, _ orientation: FrameOrientation, timestamp: UInt64, offeredAt: UInt64) {
+            (self.content, self.orientation) = (content, orientation)
+            (self.timestamp, self.offeredAt) = (timestamp, offeredAt)
+            sourceTime = timestamp
+        }
 
-    /// The presentation time in nanoseconds.
-    package let timestamp: UInt64
+        func copy() -> Fields {
+            let copy = Fields(content, orientation, timestamp: timestamp, offeredAt: offeredAt)
+            (copy.sourceTime, copy.ticket, copy.sequence) = (sourceTime, ticket, sequence)
+            (copy.digest, copy.settingsEdition, copy.plan) = (digest, settingsEdition, plan)
+            return copy
+        }
+    }
 
-    /// The time on the source's clock, for the pacing: the presentation time, unless that stands still.
-    var sourceTime: UInt64
+    private var fields: Fields
 
-    /// The time of submission, on the monotonic clock.
-    package let offeredAt: UInt64
-
-    /// Its place in the order of submission, from 1.
-    package internal(set) var ticket: UInt64 = 0
-
-    /// The number that the receiver sees; nil until the frame is accepted for sending.
-    package internal(set) var sequence: UInt64?
-
-    /// A hash of the content, if it has been computed.
-    package var digest: UInt64?
-
-    /// The number of the encoder's settings when the content was scaled or encoded; nil before that.
-    var settingsEdition: UInt64?
-
-    /// The plan for encoding this content; nil if none has been made, or the frame is sent unchanged.
-    var plan: EncodingPlan?
+    /// The fields, to change: nobody else has them.
+    private var own: Fields {
+        mutating get {
+            if !isKnownUniquelyReferenced(&fields) { fields = fields.copy() }
+            return fields
+        }
+    }
 
     /// Creates a frame submitted at `offeredAt`, which is also its presentation time unless one is given.
     package init(
@@ -40,30 +48,77 @@ package struct UploadFrame: Sendable {
         timestamp: UInt64? = nil,
         offeredAt: UInt64
     ) {
-        self.content = content
-        self.orientation = orientation
-        self.timestamp = timestamp ?? offeredAt
-        self.offeredAt = offeredAt
-        sourceTime = self.timestamp
+        fields = Fields(content, orientation, timestamp: timestamp ?? offeredAt, offeredAt: offeredAt)
+    }
+
+    /// The content; nil while the encoder has it.
+    var content: FrameContent? { fields.content }
+
+    /// The orientation of the content.
+    var orientation: FrameOrientation {
+        get { fields.orientation }
+        set { own.orientation = newValue }
+    }
+
+    /// The presentation time in nanoseconds.
+    package var timestamp: UInt64 { fields.timestamp }
+
+    /// The time on the source's clock, for the pacing: the presentation time, unless that stands still.
+    var sourceTime: UInt64 {
+        get { fields.sourceTime }
+        set { own.sourceTime = newValue }
+    }
+
+    /// The time of submission, on the monotonic clock.
+    package var offeredAt: UInt64 { fields.offeredAt }
+
+    /// Its place in the order of submission, from 1.
+    package internal(set) var ticket: UInt64 {
+        get { fields.ticket }
+        set { own.ticket = newValue }
+    }
+
+    /// The number that the receiver sees; nil until the frame is accepted for sending.
+    package internal(set) var sequence: UInt64? {
+        get { fields.sequence }
+        set { own.sequence = newValue }
+    }
+
+    /// A hash of the content, if it has been computed.
+    package var digest: UInt64? {
+        get { fields.digest }
+        set { own.digest = newValue }
+    }
+
+    /// The number of the encoder's settings when the content was scaled or encoded; nil before that.
+    var settingsEdition: UInt64? {
+        get { fields.settingsEdition }
+        set { own.settingsEdition = newValue }
+    }
+
+    /// The plan for encoding this content; nil if none has been made, or the frame is sent unchanged.
+    var plan: EncodingPlan? {
+        get { fields.plan }
+        set { own.plan = newValue }
     }
 
     /// Hands over the content, to be encoded by the plan.
-    mutating func takeContent() -> FrameContent? { content.take() }
+    mutating func takeContent() -> FrameContent? { own.content.take() }
 
     /// Takes the content back, unchanged.
     mutating func putBack(_ content: FrameContent) {
-        self.content = content
+        own.content = content
     }
 
     /// Replaces the content, and its plan, with what became of the content.
     mutating func become(_ content: FrameContent) {
-        self.content = content
+        own.content = content
         plan = nil
     }
 
     /// Notes that the content, which is sent as it is, is an image in a shared buffer.
     mutating func recognize(_ image: BufferedImage) {
-        content = .shared(image)
+        own.content = .shared(image)
     }
 
     /// The bytes that the frame keeps in memory.

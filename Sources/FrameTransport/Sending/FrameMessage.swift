@@ -35,8 +35,8 @@ public struct FrameMessage: Sendable {
     }
 }
 
-/// A frame to send, in either form.
-package enum FrameSubmission: Sendable {
+/// A frame to send, in either form; behind a reference, since it is passed on many times.
+package indirect enum FrameSubmission: Sendable {
     case jpeg(FrameMessage)
     case shared(SharedFrameMessage)
 }

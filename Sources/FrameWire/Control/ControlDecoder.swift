@@ -76,7 +76,13 @@ package struct ControlDecoder: Sendable {
             let count = min(bytes.count, position.bodyRemaining)
             return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
         }
-        if parser.byteCount == 0 { headerOffset = position.offset }
+        if parser.byteCount == 0 {
+            headerOffset = position.offset
+            if let (request, count) = WholeRelease.request(at: bytes, within: parser.limits) {
+                position.advance(by: count)
+                return Step(consumed: count, event: .request(request))
+            }
+        }
         var index = 0
         do {
             guard try parser.take(bytes, from: &index) else {
@@ -101,5 +107,26 @@ package struct ControlDecoder: Sendable {
     ///   with which the stream failed earlier.
     package mutating func finish() throws(WireError) {
         try position.finish(headerByteCount: parser.byteCount)
+    }
+}
+
+/// A release, as this package writes it: the one request that a receiver sends for every frame.
+private enum WholeRelease {
+    private static let releases = SharedFrameHeader.Buffer.indices.map { ControlRequest.release(buffer: $0).encoded() }
+    /// The offset of the buffer's number, the only byte in which they differ.
+    private static let offset = releases[0].indices.first { releases[0][$0] != releases[1][$0] } ?? 0
+    private static let fieldCount = 2
+
+    /// Returns the release that the bytes begin with, and its length; nil if they begin with anything else.
+    static func request(at bytes: Span<UInt8>, within limits: ControlLimits) -> (ControlRequest, Int)? {
+        let count = releases[0].count
+        guard bytes.count >= count, limits.maximumHeaderBytes >= count, limits.maximumFields >= fieldCount else {
+            return nil
+        }
+        let index = Int(bytes[offset]) - Int(ASCII.zero)
+        guard releases.indices.contains(index) else { return nil }
+        let release = releases[index]
+        for index in 0..<count where bytes[index] != release[index] { return nil }
+        return (.release(buffer: index), count)
     }
 }

@@ -2,8 +2,10 @@
 struct ControlHeaderParser: Sendable {
     private var scanner: HeaderScanner<RequestLine>
     private var fields: ControlFields
+    let limits: ControlLimits
 
     init(limits: ControlLimits) {
+        self.limits = limits
         scanner = HeaderScanner(maximumHeaderBytes: limits.maximumHeaderBytes, maximumFields: limits.maximumFields)
         fields = ControlFields(limits: limits)
     }

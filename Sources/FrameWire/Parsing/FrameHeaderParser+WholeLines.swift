@@ -51,8 +51,60 @@ extension FrameHeaderParser {
                 && word(bytes, at: index + 9) == word("q", "u", "e", "n", "c", "e", ":", " ")
                 && takeWholeField(.sequence, bytes, at: &index, nameCount: 17)
         default:
+            takeWholeSharedField(bytes, at: &index)
+        }
+    }
+
+    /// Consumes the field at `index` if it is one of an image in shared memory, in the same form.
+    @inline(__always)
+    private mutating func takeWholeSharedField(_ bytes: Span<UInt8>, at index: inout Int) -> Bool {
+        switch word(bytes, at: index) {
+        case word("M", "e", "s", "s", "a", "g", "e", "-"):
+            word(bytes, at: index + 6) == word("e", "-", "T", "y", "p", "e", ":", " ")
+                && takeWholeWord(.messageType, bytes, at: &index, nameCount: 14)
+        case word("S", "h", "a", "r", "e", "d", "-", "B"):
+            word(bytes, at: index + 7) == word("B", "u", "f", "f", "e", "r", ":", " ")
+                && takeWholeField(.sharedBuffer, bytes, at: &index, nameCount: 15)
+        case word("S", "h", "a", "r", "e", "d", "-", "F"):
+            word(bytes, at: index + 7) == word("F", "o", "r", "m", "a", "t", ":", " ")
+                && takeWholeWord(.sharedFormat, bytes, at: &index, nameCount: 15)
+        case word("S", "h", "a", "r", "e", "d", "-", "O"):
+            word(bytes, at: index + 7) == word("O", "f", "f", "s", "e", "t", ":", " ")
+                && takeWholeField(.offset, bytes, at: &index, nameCount: 15)
+        case word("S", "h", "a", "r", "e", "d", "-", "S"):
+            word(bytes, at: index + 7) == word("S", "t", "r", "i", "d", "e", ":", " ")
+                && takeWholeField(.stride, bytes, at: &index, nameCount: 15)
+        case word("C", "h", "a", "n", "g", "e", "d", "-"):
+            if word(bytes, at: index + 5) == word("e", "d", "-", "R", "o", "w", ":", " ") {
+                takeWholeField(.changedRow, bytes, at: &index, nameCount: 13)
+            } else {
+                word(bytes, at: index + 6) == word("d", "-", "R", "o", "w", "s", ":", " ")
+                    && takeWholeField(.changedRows, bytes, at: &index, nameCount: 14)
+            }
+        default:
             false
         }
+    }
+
+    /// Consumes a field whose value is one of its known words.
+    private mutating func takeWholeWord(
+        _ field: MessageField,
+        _ bytes: Span<UInt8>,
+        at index: inout Int,
+        nameCount: Int
+    ) -> Bool {
+        let start = index + nameCount
+        var end = start
+        // No word is longer.
+        let limit = min(bytes.count, start + 32)
+        while end < limit, bytes[end] != ASCII.carriageReturn { end += 1 }
+        let byteCount = end + 2 - index
+        guard isLineEnd(bytes, at: end), scanner.hasRoom(forFieldOf: byteCount),
+            fields.takeWhole(word: bytes.extracting(start..<end), in: field)
+        else { return false }
+        scanner.skipField(byteCount: byteCount)
+        index += byteCount
+        return true
     }
 
     @inline(__always)

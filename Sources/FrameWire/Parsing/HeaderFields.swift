@@ -77,6 +77,17 @@ struct HeaderFields<Field: HeaderField>: Sendable {
         return true
     }
 
+    /// Stores a field whose value is one of its words; returns false, without a change, if it is another, or not allowed
+    /// here.
+    mutating func takeWhole(word: Span<UInt8>, in field: Field) -> Bool {
+        guard !has(field), let words = table.words[field.rawValue]?.words else { return false }
+        for place in words.indices where word.isEqual(to: words[place]) {
+            store(UInt64(clamping: place), in: field)
+            return true
+        }
+        return false
+    }
+
     /// Whether a field has occurred.
     @inline(__always)
     func has(_ field: Field) -> Bool { seen & field.bit != 0 }
@@ -110,4 +121,10 @@ extension HeaderField {
     /// The field's bit in a set of fields; there are fewer than 64.
     @inline(__always)
     var bit: UInt64 { 1 << UInt64(truncatingIfNeeded: rawValue) }
+}
+
+extension Span<UInt8> {
+    fileprivate func isEqual(to other: [UInt8]) -> Bool {
+        count == other.count && indices.allSatisfy { self[$0] == other[$0] }
+    }
 }

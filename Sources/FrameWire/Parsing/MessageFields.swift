@@ -27,6 +27,12 @@ struct MessageFields: Sendable {
     @inline(__always)
     mutating func takeWhole(_ value: UInt64, in field: MessageField) -> Bool { fields.takeWhole(value, in: field) }
 
+    /// Stores a field whose value is one of its words; returns false, without a change, if it is another, or not allowed
+    /// here.
+    mutating func takeWhole(word: Span<UInt8>, in field: MessageField) -> Bool {
+        fields.takeWhole(word: word, in: field)
+    }
+
     /// Prepares for the next header.
     @inline(__always)
     mutating func reset() { fields.reset() }

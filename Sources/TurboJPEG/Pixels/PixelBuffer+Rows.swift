@@ -43,8 +43,8 @@ package struct RowSet: Sendable, Hashable {
 
     /// Creates the set of all rows of an image.
     package init(allOf height: Int) {
-        self.init(height: height)
-        for row in 0..<height { insert(row) }
+        words = Array(repeating: .max, count: (height + 63) / 64)
+        if height % 64 > 0 { words[height / 64] = 1 << UInt64(height % 64) - 1 }
     }
 
     /// Whether the set contains a row.

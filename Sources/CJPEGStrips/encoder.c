@@ -67,12 +67,11 @@ static int components_of(enum jpeg_strips_format format) {
 }
 
 /// Sets the same options that libturbojpeg derives from its flags.
-static void configure(struct jpeg_strips_encoder *encoder, uint32_t height) {
+static void configure(struct jpeg_strips_encoder *encoder) {
     j_compress_ptr codec = &encoder->codec;
     const struct jpeg_strips_options *options = &encoder->options;
     bool is_gray = options->horizontal == 0;
     codec->image_width = options->width;
-    codec->image_height = height;
     codec->in_color_space = strips_color_space(options->format);
     codec->input_components = components_of(options->format);
     if (is_planar(options) && is_gray) {
@@ -91,24 +90,21 @@ static void configure(struct jpeg_strips_encoder *encoder, uint32_t height) {
     codec->restart_in_rows = options->mcu_rows;
 }
 
-static int open_jpeg(struct jpeg_strips_encoder *encoder, uint32_t height, char *message) {
-    j_compress_ptr codec = &encoder->codec;
+static int prepare(struct jpeg_strips_encoder *encoder, char *message) {
     if (setjmp(encoder->failure.place)) return strips_failure_report(&encoder->failure, message);
-    jpeg_create_compress(codec);
+    jpeg_create_compress(&encoder->codec);
     encoder->destination = (struct jpeg_destination_mgr){
         .init_destination = start_destination,
         .empty_output_buffer = refuse_more,
         .term_destination = end_destination,
     };
-    rewind_destination(encoder);
-    codec->dest = &encoder->destination;
-    configure(encoder, height);
-    jpeg_start_compress(codec, TRUE);
+    encoder->codec.dest = &encoder->destination;
+    configure(encoder);
     return 0;
 }
 
-static struct jpeg_strips_encoder *create(const struct jpeg_strips_options *options, uint32_t height, uint8_t *output,
-                                          size_t capacity, char *message) {
+struct jpeg_strips_encoder *jpeg_strips_encoder_open(const struct jpeg_strips_options *options, uint8_t *output,
+                                                     size_t capacity, char *message) {
     struct jpeg_strips_encoder *encoder = calloc(1, sizeof *encoder);
     if (encoder == NULL) {
         strcpy(message, "Insufficient memory");
@@ -118,19 +114,27 @@ static struct jpeg_strips_encoder *create(const struct jpeg_strips_options *opti
     encoder->output = output;
     encoder->capacity = capacity;
     encoder->codec.err = strips_failure_init(&encoder->failure);
-    if (open_jpeg(encoder, height, message) == 0) return encoder;
+    if (prepare(encoder, message) == 0) return encoder;
     jpeg_strips_encoder_close(encoder);
     return NULL;
 }
 
-struct jpeg_strips_encoder *jpeg_strips_encoder_open(const struct jpeg_strips_options *options, uint32_t height,
-                                                     uint8_t *output, size_t capacity, char *message) {
+int jpeg_strips_encoder_start(struct jpeg_strips_encoder *encoder, uint32_t height, char *message) {
+    j_compress_ptr codec = &encoder->codec;
+    if (setjmp(encoder->failure.place)) return strips_failure_report(&encoder->failure, message);
+    // Whatever became of the JPEG before.
+    jpeg_abort_compress(codec);
+    memset(encoder->padded, 0, sizeof encoder->padded);
+    encoder->has_strips = false;
+    rewind_destination(encoder);
     if (height == 0) {
         // The maximum number of whole rows of MCUs. The actual number is known when the JPEG ends.
-        uint32_t mcu_height = DCTSIZE * (options->vertical > 1 ? (uint32_t)options->vertical : 1);
-        height = JPEG_MAX_DIMENSION / mcu_height * mcu_height;
+        uint32_t vertical = encoder->options.vertical > 1 ? (uint32_t)encoder->options.vertical : 1;
+        height = JPEG_MAX_DIMENSION / (DCTSIZE * vertical) * (DCTSIZE * vertical);
     }
-    return create(options, height, output, capacity, message);
+    codec->image_height = height;
+    jpeg_start_compress(codec, TRUE);
+    return 0;
 }
 
 void jpeg_strips_encoder_close(struct jpeg_strips_encoder *encoder) {
@@ -154,9 +158,10 @@ int jpeg_strips_write_header(const struct jpeg_strips_options *options, uint32_t
     // The header does not depend on the input format.
     struct jpeg_strips_options packed = *options;
     if (is_planar(options)) packed.format = JPEG_STRIPS_RGB;
-    struct jpeg_strips_encoder *encoder = create(&packed, height, output, capacity, message);
+    struct jpeg_strips_encoder *encoder = jpeg_strips_encoder_open(&packed, output, capacity, message);
     if (encoder == NULL) return -1;
-    int status = write_header(encoder, count, message);
+    int status = jpeg_strips_encoder_start(encoder, height, message);
+    if (status == 0) status = write_header(encoder, count, message);
     jpeg_strips_encoder_close(encoder);
     return status;
 }

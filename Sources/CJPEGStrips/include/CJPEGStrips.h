@@ -63,14 +63,18 @@ struct jpeg_strips_encoder;
 int jpeg_strips_write_header(const struct jpeg_strips_options *options, uint32_t height, uint8_t *output,
                              size_t capacity, size_t *count, char *message);
 
-/// Opens a JPEG, whose bytes go to the caller's memory.
+/// Creates an encoder, whose bytes go to the caller's memory.
+///
+/// @param output Room for one strip and a header.
+/// @return NULL on failure, for example if there is no memory, with a text in `message`.
+struct jpeg_strips_encoder *jpeg_strips_encoder_open(const struct jpeg_strips_options *options, uint8_t *output,
+                                                     size_t capacity, char *message);
+
+/// Begins a JPEG; one that was begun before is dropped, whether it was finished, has failed, or neither.
 ///
 /// @param height The number of rows of a single strip, if they end within an MCU. Otherwise 0: there may then be any
 ///     number of strips, and all except the last must have as many rows of MCUs as the options state.
-/// @param output Room for one strip.
-/// @return NULL on failure, for example if there is no memory, with a text in `message`.
-struct jpeg_strips_encoder *jpeg_strips_encoder_open(const struct jpeg_strips_options *options, uint32_t height,
-                                                     uint8_t *output, size_t capacity, char *message);
+int jpeg_strips_encoder_start(struct jpeg_strips_encoder *encoder, uint32_t height, char *message);
 
 /// Compresses the next strip.
 ///

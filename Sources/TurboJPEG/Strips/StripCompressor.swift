@@ -3,28 +3,24 @@ internal import CJPEGStrips
 /// Compresses strips of an image on one thread, from top to bottom, through one open JPEG.
 ///
 /// Besides compression, most of the cost of a library call is setting up a JPEG; here that happens once for many
-/// strips.
+/// strips, and most of it once for many images.
 @safe struct StripCompressor: ~Copyable {
     private let options: StripOptions
     private let layout: StripLayout
     private let capacity: Int
-    private let shelf: BlockShelf
-    private var memory: MemoryBlock?
-    private var encoder: OpaquePointer?
+    private let shelf: StripCodecShelf
+    private var codec: StripCodec?
 
-    /// Creates a compressor that opens a JPEG when it gets a strip; a strip and a header take at most `capacity` bytes.
-    init(_ options: StripOptions, _ layout: StripLayout, capacity: Int, shelf: BlockShelf) {
-        self.options = options
-        self.layout = layout
-        self.capacity = capacity
-        self.shelf = shelf
-        unsafe memory = nil
-        unsafe encoder = nil
+    /// Creates a compressor that begins a JPEG when it gets a strip; a strip and a header take at most `capacity` bytes.
+    ///
+    /// The shelf is for these options, this layout and this capacity alone.
+    init(_ options: StripOptions, _ layout: StripLayout, capacity: Int, shelf: StripCodecShelf) {
+        (self.options, self.layout, self.capacity, self.shelf) = (options, layout, capacity, shelf)
+        unsafe codec = nil
     }
 
     deinit {
-        if let encoder = unsafe encoder { unsafe jpeg_strips_encoder_close(encoder) }
-        if let memory = unsafe memory { unsafe shelf.giveBack(memory) }
+        if let codec = unsafe codec { unsafe shelf.giveBack(codec) }
     }
 
     /// Whether a strip was compressed whose last bytes are still to come.
@@ -42,7 +38,8 @@ internal import CJPEGStrips
     ) throws(TurboJPEGError) {
         let isPartial = !canFollow(rows: part.height)
         if isPartial { try unsafe finish(takeTail) }
-        let encoder = try unsafe open(height: isPartial ? part.height : 0)
+        if !isOpen { try begin(height: isPartial ? part.height : 0) }
+        guard let encoder = unsafe codec?.encoder else { return }
         var (tail, body) = unsafe (jpeg_strips_bytes(), jpeg_strips_bytes())
         var message = StripMessage()
         let status = unsafe part.withUnsafePlanes { planes in
@@ -59,37 +56,22 @@ internal import CJPEGStrips
 
     /// Ends the JPEG, which completes the last strip.
     mutating func finish(_ takeTail: (UnsafeBufferPointer<UInt8>) -> Void) throws(TurboJPEGError) {
-        guard isOpen, let encoder = unsafe encoder else { return }
+        guard isOpen, let encoder = unsafe codec?.encoder else { return }
         var tail = unsafe jpeg_strips_bytes()
         var message = StripMessage()
         let status = unsafe message.withBytes { unsafe jpeg_strips_encoder_finish(encoder, &tail, $0) }
         guard status == 0 else { throw options.error(message) }
         unsafe takeTail(UnsafeBufferPointer(start: tail.start, count: tail.count))
-        unsafe jpeg_strips_encoder_close(encoder)
-        unsafe self.encoder = nil
         isOpen = false
     }
 
-    /// Returns the open JPEG, or a new one.
-    private mutating func open(height: Int) throws(TurboJPEGError) -> OpaquePointer {
-        if let encoder = unsafe encoder { return unsafe encoder }
-        guard let memory = unsafe memory ?? shelf.take(byteCount: capacity) else {
-            throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
-        }
-        unsafe self.memory = unsafe memory
-        var options = options.options(of: layout)
+    /// Begins a JPEG.
+    private mutating func begin(height: Int) throws(TurboJPEGError) {
+        if unsafe codec == nil { unsafe codec = shelf.take() }
+        if unsafe codec == nil { unsafe codec = try StripCodec(options, layout, capacity: capacity) }
+        guard let encoder = unsafe codec?.encoder else { return }
         var message = StripMessage()
-        let opened = unsafe message.withBytes { message in
-            unsafe jpeg_strips_encoder_open(
-                &options,
-                UInt32(height),
-                memory.base.assumingMemoryBound(to: UInt8.self),
-                capacity,
-                message
-            )
-        }
-        guard let opened = unsafe opened else { throw self.options.error(message) }
-        unsafe encoder = unsafe opened
-        return unsafe opened
+        let status = unsafe message.withBytes { unsafe jpeg_strips_encoder_start(encoder, UInt32(height), $0) }
+        guard status == 0 else { throw options.error(message) }
     }
 }

@@ -9,8 +9,8 @@ struct StripSession: Sendable {
     /// Everything before the compressed data.
     private var header: [UInt8] = []
 
-    /// The memory that strips are compressed into before they are stored.
-    private let shelf = BlockShelf(maximumIdle: Cores.count)
+    /// What strips are compressed with, for these options and this layout.
+    private var shelf = StripCodecShelf(maximumIdle: Cores.count)
 
     /// The size of the JPEG in bytes: header, strips, and a marker of two bytes after each strip.
     var byteCount: Int {
@@ -39,6 +39,7 @@ struct StripSession: Sendable {
         )
         guard self.layout != layout else { return layout }
         header = try wanted.header(of: layout)
+        shelf = StripCodecShelf(maximumIdle: Cores.count)
         strips = (0..<layout.count).map { EncodedStrip(rows: layout.rows(of: $0)) }
         self.layout = layout
         return layout

@@ -68,13 +68,7 @@ struct StreamWriter {
             return nil
         case .body(let header, let body):
             state = .sending
-            return FrameMessage(
-                jpeg: FrameBytes(copying: body),
-                bufferSize: header.bufferSize,
-                orientation: header.orientation,
-                timestamp: header.timestamp,
-                sequence: header.sequence
-            )
+            return FrameMessage(jpeg: FrameBytes(copying: body), info: header.info)
         }
     }
 }

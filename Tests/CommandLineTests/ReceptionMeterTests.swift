@@ -11,9 +11,11 @@ import Testing
         let receivedAt = MonotonicClock.now() - age
         let header = FrameHeader(
             contentLength: count,
-            bufferSize: BufferSize(width: 64, height: 48),
-            orientation: .up,
-            timestamp: latency.map { receivedAt - $0 }
+            info: FrameInfo(
+                bufferSize: BufferSize(width: 64, height: 48),
+                orientation: .up,
+                timestamp: latency.map { receivedAt - $0 }
+            )
         )
         let bytes = [UInt8](repeating: 1, count: count)
         return Frame(jpeg: FrameBytes(copying: bytes.span), header: header, receivedAt: receivedAt)

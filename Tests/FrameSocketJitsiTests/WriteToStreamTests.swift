@@ -17,8 +17,7 @@ import Testing
     private static func message(_ byteCount: Int, _ orientation: FrameOrientation = .right) -> [UInt8] {
         let header = FrameHeader(
             contentLength: byteCount,
-            bufferSize: BufferSize(width: 4, height: 3),
-            orientation: orientation
+            info: FrameInfo(bufferSize: BufferSize(width: 4, height: 3), orientation: orientation)
         )
         return header.encoded() + body(byteCount)
     }

@@ -12,7 +12,10 @@ import Testing
 
     private func message(_ count: Int) -> FrameMessage {
         let bytes = [UInt8](repeating: 7, count: count)
-        return FrameMessage(jpeg: FrameBytes(copying: bytes.span), bufferSize: BufferSize(width: 562, height: 1218))
+        return FrameMessage(
+            jpeg: FrameBytes(copying: bytes.span),
+            info: FrameInfo(bufferSize: BufferSize(width: 562, height: 1218))
+        )
     }
 
     @Test func `a receiver says hello, and gets a status and a frame`() async throws {

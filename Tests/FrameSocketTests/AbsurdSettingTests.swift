@@ -128,7 +128,7 @@ import Testing
         let server = try directory.server()
         let connection = directory.connection()
         try await connection.open(within: nil)
-        let message = FrameMessage(jpeg: content(1), bufferSize: size)
+        let message = FrameMessage(jpeg: content(1), info: FrameInfo(bufferSize: size))
         let error = await #expect(throws: TransportError.self) { try await connection.send(message) }
         #expect(error?.code == .notSent)
         let uploader = SampleUploader(connection: connection)
@@ -162,7 +162,10 @@ import Testing
         settings.maximumRetainedImages = count
         let decoder = FrameDecoder(configuration: settings)
         let jpeg: [UInt8] = try JPEGEncoder().encode(try testImage(64, 48))
-        let header = FrameHeader(contentLength: jpeg.count, bufferSize: BufferSize(width: 64, height: 48))
+        let header = FrameHeader(
+            contentLength: jpeg.count,
+            info: FrameInfo(bufferSize: BufferSize(width: 64, height: 48))
+        )
         let pool = FrameBytes.Pool(maximumIdleBytes: count)
         for index in 0..<3 {
             let frame = Frame(jpeg: FrameBytes(copying: jpeg.span, pool: pool), header: header, index: index)

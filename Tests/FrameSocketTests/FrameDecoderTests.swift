@@ -17,8 +17,7 @@ import Testing
     ) -> Frame {
         let header = FrameHeader(
             contentLength: jpeg.count,
-            bufferSize: BufferSize(width: width, height: height),
-            orientation: orientation
+            info: FrameInfo(bufferSize: BufferSize(width: width, height: height), orientation: orientation)
         )
         return Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: .zero)
     }

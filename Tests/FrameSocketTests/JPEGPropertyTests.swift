@@ -195,7 +195,7 @@ import Testing
         var configuration = FrameDecoder.Configuration()
         configuration.jpeg = Self.decoder()
         configuration.isUpright = Bool.random(using: &example.random)
-        let header = FrameHeader(contentLength: jpeg.count, bufferSize: size, orientation: orientation)
+        let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: orientation))
         let frame = Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: .zero)
         let found = try ReferenceImage(FrameDecoder(configuration: configuration).decode(frame, as: format))
 

@@ -300,7 +300,7 @@ import Testing
     @Test func `a frame that is due while somebody else sends is dropped`() async throws {
         let (uploader, server, peer) = try await rawPair()
         let sending = Task {
-            try await uploader.connection.send(FrameMessage(jpeg: Self.large, bufferSize: Self.size))
+            try await uploader.connection.send(FrameMessage(jpeg: Self.large, info: FrameInfo(bufferSize: Self.size)))
         }
         _ = try await peer.read(1)
         #expect(uploader.send(try testImage(10, 10)) == .taken)

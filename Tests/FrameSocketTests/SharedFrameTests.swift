@@ -204,12 +204,12 @@ import TurboJPEG
             let header = SharedFrameHeader(
                 buffer: buffer,
                 format: .gray,
-                bufferSize: BufferSize(width: 16, height: 16),
+                info: FrameInfo(bufferSize: BufferSize(width: 16, height: 16)),
                 planes: [.init(offset: 0, bytesPerRow: 16)],
                 changedRows: changed
             )
-            let message = SharedFrameMessage(header: header, memory: memory[buffer], isNew: true)
-            try pair.uploader.connection.submit(.shared(message), for: nil) { _ in }
+            let message = FrameMessage(header, in: memory[buffer], isNew: true)
+            try pair.uploader.connection.submit(message, for: nil) { _ in }
         }
         let decoder = FrameDecoder()
         try submit(0, changed: nil)
@@ -217,7 +217,9 @@ import TurboJPEG
         if isJPEG {
             let jpeg = try JPEGEncoder().encode(try testImage(16, 16, as: .gray))
             let size = BufferSize(width: 16, height: 16)
-            try await pair.uploader.connection.send(FrameMessage(jpeg: FrameBytes(jpeg), bufferSize: size))
+            try await pair.uploader.connection.send(
+                FrameMessage(jpeg: FrameBytes(jpeg), info: FrameInfo(bufferSize: size))
+            )
             #expect(try decoder.decodeChanges(try await pair.next(), as: .gray).changedRows == [0..<16])
         }
         try submit(1, changed: 0..<0)
@@ -236,21 +238,21 @@ import TurboJPEG
         let header = SharedFrameHeader(
             buffer: 0,
             format: .gray,
-            bufferSize: size,
+            info: FrameInfo(bufferSize: size),
             planes: [.init(offset: 0, bytesPerRow: 64)]
         )
         let decoder = FrameDecoder()
         // The second JPEG shows that it is compared with the first.
         for (step, isJPEG) in [true, true, false, true, true].enumerated() {
             if isJPEG {
-                try await pair.uploader.connection.send(FrameMessage(jpeg: jpeg, bufferSize: size))
+                try await pair.uploader.connection.send(FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size)))
             } else {
-                let message = SharedFrameMessage(
-                    header: header,
-                    memory: try SharedMemory(byteCount: 4_096),
+                let message = FrameMessage(
+                    header,
+                    in: try SharedMemory(byteCount: 4_096),
                     isNew: true
                 )
-                try pair.uploader.connection.submit(.shared(message), for: nil) { _ in }
+                try pair.uploader.connection.submit(message, for: nil) { _ in }
             }
             let frame = try await pair.next()
             try #require((frame.shared == nil) == isJPEG)
@@ -268,12 +270,11 @@ import TurboJPEG
             let header = SharedFrameHeader(
                 buffer: buffer,
                 format: .i420,
-                bufferSize: size,
-                // The second plane begins in the last row of the first.
+                info: FrameInfo(bufferSize: size),  // The second plane begins in the last row of the first.
                 planes: [(0, 16), (255, 8), (400, 8)].map { .init(offset: $0, bytesPerRow: $1) }
             )
-            let message = SharedFrameMessage(header: header, memory: try SharedMemory(byteCount: 512), isNew: true)
-            try pair.uploader.connection.submit(.shared(message), for: nil) { _ in }
+            let message = FrameMessage(header, in: try SharedMemory(byteCount: 512), isNew: true)
+            try pair.uploader.connection.submit(message, for: nil) { _ in }
             let frame = try await pair.next()
             #expect(frame.bufferSize == size)
             #expect(throws: TurboJPEGError.self) { try decoder.decode(frame) }

@@ -64,7 +64,7 @@ import Testing
             _ = machine.offer(UploadFrame(.pixels(image), offeredAt: now), at: now)
             return machine.takeEffects()
         }
-        guard case .shared = effects.message else {
+        guard effects.message?.shared != nil else {
             Issue.record("the frame is not sent in shared memory")
             return
         }

@@ -12,10 +12,12 @@ import Testing
     {
         let header = FrameHeader(
             contentLength: bytes,
-            bufferSize: BufferSize(width: 1, height: 1),
-            orientation: .up,
-            timestamp: timestamp,
-            sequence: sequence
+            info: FrameInfo(
+                bufferSize: BufferSize(width: 1, height: 1),
+                orientation: .up,
+                timestamp: timestamp,
+                sequence: sequence
+            )
         )
         let jpeg = FrameBytes([UInt8](repeating: 0, count: bytes))
         return Frame(jpeg: jpeg, header: header, index: 0, receivedAt: receivedAt, transferTime: .nanoseconds(7))

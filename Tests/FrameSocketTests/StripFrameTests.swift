@@ -14,7 +14,7 @@ import Testing
 
     /// A frame of a connection.
     private func frame(_ jpeg: FrameBytes, _ size: BufferSize, _ connection: DecodingTally?) -> Frame {
-        let header = FrameHeader(contentLength: jpeg.count, bufferSize: size, orientation: .up)
+        let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: .up))
         var frame = Frame(jpeg: jpeg, header: header, index: 0, receivedAt: 0, transferTime: .zero)
         frame.tally = connection
         return frame
@@ -22,7 +22,10 @@ import Testing
 
     /// Another frame with the same JPEG.
     private func frame(like frame: Frame, size: BufferSize, orientation: FrameOrientation) -> Frame {
-        let header = FrameHeader(contentLength: frame.jpeg.count, bufferSize: size, orientation: orientation)
+        let header = FrameHeader(
+            contentLength: frame.jpeg.count,
+            info: FrameInfo(bufferSize: size, orientation: orientation)
+        )
         return Frame(jpeg: frame.jpeg, header: header, index: 0, receivedAt: 0, transferTime: 0, tally: frame.tally)
     }
 
@@ -168,7 +171,7 @@ import Testing
         let turned = try expected.upright(from: .left)
         for changed in [[0..<200], []] {
             var frame = frame(jpeg, size, connection)
-            let header = FrameHeader(contentLength: jpeg.count, bufferSize: size, orientation: .left)
+            let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: .left))
             frame = Frame(jpeg: jpeg, header: header, index: 0, receivedAt: 0, transferTime: 0, tally: connection)
             let decoded = try upright.decodeChanges(frame)
             #expect(decoded.image.hasSamePixels(as: turned) && decoded.changedRows == changed)

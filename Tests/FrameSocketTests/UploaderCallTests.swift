@@ -206,10 +206,7 @@ import Testing
         let body = body(7, count: 20_000)
         let header = FrameHeader(
             contentLength: body.count,
-            bufferSize: Self.size,
-            orientation: .left,
-            timestamp: 12_345,
-            sequence: 0
+            info: FrameInfo(bufferSize: Self.size, orientation: .left, timestamp: 12_345, sequence: 0)
         )
         uploader.send(jpeg: FrameBytes(body), bufferSize: Self.size, orientation: .left, timestamp: 12_345)
         let message = header.encoded() + body

@@ -15,7 +15,10 @@ import Testing
     }
 
     private func frame(_ seed: Int, count: Int = 20_000) -> FrameMessage {
-        FrameMessage(jpeg: FrameBytes(body(seed, count: count)), bufferSize: BufferSize(width: 562, height: 1218))
+        FrameMessage(
+            jpeg: FrameBytes(body(seed, count: count)),
+            info: FrameInfo(bufferSize: BufferSize(width: 562, height: 1218))
+        )
     }
 
     private func sound(_ seed: Int, count: Int = 2048, kind: AudioKind = .app) -> AudioMessage {

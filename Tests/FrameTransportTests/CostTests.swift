@@ -178,7 +178,9 @@ import Testing
                 try await connection.open(within: nil)
                 let message = FrameMessage(body(0, count: 50_000))
                 let byteCount =
-                    50_000 + FrameHeader(contentLength: 50_000, bufferSize: message.bufferSize).encoded().count
+                    50_000
+                    + FrameHeader(contentLength: 50_000, info: message.info).encoded()
+                    .count
                 await connection.thread.settle()
                 let before = WaitCount.value
                 for _ in 0..<100 {
@@ -194,7 +196,8 @@ import Testing
                 // What does not fit waits for room, and goes on when there is some.
                 let large = FrameMessage(body(1, count: 8_000_000))
                 let sending = Task { try await connection.send(large) }
-                let header = FrameHeader(contentLength: 8_000_000, bufferSize: large.bufferSize).encoded()
+                let header = FrameHeader(contentLength: 8_000_000, info: large.info)
+                    .encoded()
                 let received = try await peer.read(header.count + 8_000_000)
                 try await sending.value
                 #expect(Array(received.dropFirst(header.count)) == large.jpeg.array())

@@ -27,7 +27,10 @@ import Testing
     }
 
     private func frame(_ seed: Int) -> FrameMessage {
-        FrameMessage(jpeg: FrameBytes(body(seed, count: 20_000)), bufferSize: BufferSize(width: 562, height: 1218))
+        FrameMessage(
+            jpeg: FrameBytes(body(seed, count: 20_000)),
+            info: FrameInfo(bufferSize: BufferSize(width: 562, height: 1218))
+        )
     }
 
     @Test func `with matching tokens frames are sent, and the states lead there`() async throws {

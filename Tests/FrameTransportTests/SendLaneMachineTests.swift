@@ -31,7 +31,7 @@ import Testing
         var refusals: [TransportError.Code] = []
 
         init(wants: ControlRequest.Wants = [.frames, .audio], room: Int = 0) {
-            machine.open(fittingByteCount: .max)
+            machine.open(connection: 1, fittingByteCount: .max)
             note(machine.setWants(wants, answering: live))
             write(.max)
             output = []
@@ -236,7 +236,7 @@ import Testing
         #expect(count == 0 && !isWriting && progress == .sent)
         let isSilent = lane.machine.nextWrite() == nil
         #expect(isSilent)
-        lane.machine.open(fittingByteCount: .max)
+        lane.machine.open(connection: 2, fittingByteCount: .max)
         lane.output = []
         let (wants, isPaused) = (lane.machine.wants, lane.machine.isPaused)
         #expect(wants == .frames && !isPaused)
@@ -246,22 +246,22 @@ import Testing
         #expect(messages == ["f2"])
     }
 
-    private func sharedFrame(owner: UInt64 = 1) throws -> SharedFrameMessage {
+    private func sharedFrame(owner: UInt64 = 1) throws -> FrameMessage {
         let header = SharedFrameHeader(
             buffer: 0,
             format: .gray,
-            bufferSize: BufferSize(width: 8, height: 8),
+            info: FrameInfo(bufferSize: BufferSize(width: 8, height: 8)),
             planes: [.init(offset: 0, bytesPerRow: 64)]
         )
-        return SharedFrameMessage(header: header, memory: try SharedMemory(byteCount: 512), isNew: true, owner: owner)
+        return FrameMessage(header, in: try SharedMemory(byteCount: 512), isNew: true, owner: owner)
     }
 
     @Test(.enabled(if: SharedMemory.isSupported))
     func `frames of an earlier connection, and in another uploader's buffers, are refused`() throws {
         var lane = Lane()
-        func refusal(of message: SharedFrameMessage, for connection: Int) -> TransportError.Code? {
+        func refusal(of message: FrameMessage, for connection: Int) -> TransportError.Code? {
             do {
-                try lane.machine.submit(.shared(message), for: connection, ticket: 1)
+                try lane.machine.submit(message, for: connection, ticket: 1)
                 lane.write(.max)
                 return nil
             } catch {
@@ -273,7 +273,7 @@ import Testing
         #expect(refusal(of: foreign, for: 1) == .sharedMemory)
         #expect(refusal(of: own, for: 1) == nil)
         _ = lane.machine.close(TransportError(.connectionLost, "lost"))
-        lane.machine.open(fittingByteCount: .max)
+        lane.machine.open(connection: 2, fittingByteCount: .max)
         #expect(refusal(of: own, for: 1) == .closed)
         #expect(refusal(of: foreign, for: 2) == nil)
         #expect(refusal(of: own, for: 2) == .sharedMemory)
@@ -283,11 +283,11 @@ import Testing
     func `after a decline no frame in shared memory begins`() throws {
         var lane = Lane()
         let frame = try sharedFrame()
-        try lane.machine.submit(.shared(frame), ticket: 1)
+        try lane.machine.submit(frame, ticket: 1)
         lane.note(lane.machine.declineShared())
         #expect(lane.settlements.map(\.ticket) == [1] && lane.settlements.first?.error?.code == .notWanted)
         do {
-            try lane.machine.submit(.shared(frame), ticket: 2)
+            try lane.machine.submit(frame, ticket: 2)
             Issue.record("a frame in shared memory is accepted")
         } catch {
             #expect(error.code == .notWanted)
@@ -295,8 +295,8 @@ import Testing
         lane.write(.max)
         #expect(lane.output.isEmpty)
         _ = lane.machine.close(TransportError(.connectionLost, "lost"))
-        lane.machine.open(fittingByteCount: .max)
-        try lane.machine.submit(.shared(frame), ticket: 3)
+        lane.machine.open(connection: 2, fittingByteCount: .max)
+        try lane.machine.submit(frame, ticket: 3)
         lane.write(.max)
         #expect(!lane.output.isEmpty, "the next receiver has declined nothing")
     }
@@ -319,7 +319,7 @@ import Testing
 
     @Test func `a buffer grows for a message that does not fit, and for no other`() throws {
         var machine = SendLaneMachine(padsShortBodies: false)
-        machine.open(fittingByteCount: 1000)
+        machine.open(connection: 1, fittingByteCount: 1000)
         var sizes: [Int?] = []
         for count in [100, 2000, 2000, 100, 3000] {
             try machine.submit(FrameMessage(body(1, count: count)), ticket: 1)

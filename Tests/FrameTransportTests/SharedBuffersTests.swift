@@ -11,7 +11,7 @@ import Testing
         SharedFrameHeader(
             buffer: buffer,
             format: .bgra,
-            bufferSize: BufferSize(width: 64, height: 16),
+            info: FrameInfo(bufferSize: BufferSize(width: 64, height: 16)),
             planes: [.init(offset: 0, bytesPerRow: 256)]
         )
     }

@@ -23,7 +23,7 @@ import Testing
         SharedFrameHeader(
             buffer: index,
             format: .bgra,
-            bufferSize: BufferSize(width: 64, height: 16),
+            info: FrameInfo(bufferSize: BufferSize(width: 64, height: 16)),
             planes: [.init(offset: 0, bytesPerRow: 256)],
             changedRows: changedRows
         ).encoded()

@@ -4,7 +4,10 @@ import Testing
 
 @Suite("Decoder state", .tags(.computes))
 struct FrameMessageDecoderTests {
-    private static let header = FrameHeader(contentLength: 4, bufferSize: BufferSize(width: 562, height: 1_218))
+    private static let header = FrameHeader(
+        contentLength: 4,
+        info: FrameInfo(bufferSize: BufferSize(width: 562, height: 1_218))
+    )
 
     @Test func `an empty span takes nothing, wherever the decoder stands`() throws {
         var decoder = FrameMessageDecoder()

@@ -7,7 +7,8 @@ import Testing
 struct FramingTests {
     private static func message(body: [UInt8], sequence: UInt64? = nil) -> [UInt8] {
         let size = BufferSize(width: 562, height: 1_218)
-        return FrameHeader(contentLength: body.count, bufferSize: size, sequence: sequence).encoded() + body
+        return FrameHeader(contentLength: body.count, info: FrameInfo(bufferSize: size, sequence: sequence)).encoded()
+            + body
     }
 
     @Test func `W6: a body of length 0 ends its message with the header`() {
@@ -56,8 +57,7 @@ struct FramingTests {
         let result = transcript(ofEverySplitOf: message + message)
         let header = FrameHeader(
             contentLength: 4,
-            bufferSize: BufferSize(width: 562, height: 1_218),
-            orientation: .right
+            info: FrameInfo(bufferSize: BufferSize(width: 562, height: 1_218), orientation: .right)
         )
         #expect(result.error == nil)
         #expect(result.messages.map(\.header) == [header, header])
@@ -116,9 +116,11 @@ struct FramingTests {
             let count = Int.random(in: 200...9_000, using: &random)
             let header = FrameHeader(
                 contentLength: count,
-                bufferSize: BufferSize(width: count, height: 1 + index),
-                orientation: FrameOrientation.allCases[index % 9],
-                sequence: UInt64(index)
+                info: FrameInfo(
+                    bufferSize: BufferSize(width: count, height: 1 + index),
+                    orientation: FrameOrientation.allCases[index % 9],
+                    sequence: UInt64(index)
+                )
             )
             let first = UInt8(truncatingIfNeeded: index)
             let body = [first] + [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: count - 1)

@@ -15,9 +15,11 @@ struct MutationTests {
         for round in 0..<500 {
             let header = FrameHeader(
                 contentLength: Int.random(in: 0...20, using: &random),
-                bufferSize: BufferSize(width: Int.random(in: 1...20_000, using: &random), height: 1_218),
-                timestamp: random.next() >> UInt64.random(in: 0...63, using: &random),
-                sequence: round % 2 == 0 ? nil : random.next()
+                info: FrameInfo(
+                    bufferSize: BufferSize(width: Int.random(in: 1...20_000, using: &random), height: 1_218),
+                    timestamp: random.next() >> UInt64.random(in: 0...63, using: &random),
+                    sequence: round % 2 == 0 ? nil : random.next()
+                )
             )
             var stream =
                 Streams.good + header.encoded() + [UInt8](repeating: 7, count: header.contentLength) + Streams.good

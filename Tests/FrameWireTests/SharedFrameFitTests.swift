@@ -14,7 +14,7 @@ import Testing
         SharedFrameHeader(
             buffer: 0,
             format: format,
-            bufferSize: BufferSize(width: width, height: height),
+            info: FrameInfo(bufferSize: BufferSize(width: width, height: height)),
             planes: planes.map { .init(offset: $0.offset, bytesPerRow: $0.bytesPerRow) }
         )
     }

@@ -32,7 +32,7 @@ import Testing
         let header = SharedFrameHeader(
             buffer: 0,
             format: format,
-            bufferSize: BufferSize(width: 4, height: 2),
+            info: FrameInfo(bufferSize: BufferSize(width: 4, height: 2)),
             planes: planes
         )
         let lines =
@@ -47,7 +47,7 @@ import Testing
         #expect(String(decoding: header.encoded(), as: UTF8.self) == Streams.header(lines))
         let result = transcript(ofEverySplitOf: header.encoded())
         #expect(result.messages.map(\.event) == [.sharedFrame(header)] && result.error == nil)
-        #expect(header.header == FrameHeader(contentLength: 0, bufferSize: header.bufferSize))
+        #expect(header.header == FrameHeader(contentLength: 0, info: FrameInfo(bufferSize: header.bufferSize)))
     }
 
     @Test(arguments: [UInt64(50), 51]) func `N3: what is written is read back`(seed: UInt64) {
@@ -93,12 +93,14 @@ import Testing
             let header = SharedFrameHeader(
                 buffer: .max,
                 format: format,
-                bufferSize: BufferSize(width: .max, height: .max),
-                orientation: .left,
+                info: FrameInfo(
+                    bufferSize: BufferSize(width: .max, height: .max),
+                    orientation: .left,
+                    timestamp: .max,
+                    sequence: .max
+                ),
                 planes: Array(repeating: .init(offset: .max, bytesPerRow: .max), count: 4),
-                changedRows: rows,
-                timestamp: .max,
-                sequence: .max
+                changedRows: rows
             )
             let count = header.encoded().count
             #expect(count <= SharedFrameHeader.maximumEncodedByteCount)

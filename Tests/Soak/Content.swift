@@ -35,9 +35,11 @@ enum Content {
     static func frame(_ bytes: [UInt8], sequence: UInt64, isDoomed: Bool) -> FrameMessage {
         FrameMessage(
             jpeg: FrameBytes(copying: bytes.span),
-            bufferSize: BufferSize(width: isDoomed ? doomedWidth : 1, height: 1),
-            timestamp: hash(bytes.span),
-            sequence: sequence
+            info: FrameInfo(
+                bufferSize: BufferSize(width: isDoomed ? doomedWidth : 1, height: 1),
+                timestamp: hash(bytes.span),
+                sequence: sequence
+            )
         )
     }
 

@@ -63,7 +63,7 @@
         /// A description for a test's log.
         public var testDescription: String {
             let positions = planes.map { "\($0.offset)/\($0.bytesPerRow)" }.joined(separator: " ")
-            return shortened("\(format) \(bufferSize.width)x\(bufferSize.height) at \(positions)", to: 80)
+            return shortened("\(format) \(info.bufferSize.width)x\(info.bufferSize.height) at \(positions)", to: 80)
         }
     }
 #endif

@@ -71,7 +71,8 @@ extension IOThread {
 extension FrameMessage {
     /// A message with `bytes` in place of a JPEG.
     package init(_ bytes: [UInt8], sequence: UInt64? = nil) {
-        self.init(jpeg: FrameBytes(bytes), bufferSize: BufferSize(width: 562, height: 1218), sequence: sequence)
+        let info = FrameInfo(bufferSize: BufferSize(width: 562, height: 1218), sequence: sequence)
+        self.init(jpeg: FrameBytes(bytes), info: info)
     }
 }
 

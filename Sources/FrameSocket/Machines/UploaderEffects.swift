@@ -10,7 +10,7 @@ extension UploaderMachine {
 
         /// A message to submit; report the outcome with ``UploaderMachine/sent(_:at:)`` or
         /// ``UploaderMachine/sharingRefused(at:)``.
-        package internal(set) var message: FrameSubmission?
+        package internal(set) var message: FrameMessage?
 
         /// The number of the connection that the message is for.
         package internal(set) var connection = 0

@@ -38,11 +38,11 @@ extension Frame {
         edges: JPEGTransform.Edges = .trim,
         limits: JPEGLimits = .init()
     ) throws(TurboJPEGError) -> FrameMessage {
-        var message = FrameMessage(jpeg: jpeg, bufferSize: bufferSize, timestamp: timestamp, sequence: sequence)
-        guard orientation.isTurning else { return message }
+        var info = header.info
+        info.orientation = .up
+        guard orientation.isTurning else { return FrameMessage(jpeg: jpeg, info: info) }
         let upright = try UprightJPEG(jpeg, orientation, edges: edges, limits: limits)
-        message.jpeg = upright.jpeg
-        message.bufferSize = upright.size
-        return message
+        info.bufferSize = upright.size
+        return FrameMessage(jpeg: upright.jpeg, info: info)
     }
 }

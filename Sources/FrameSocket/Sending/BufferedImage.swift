@@ -60,7 +60,7 @@ extension BufferedImage {
     }
 
     /// Returns the message that carries the image.
-    func message(for frame: borrowing UploadFrame, withTiming sendsTiming: Bool, isNew: Bool) -> SharedFrameMessage? {
+    func message(_ info: FrameInfo, isNew: Bool) -> FrameMessage? {
         guard let format = SharedFrameHeader.Format(rawValue: pixels.format.name),
             let start = unsafe claim.memory.bytes.baseAddress
         else { return nil }
@@ -76,13 +76,10 @@ extension BufferedImage {
         let header = SharedFrameHeader(
             buffer: claim.lease.index,
             format: format,
-            bufferSize: BufferSize(width: pixels.width, height: pixels.height),
-            orientation: frame.orientation,
+            info: info,
             planes: planes,
-            changedRows: changedRows,
-            timestamp: sendsTiming ? frame.timestamp : nil,
-            sequence: sendsTiming ? frame.sequence : nil
+            changedRows: changedRows
         )
-        return SharedFrameMessage(header: header, memory: claim.memory, isNew: isNew, owner: claim.lease.owner)
+        return FrameMessage(header, in: claim.memory, isNew: isNew, owner: claim.lease.owner)
     }
 }

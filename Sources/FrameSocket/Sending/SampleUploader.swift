@@ -211,7 +211,7 @@ public final class SampleUploader: Sendable {
         handle { $0.encoded(result, at: MonotonicClock.now()) }
     }
 
-    private func submit(_ message: FrameSubmission, for number: Int) {
+    private func submit(_ message: FrameMessage, for number: Int) {
         do throws(TransportError) {
             try connection.submit(message, for: number) { result in
                 let failure: DropCause? =

@@ -150,23 +150,25 @@ package struct UploadFrame: Sendable {
     ///   - sendsTiming: Whether the message states the frame's time and number.
     ///   - isNew: Whether the receiver does not have the shared buffer yet.
     /// - Returns: The message, or nil.
-    func message(withTiming sendsTiming: Bool, isNew: Bool) -> FrameSubmission? {
+    func message(withTiming sendsTiming: Bool, isNew: Bool) -> FrameMessage? {
         switch content {
         case .shared(let image):
-            return image.message(for: self, withTiming: sendsTiming, isNew: isNew).map(FrameSubmission.shared)
+            let size = BufferSize(width: image.pixels.width, height: image.pixels.height)
+            return image.message(info(of: size, withTiming: sendsTiming), isNew: isNew)
         case .encoded(let jpeg, let bufferSize):
-            return .jpeg(
-                FrameMessage(
-                    jpeg: jpeg,
-                    bufferSize: bufferSize,
-                    orientation: orientation,
-                    timestamp: sendsTiming ? timestamp : nil,
-                    sequence: sendsTiming ? sequence : nil
-                )
-            )
+            return FrameMessage(jpeg: jpeg, info: info(of: bufferSize, withTiming: sendsTiming))
         case .pixels, .scaled, .jpeg, .resizableJPEG, nil:
             return nil
         }
+    }
+
+    private func info(of size: BufferSize, withTiming sendsTiming: Bool) -> FrameInfo {
+        FrameInfo(
+            bufferSize: size,
+            orientation: orientation,
+            timestamp: sendsTiming ? timestamp : nil,
+            sequence: sendsTiming ? sequence : nil
+        )
     }
 }
 

@@ -34,7 +34,7 @@ private final class Readers: Sendable {
     func run(_ frames: Int) async throws {
         let message = FrameMessage(
             jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000)),
-            bufferSize: BufferSize(width: 1920, height: 1080)
+            info: FrameInfo(bufferSize: BufferSize(width: 1920, height: 1080))
         )
         let (everybody, has) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in

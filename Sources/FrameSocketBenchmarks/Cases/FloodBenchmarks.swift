@@ -102,7 +102,7 @@ private final class InnocentSender: Sendable {
             let sending = Task(preferring: client.thread) { [client] in
                 var message = FrameMessage(
                     jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000)),
-                    bufferSize: BufferSize(width: 1920, height: 1080)
+                    info: FrameInfo(bufferSize: BufferSize(width: 1920, height: 1080))
                 )
                 for _ in 0..<frames {
                     message.timestamp = MonotonicClock.now()

@@ -7,7 +7,10 @@ enum HeaderBenchmarks {
         let count = options.amount(20_000, 200_000)
         return [("careless", false), ("strict", true)].map { name, isStrict in
             Benchmark(name: "head/\(name) baseline", metrics: [.time, .cpu]) {
-                let header = FrameHeader(contentLength: 274_831, bufferSize: BufferSize(width: 1920, height: 1080))
+                let header = FrameHeader(
+                    contentLength: 274_831,
+                    info: FrameInfo(bufferSize: BufferSize(width: 1920, height: 1080))
+                )
                 let bytes = header.encoded()
                 return Benchmark.Comparison(
                     baseline: {

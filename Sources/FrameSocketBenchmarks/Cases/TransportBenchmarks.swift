@@ -49,7 +49,7 @@ enum TransportBenchmarks {
             let link = try await Link()
             let message = FrameMessage(
                 jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: stream.bytes)),
-                bufferSize: BufferSize(width: 1920, height: 1080)
+                info: FrameInfo(bufferSize: BufferSize(width: 1920, height: 1080))
             )
             return Benchmark.Comparison(
                 baseline: {

@@ -17,7 +17,7 @@ struct Senders {
     func run(_ frames: Int) async throws -> Double {
         let message = FrameMessage(
             jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000)),
-            bufferSize: BufferSize(width: 1920, height: 1080)
+            info: FrameInfo(bufferSize: BufferSize(width: 1920, height: 1080))
         )
         let progress = Locked(Progress(received: [Int](repeating: 0, count: pairs.count)))
         try await withThrowingTaskGroup(of: Void.self) { group in

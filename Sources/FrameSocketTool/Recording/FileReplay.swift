@@ -86,10 +86,12 @@ struct FileReplay: Replay {
         }
         return FrameMessage(
             jpeg: FrameBytes(copying: jpeg),
-            bufferSize: BufferSize(width: size.width, height: size.height),
-            orientation: orientation,
-            timestamp: timestamp,
-            sequence: UInt64(number)
+            info: FrameInfo(
+                bufferSize: BufferSize(width: size.width, height: size.height),
+                orientation: orientation,
+                timestamp: timestamp,
+                sequence: UInt64(number)
+            )
         )
     }
 

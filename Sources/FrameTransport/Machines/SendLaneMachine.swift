@@ -25,7 +25,7 @@ package struct SendLaneMachine: ~Copyable {
 
     private enum FrameSlot {
         case empty
-        case waiting(FrameSubmission, ticket: Int)
+        case waiting(FrameMessage, ticket: Int)
         /// The ticket is nil if the frame's sender no longer waits for it.
         case inProgress(ticket: Int?)
     }
@@ -116,10 +116,12 @@ package struct SendLaneMachine: ~Copyable {
 
     /// Begins a connection.
     ///
-    /// - Parameter fittingByteCount: The length up to which a message fits without enlarging the socket's buffer.
-    package mutating func open(fittingByteCount: Int) {
+    /// - Parameters:
+    ///   - connection: Its number.
+    ///   - fittingByteCount: The length up to which a message fits without enlarging the socket's buffer.
+    package mutating func open(connection: Int, fittingByteCount: Int) {
         phase = .accepting
-        connection += 1
+        self.connection = connection
         sharer = nil
         self.fittingByteCount = fittingByteCount
         wants = .frames
@@ -164,31 +166,24 @@ package struct SendLaneMachine: ~Copyable {
 
     /// Accepts a frame, which `ticket` names in its settlement.
     ///
-    /// - Throws: `closed`, `paused`, `notWanted` or `busy`.
-    package mutating func submit(_ message: FrameMessage, ticket: Int) throws(TransportError) {
-        try submit(.jpeg(message), ticket: ticket)
-    }
-
-    /// Accepts a frame, which `ticket` names in its settlement.
-    ///
     /// - Parameters:
     ///   - message: The frame.
     ///   - connection: The number of the connection that it was made for, which may have ended meanwhile; nil for any.
     ///   - ticket: The frame's ticket.
     /// - Throws: `closed`, `paused`, `notWanted` or `busy`; `sharedMemory` if the receiver has buffers of another uploader.
     package mutating func submit(
-        _ message: FrameSubmission,
+        _ message: FrameMessage,
         for connection: Int? = nil,
         ticket: Int
     ) throws(TransportError) {
         if let connection, connection != self.connection { throw Self.ended }
         try accept(.frames)
-        if case .shared(let message) = message {
+        if let source = message.shared {
             if hasDeclinedShared { throw Self.declined }
-            if let sharer, sharer != message.owner { throw Self.sharedByAnother }
+            if let sharer, sharer != source.owner { throw Self.sharedByAnother }
         }
         guard case .empty = frame else { throw TransportError(.busy, "an earlier message is still being sent") }
-        if case .shared(let message) = message { sharer = message.owner }
+        if let source = message.shared { sharer = source.owner }
         unblockIfIdle()
         frame = .waiting(message, ticket: ticket)
     }
@@ -241,7 +236,7 @@ package struct SendLaneMachine: ~Copyable {
     /// Withdraws a frame in shared memory that has not been started, and accepts no further one on this connection.
     package mutating func declineShared() -> Settlement? {
         hasDeclinedShared = true
-        guard case .waiting(.shared, _) = frame else { return nil }
+        guard case .waiting(let message, _) = frame, message.shared != nil else { return nil }
         return withdrawFrame(Self.declined)
     }
 

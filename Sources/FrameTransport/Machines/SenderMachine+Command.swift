@@ -37,7 +37,7 @@ extension SenderMachine {
     /// An order to the lane.
     package enum LaneOrder: Sendable, Hashable {
         /// Hand over the socket.
-        case open
+        case open(connection: Int)
         /// ``SendLaneMachine/setWants(_:answering:)``, then write; report `laneProgressed`.
         case setWants(ControlRequest.Wants, answer: SenderStatus)
         /// ``SendLaneMachine/setPaused(_:answering:)``, then write; report `laneProgressed`.

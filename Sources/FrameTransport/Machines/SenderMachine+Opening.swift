@@ -124,12 +124,12 @@ extension SenderMachine {
         isWantedForGood = true
         lastFailure = nil
         turnAwayPauses.reset()
-        commands.append(.lane(.open))
+        let connection = terms.connection + 1
+        commands.append(.lane(.open(connection: connection)))
         enter(.open(Session(decoder: ControlDecoder())))
         let sharesMemory = settings.sharesMemory
         changeTerms { terms in
             let revision = terms.revision
-            let connection = terms.connection + 1
             terms = ReceiverTerms()
             (terms.revision, terms.connection, terms.isConnected) = (revision, connection, true)
             terms.mayShareMemory = sharesMemory

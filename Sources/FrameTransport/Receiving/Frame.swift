@@ -74,18 +74,18 @@ public struct Frame: Sendable {
     }
 
     /// The image's size according to the header; the JPEG's own may differ by a pixel.
-    public var bufferSize: BufferSize { header.bufferSize }
+    public var bufferSize: BufferSize { header.info.bufferSize }
 
     /// The image's orientation.
-    public var orientation: FrameOrientation { header.orientation }
+    public var orientation: FrameOrientation { header.info.orientation }
 
     /// The presentation time in nanoseconds of the sender's clock, if the sender states one.
     ///
     /// Senders of this package use ``MonotonicClock`` unless given another time.
-    public var timestamp: UInt64? { header.timestamp }
+    public var timestamp: UInt64? { header.info.timestamp }
 
     /// The sender's number of the frame, if it states one; a gap means a frame dropped before the socket.
-    public var sequence: UInt64? { header.sequence }
+    public var sequence: UInt64? { header.info.sequence }
 }
 
 extension Frame {

@@ -13,7 +13,7 @@ public struct SharedImage: Sendable {
     public var format: SharedFrameHeader.Format { loan.header.format }
 
     /// The size in pixels.
-    public var bufferSize: BufferSize { loan.header.bufferSize }
+    public var bufferSize: BufferSize { loan.header.info.bufferSize }
 
     /// The rows that may differ from the previous frame in shared memory on the same connection.
     ///

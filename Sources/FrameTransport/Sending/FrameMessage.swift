@@ -1,61 +1,72 @@
 public import FrameWire
 
-/// A frame to send: a JPEG, and the fields of its header.
+/// A frame to send: what its header states, and a JPEG.
+///
+/// The properties of ``info`` can be used directly: `message.timestamp`. A value behind one reference, since it is passed
+/// on many times.
+@dynamicMemberLookup
 public struct FrameMessage: Sendable {
-    /// The JPEG.
-    public var jpeg: FrameBytes
+    package indirect enum Content: Sendable {
+        case jpeg(FrameBytes, FrameInfo)
+        /// The pixels are in memory that the receiver gets: nothing is written to it until the receiver has released it.
+        case shared(SharedFrameHeader, SharedSource)
+    }
 
-    /// The image's size in pixels.
-    public var bufferSize: BufferSize
+    /// Where the pixels of a frame in shared memory are.
+    package struct SharedSource: Sendable {
+        /// The memory.
+        package let memory: SharedMemory
+        /// Whether the receiver does not have the memory yet, and is passed its descriptor.
+        package let isNew: Bool
+        /// The uploader that the buffer belongs to.
+        package let owner: UInt64
+    }
 
-    /// The image's orientation.
-    ///
-    /// Default: up.
-    public var orientation: FrameOrientation
-
-    /// The presentation time in nanoseconds; nil to omit it.
-    public var timestamp: UInt64?
-
-    /// The frame's number; nil to omit it.
-    public var sequence: UInt64?
+    package private(set) var content: Content
 
     /// Creates a message with `jpeg` as its body.
-    public init(
-        jpeg: FrameBytes,
-        bufferSize: BufferSize,
-        orientation: FrameOrientation = .up,
-        timestamp: UInt64? = nil,
-        sequence: UInt64? = nil
-    ) {
-        self.jpeg = jpeg
-        self.bufferSize = bufferSize
-        self.orientation = orientation
-        self.timestamp = timestamp
-        self.sequence = sequence
+    public init(jpeg: FrameBytes, info: FrameInfo) {
+        content = .jpeg(jpeg, info)
     }
-}
 
-/// A frame to send, in either form; behind a reference, since it is passed on many times.
-package indirect enum FrameSubmission: Sendable {
-    case jpeg(FrameMessage)
-    case shared(SharedFrameMessage)
-}
+    /// Creates the message for pixels in shared memory.
+    package init(_ header: SharedFrameHeader, in memory: SharedMemory, isNew: Bool, owner: UInt64 = 0) {
+        content = .shared(header, SharedSource(memory: memory, isNew: isNew, owner: owner))
+    }
 
-/// A frame to send whose pixels are in shared memory.
-package struct SharedFrameMessage: Sendable {
-    /// The header.
-    package var header: SharedFrameHeader
+    /// The JPEG.
+    public var jpeg: FrameBytes {
+        // Only this package makes messages of the other kind, and knows which is which.
+        if case .jpeg(let jpeg, _) = content { jpeg } else { FrameBytes(copying: [UInt8]().span) }
+    }
 
-    /// The memory, to which nothing is written until the receiver has released it.
-    package var memory: SharedMemory
+    /// What the header states of the frame.
+    public var info: FrameInfo {
+        get {
+            switch content {
+            case .jpeg(_, let info): info
+            case .shared(let header, _): header.info
+            }
+        }
+        set {
+            switch content {
+            case .jpeg(let jpeg, _):
+                content = .jpeg(jpeg, newValue)
+            case .shared(var header, let source):
+                header.info = newValue
+                content = .shared(header, source)
+            }
+        }
+    }
 
-    /// Whether the receiver does not have the memory yet, and is passed its descriptor.
-    package var isNew: Bool
+    /// A property of ``info``.
+    public subscript<Value>(dynamicMember property: WritableKeyPath<FrameInfo, Value>) -> Value {
+        get { info[keyPath: property] }
+        set { info[keyPath: property] = newValue }
+    }
 
-    /// The uploader that the buffer belongs to.
-    package var owner: UInt64
-
-    package init(header: SharedFrameHeader, memory: SharedMemory, isNew: Bool, owner: UInt64 = 0) {
-        (self.header, self.memory, self.isNew, self.owner) = (header, memory, isNew, owner)
+    /// Where the pixels are, if they are in shared memory.
+    package var shared: SharedSource? {
+        if case .shared(_, let source) = content { source } else { nil }
     }
 }

@@ -49,36 +49,24 @@ internal import FrameWire
     var passed: SharedMemory? { isWriting && written == 0 ? memory : nil }
 
     /// Begins a frame; no other message may be in progress.
-    mutating func begin(_ submission: FrameSubmission, padsShortBodies: Bool) {
-        switch submission {
-        case .jpeg(let message): begin(message, padsShortBodies: padsShortBodies)
-        case .shared(let message): begin(message)
-        }
-    }
-
-    /// Begins a frame in shared memory, preceded by the announcement of its buffer if that is new.
-    private mutating func begin(_ message: SharedFrameMessage) {
-        begin(body: nil) { output in
-            if message.isNew {
-                _ = SharedFrameHeader.Buffer(index: message.header.buffer, byteCount: message.memory.byteCount)
-                    .encode(into: &output)
+    ///
+    /// A frame in shared memory is preceded by the announcement of its buffer if that is new.
+    mutating func begin(_ message: FrameMessage, padsShortBodies: Bool) {
+        switch message.content {
+        case .jpeg(let jpeg, let info):
+            let padding = padsShortBodies ? FramePadding.byteCount(forBodyOf: jpeg.count) : 0
+            let header = FrameHeader(contentLength: jpeg.count + padding, info: info)
+            begin(body: jpeg, padding: padding) { header.encode(into: &$0) }
+        case .shared(let header, let source):
+            begin(body: nil) { output in
+                if source.isNew {
+                    _ = SharedFrameHeader.Buffer(index: header.buffer, byteCount: source.memory.byteCount)
+                        .encode(into: &output)
+                }
+                return header.encode(into: &output)
             }
-            return message.header.encode(into: &output)
+            if source.isNew { memory = source.memory }
         }
-        if message.isNew { memory = message.memory }
-    }
-
-    /// Begins a frame; no other message may be in progress.
-    private mutating func begin(_ frame: FrameMessage, padsShortBodies: Bool) {
-        let padding = padsShortBodies ? FramePadding.byteCount(forBodyOf: frame.jpeg.count) : 0
-        let header = FrameHeader(
-            contentLength: frame.jpeg.count + padding,
-            bufferSize: frame.bufferSize,
-            orientation: frame.orientation,
-            timestamp: frame.timestamp,
-            sequence: frame.sequence
-        )
-        begin(body: frame.jpeg, padding: padding) { header.encode(into: &$0) }
     }
 
     /// Begins an audio message; no other message may be in progress.

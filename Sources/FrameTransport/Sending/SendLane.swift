@@ -64,7 +64,7 @@ final class SendLane: Sendable {
 
     /// Accepts a frame, and writes what the socket accepts.
     func send(
-        _ message: FrameSubmission,
+        _ message: FrameMessage,
         for connection: Int?,
         completion: @escaping Completion
     ) throws(TransportError) -> Progress {
@@ -117,13 +117,13 @@ final class SendLane: Sendable {
     // MARK: From the I/O thread
 
     /// Starts using a connected socket.
-    func open(_ socket: consuming OwnedDescriptor) {
+    func open(_ socket: consuming OwnedDescriptor, connection: Int) {
         // The system doubles the requested size to cover its own overhead, and the buffer must hold two messages.
         let fittingByteCount = Syscalls.sendBuffer(of: socket.rawValue) / 4
         var socket: OwnedDescriptor? = consume socket
         state.withLock { state in
             state.socket = socket.take()
-            state.machine.open(fittingByteCount: fittingByteCount)
+            state.machine.open(connection: connection, fittingByteCount: fittingByteCount)
         }
     }
 

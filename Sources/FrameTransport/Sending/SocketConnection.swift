@@ -6,7 +6,7 @@ public import FrameWire
 /// let connection = SocketConnection(path: "/run/user/1000/rtc_SSFD")
 /// try await connection.open(within: .seconds(10))
 /// let size = BufferSize(width: 562, height: 1218)
-/// try await connection.send(FrameMessage(jpeg: FrameBytes(copying: jpeg.span), bufferSize: size))
+/// try await connection.send(FrameMessage(jpeg: FrameBytes(copying: jpeg.span), info: FrameInfo(bufferSize: size)))
 /// connection.close()
 /// ```
 ///
@@ -237,7 +237,7 @@ public final class SocketConnection: Sendable {
     ///   frame that was cut short is not sent again.
     public func send(_ message: FrameMessage) async throws(TransportError) {
         guard !Task.isCancelled else { throw TransportError(.cancelled, "sending was cancelled") }
-        let size = message.bufferSize
+        let size = message.info.bufferSize
         guard size.width > 0, size.height > 0 else {
             let text = "a frame of \(size.width)x\(size.height) pixels cannot be sent; set the size of its image"
             throw TransportError(.notSent, path: path, text)
@@ -265,27 +265,18 @@ public final class SocketConnection: Sendable {
         }
     }
 
-    /// Sends one frame without waiting.
+    /// Sends one frame without waiting, unless the connection that it was made for has ended.
     ///
     /// - Parameters:
     ///   - message: The frame.
+    ///   - connection: The number of the connection; nil for any.
     ///   - completion: Called once, when the system has accepted the whole message or the message has failed; on the
     ///     caller's thread before this method returns, or on the connection's thread.
-    /// - Throws: `closed`, `busy`, `paused` or `notWanted`; in that case `completion` is not called.
+    /// - Throws: `closed`, `busy`, `paused` or `notWanted`, or `sharedMemory` if another uploader shares memory on this
+    ///   connection; in that case `completion` is not called.
     package func submit(
         _ message: FrameMessage,
-        completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
-    ) throws(TransportError) {
-        try submit(.jpeg(message), for: nil, completion: completion)
-    }
-
-    /// Sends one frame of either form without waiting, unless the connection that it was made for has ended; see
-    /// ``submit(_:completion:)``.
-    ///
-    /// - Throws: Also `sharedMemory`, if another uploader shares memory on this connection.
-    package func submit(
-        _ message: FrameSubmission,
-        for connection: Int?,
+        for connection: Int? = nil,
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
     ) throws(TransportError) {
         followUp(try driver.lane.send(message, for: connection, completion: completion))

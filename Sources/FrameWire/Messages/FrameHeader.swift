@@ -1,37 +1,25 @@
 /// The header of a frame: the length of its body, and the image in it.
+///
+/// The properties of ``info`` can be used directly: `header.bufferSize`.
+@dynamicMemberLookup
 public struct FrameHeader: Sendable, Hashable {
     /// The length of the body in bytes, including padding: the field `Content-Length`.
     public var contentLength: Int
 
-    /// The size of the image, which the JPEG may exceed by a pixel: the fields `Buffer-Width` and `Buffer-Height`.
-    public var bufferSize: BufferSize
-
-    /// The orientation of the image: the field `Buffer-Orientation`.
-    public var orientation: FrameOrientation
-
-    /// The presentation time of the frame, in nanoseconds of the sender's clock: `Buffer-Presentation-Time`.
-    ///
-    /// This field is specific to this project, and existing Jitsi peers skip it; nil omits it.
-    public var timestamp: UInt64?
-
-    /// The sequence number of the frame, counted by the sender: `Buffer-Sequence`.
-    ///
-    /// This field is specific to this project, and existing Jitsi peers skip it; nil omits it.
-    public var sequence: UInt64?
+    // The last property, because it does not fill its last word: what is stored beside a header has room there.
+    /// What the header states of the frame.
+    public var info: FrameInfo
 
     /// Creates a header without checking the values; a decoder may reject them.
-    public init(
-        contentLength: Int,
-        bufferSize: BufferSize,
-        orientation: FrameOrientation = .up,
-        timestamp: UInt64? = nil,
-        sequence: UInt64? = nil
-    ) {
-        self.contentLength = contentLength
-        self.bufferSize = bufferSize
-        self.orientation = orientation
-        self.timestamp = timestamp
-        self.sequence = sequence
+    public init(contentLength: Int, info: FrameInfo) {
+        (self.contentLength, self.info) = (contentLength, info)
+    }
+
+    /// A property of ``info``.
+    @inlinable
+    public subscript<Value>(dynamicMember property: WritableKeyPath<FrameInfo, Value>) -> Value {
+        get { info[keyPath: property] }
+        set { info[keyPath: property] = newValue }
     }
 }
 
@@ -70,30 +58,9 @@ extension FrameHeader {
 
     private func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: ", UInt64(clamping: contentLength))
-        writer.append("\r\nBuffer-Width: ", UInt64(clamping: bufferSize.width))
-        writer.append("\r\nBuffer-Height: ", UInt64(clamping: bufferSize.height))
-        writer.append("\r\nBuffer-Orientation: ", UInt64(orientation.rawValue))
-        if let timestamp { writer.append("\r\nBuffer-Presentation-Time: ", timestamp) }
-        if let sequence { writer.append("\r\nBuffer-Sequence: ", sequence) }
+        info.writeImage(to: &writer)
+        info.writeTiming(to: &writer)
         writer.append("\r\n\r\n")
-    }
-}
-
-/// The size of an image in pixels, as stated in the fields `Buffer-Width` and `Buffer-Height`.
-///
-/// The JPEG in the body may be one pixel wider or taller: existing Jitsi senders round the size in the fields down and the
-/// size of the image up.
-public struct BufferSize: Sendable, Hashable {
-    /// The number of pixels in a row.
-    public var width: Int
-
-    /// The number of rows.
-    public var height: Int
-
-    /// Creates a size of `width` by `height` pixels without checking the values.
-    public init(width: Int, height: Int) {
-        self.width = width
-        self.height = height
     }
 }
 

@@ -1,7 +1,8 @@
 /// A frame whose pixels are in a shared buffer: which one, where in it, and what a frame's header states.
 ///
 /// From this message until its ``ControlRequest/release(buffer:)`` the buffer belongs to the receiver. The message has
-/// no body.
+/// no body. The properties of ``info`` can be used directly: `header.bufferSize`.
+@dynamicMemberLookup
 public struct SharedFrameHeader: Sendable, Hashable {
     /// The position of a plane in its buffer.
     public struct Plane: Sendable, Hashable {
@@ -23,11 +24,8 @@ public struct SharedFrameHeader: Sendable, Hashable {
     /// The arrangement of the bytes: the field `Shared-Format`.
     public var format: Format
 
-    /// The image's size in pixels: the fields `Buffer-Width` and `Buffer-Height`.
-    public var bufferSize: BufferSize
-
-    /// The image's orientation: the field `Buffer-Orientation`.
-    public var orientation: FrameOrientation
+    /// What the header states of the frame.
+    public var info: FrameInfo
 
     /// The position of each of the format's planes.
     public var planes: [Plane]
@@ -38,48 +36,32 @@ public struct SharedFrameHeader: Sendable, Hashable {
     /// An empty range states that nothing has changed. A range beyond the image ends with the image.
     public var changedRows: Range<Int>?
 
-    /// The presentation time in nanoseconds of the sender's clock: the field `Buffer-Presentation-Time`.
-    public var timestamp: UInt64?
-
-    /// The sender's number of the frame: the field `Buffer-Sequence`.
-    public var sequence: UInt64?
-
     /// Creates a header without checking the values; a decoder may reject them.
-    public init(
-        buffer: Int,
-        format: Format,
-        bufferSize: BufferSize,
-        orientation: FrameOrientation = .up,
-        planes: [Plane],
-        changedRows: Range<Int>? = nil,
-        timestamp: UInt64? = nil,
-        sequence: UInt64? = nil
-    ) {
-        (self.buffer, self.format, self.bufferSize) = (buffer, format, bufferSize)
-        (self.orientation, self.planes, self.changedRows) = (orientation, planes, changedRows)
-        (self.timestamp, self.sequence) = (timestamp, sequence)
+    public init(buffer: Int, format: Format, info: FrameInfo, planes: [Plane], changedRows: Range<Int>? = nil) {
+        (self.buffer, self.format, self.info) = (buffer, format, info)
+        (self.planes, self.changedRows) = (planes, changedRows)
+    }
+
+    /// A property of ``info``.
+    @inlinable
+    public subscript<Value>(dynamicMember property: WritableKeyPath<FrameInfo, Value>) -> Value {
+        get { info[keyPath: property] }
+        set { info[keyPath: property] = newValue }
     }
 
     /// The header that the same frame would have as a JPEG, with an empty body.
-    public var header: FrameHeader {
-        FrameHeader(
-            contentLength: 0,
-            bufferSize: bufferSize,
-            orientation: orientation,
-            timestamp: timestamp,
-            sequence: sequence
-        )
-    }
+    public var header: FrameHeader { FrameHeader(contentLength: 0, info: info) }
 
     /// Returns whether there is one position for each plane, and every sample is within a buffer of `byteCount` bytes.
     ///
     /// Every row but a plane's last must have all of its ``Plane/bytesPerRow``. Planes may overlap: the receiver only
     /// reads them.
     public func fits(inBufferOf byteCount: Int) -> Bool {
-        guard planes.count == format.planeCount, bufferSize.width > 0, bufferSize.height > 0 else { return false }
+        let size = info.bufferSize
+        guard planes.count == format.planeCount, size.width > 0, size.height > 0 else { return false }
         return planes.indices.allSatisfy { index in
             let plane = planes[index]
-            guard let (visible, rows) = format.shape(ofPlane: index, in: bufferSize),
+            guard let (visible, rows) = format.shape(ofPlane: index, in: size),
                 plane.offset >= 0, plane.bytesPerRow >= visible
             else { return false }
             let (stretch, overflows) = plane.bytesPerRow.multipliedReportingOverflow(by: rows - 1)
@@ -115,9 +97,7 @@ extension SharedFrameHeader {
     private func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-frame")
         writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
-        writer.append("\r\nBuffer-Width: ", UInt64(clamping: bufferSize.width))
-        writer.append("\r\nBuffer-Height: ", UInt64(clamping: bufferSize.height))
-        writer.append("\r\nBuffer-Orientation: ", UInt64(orientation.rawValue))
+        info.writeImage(to: &writer)
         writer.append("\r\nShared-Format: ")
         writer.append(format)
         for (index, plane) in planes.prefix(3).enumerated() {
@@ -138,8 +118,7 @@ extension SharedFrameHeader {
             writer.append("\r\nChanged-Row: ", UInt64(clamping: changedRows.lowerBound))
             writer.append("\r\nChanged-Rows: ", UInt64(clamping: changedRows.count))
         }
-        if let timestamp { writer.append("\r\nBuffer-Presentation-Time: ", timestamp) }
-        if let sequence { writer.append("\r\nBuffer-Sequence: ", sequence) }
+        info.writeTiming(to: &writer)
         writer.append("\r\n\r\n")
     }
 }

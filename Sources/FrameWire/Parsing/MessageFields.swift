@@ -81,8 +81,12 @@ struct MessageFields: Sendable {
     /// The frame header that the fields describe; meaningful only if ``isCompleteFrame`` is true.
     @inline(__always)
     var header: FrameHeader {
-        FrameHeader(
-            contentLength: bodyLength,
+        FrameHeader(contentLength: bodyLength, info: info)
+    }
+
+    @inline(__always)
+    private var info: FrameInfo {
+        FrameInfo(
             bufferSize: size,
             orientation: orientation,
             timestamp: fields[.timestamp],
@@ -185,12 +189,9 @@ extension MessageFields {
         return SharedFrameHeader(
             buffer: number(.sharedBuffer),
             format: sharedFormat,
-            bufferSize: size,
-            orientation: orientation,
+            info: info,
             planes: planeFields.map { .init(offset: number($0.offset), bytesPerRow: number($0.stride)) },
-            changedRows: changedRows,
-            timestamp: fields[.timestamp],
-            sequence: fields[.sequence]
+            changedRows: changedRows
         )
     }
 

@@ -89,7 +89,10 @@
         /// One of the JPEGs, as a message.
         func message(_ index: Int) -> FrameMessage {
             let jpeg = jpegs[index % jpegs.count]
-            return FrameMessage(jpeg: FrameBytes(copying: jpeg.span), bufferSize: BufferSize(width: 500, height: 500))
+            return FrameMessage(
+                jpeg: FrameBytes(copying: jpeg.span),
+                info: FrameInfo(bufferSize: BufferSize(width: 500, height: 500))
+            )
         }
 
         /// Receives to the end, sees that each frame is the one that is due, and says how many there were.

@@ -160,7 +160,7 @@ struct UploaderRig {
             finished += effects.finished
             if effects.setsTimer { timerCount += 1 }
             if effects.startsUpload { isTurnAsked = true }
-            if case .jpeg(let message)? = effects.message {
+            if let message = effects.message, message.shared == nil {
                 messages.append(message)
                 submitted.append(message.jpeg.withBytes { $0[1] })
                 hasMessage = true

@@ -200,7 +200,7 @@ final class SenderBench {
 
     private func obey(_ order: SenderMachine.LaneOrder) {
         switch order {
-        case .open: return lane.open(fittingByteCount: .max)
+        case .open(let connection): return lane.open(connection: connection, fittingByteCount: .max)
         case .setWants(let wants, let status): settle(lane.setWants(wants, answering: status))
         case .setPaused(let isPaused, let status): settle(lane.setPaused(isPaused, answering: status))
         case .answer(let status): lane.send(status)

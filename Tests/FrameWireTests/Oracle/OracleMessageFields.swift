@@ -86,10 +86,12 @@ struct OracleMessageFields: Sendable {
     var header: FrameHeader {
         FrameHeader(
             contentLength: Int(clamping: contentLength),
-            bufferSize: BufferSize(width: Int(clamping: width), height: Int(clamping: height)),
-            orientation: FrameOrientation(rawValue: UInt8(truncatingIfNeeded: orientation)) ?? .unknown,
-            timestamp: has(.timestamp) ? timestamp : nil,
-            sequence: has(.sequence) ? sequence : nil
+            info: FrameInfo(
+                bufferSize: BufferSize(width: Int(clamping: width), height: Int(clamping: height)),
+                orientation: FrameOrientation(rawValue: UInt8(truncatingIfNeeded: orientation)) ?? .unknown,
+                timestamp: has(.timestamp) ? timestamp : nil,
+                sequence: has(.sequence) ? sequence : nil
+            )
         )
     }
 

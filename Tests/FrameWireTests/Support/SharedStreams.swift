@@ -20,14 +20,16 @@ enum SharedStreams {
     static let frame = SharedFrameHeader(
         buffer: 2,
         format: .i420,
-        bufferSize: BufferSize(width: 5, height: 3),
-        orientation: .right,
+        info: FrameInfo(
+            bufferSize: BufferSize(width: 5, height: 3),
+            orientation: .right,
+            timestamp: 1_700_000_000,
+            sequence: 7
+        ),
         planes: [
             .init(offset: 64, bytesPerRow: 8), .init(offset: 128, bytesPerRow: 4), .init(offset: 192, bytesPerRow: 3),
         ],
-        changedRows: 1..<3,
-        timestamp: 1_700_000_000,
-        sequence: 7
+        changedRows: 1..<3
     )
 
     /// The lines with that of the field `name` replaced, or left out if there is no other.
@@ -57,16 +59,18 @@ enum SharedStreams {
         return SharedFrameHeader(
             buffer: .random(in: SharedFrameHeader.Buffer.indices, using: &random),
             format: format,
-            bufferSize: BufferSize(
-                width: width,
-                height: .random(in: 1...min(16_384, (1 << 25) / width), using: &random)
+            info: FrameInfo(
+                bufferSize: BufferSize(
+                    width: width,
+                    height: .random(in: 1...min(16_384, (1 << 25) / width), using: &random)
+                ),
+                orientation: FrameOrientation.allCases.randomElement(using: &random) ?? .up,
+                timestamp: Bool.random(using: &random)
+                    ? random.next() >> UInt64.random(in: 0..<64, using: &random) : nil,
+                sequence: Bool.random(using: &random) ? random.next() >> UInt64.random(in: 0..<64, using: &random) : nil
             ),
-            orientation: FrameOrientation.allCases.randomElement(using: &random) ?? .up,
             planes: planes,
-            changedRows: Bool.random(using: &random) ? row..<(row + .random(in: 0...65_535, using: &random)) : nil,
-            timestamp: Bool.random(using: &random)
-                ? random.next() >> UInt64.random(in: 0..<64, using: &random) : nil,
-            sequence: Bool.random(using: &random) ? random.next() >> UInt64.random(in: 0..<64, using: &random) : nil
+            changedRows: Bool.random(using: &random) ? row..<(row + .random(in: 0...65_535, using: &random)) : nil
         )
     }
 }

@@ -23,6 +23,9 @@ enum WireBytes {
 
     /// The header of a frame of so many bytes.
     static func frameHeader(length: Int, sequence: UInt64? = nil) -> [UInt8] {
-        FrameHeader(contentLength: length, bufferSize: BufferSize(width: 64, height: 64), sequence: sequence).encoded()
+        FrameHeader(
+            contentLength: length,
+            info: FrameInfo(bufferSize: BufferSize(width: 64, height: 64), sequence: sequence)
+        ).encoded()
     }
 }

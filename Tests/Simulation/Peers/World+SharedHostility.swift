@@ -99,9 +99,8 @@ extension World {
         SharedFrameHeader(
             buffer: buffer,
             format: .gray,
-            bufferSize: Self.size,
-            planes: [.init(offset: offset, bytesPerRow: Self.size.width)],
-            sequence: UInt64(number)
+            info: FrameInfo(bufferSize: Self.size, sequence: UInt64(number)),
+            planes: [.init(offset: offset, bytesPerRow: Self.size.width)]
         ).encoded()
     }
 

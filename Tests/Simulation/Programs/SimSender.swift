@@ -110,7 +110,7 @@ final class SimSender {
     /// When the uploader last decided to send a frame.
     var decidedAt: UInt64?
     /// A frame that is yet to be submitted, and its connection.
-    var lateSubmission: (FrameSubmission, Int)?
+    var lateSubmission: (FrameMessage, Int)?
     /// Whether a frame is being sent, or about to be.
     var isSubmitting: Bool { !submitted.isEmpty || lateSubmission != nil }
     /// The claims to buffers, and how many have ended without the uploader's having been told.

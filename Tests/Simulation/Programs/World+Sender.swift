@@ -146,10 +146,10 @@ extension World {
     private func perform(_ order: SenderMachine.LaneOrder, of sender: SimSender) {
         var settlement: SendLaneMachine.Settlement?
         switch order {
-        case .open:
+        case .open(let connection):
             (sender.audioAccepted, sender.audioBegun, sender.audioRefused) = (0, 0, 0)
             sender.audioDroppedBefore = sender.lane.droppedAudio
-            sender.lane.open(fittingByteCount: sender.plan.socketCapacity / 4)
+            sender.lane.open(connection: connection, fittingByteCount: sender.plan.socketCapacity / 4)
             return
         case .setWants(let wants, let answer): settlement = sender.lane.setWants(wants, answering: answer)
         case .setPaused(let isPaused, let answer): settlement = sender.lane.setPaused(isPaused, answering: answer)
@@ -201,7 +201,7 @@ extension World {
 
     /// Submits a frame from the program's own thread, which writes what it can.
     func submit(
-        _ message: FrameSubmission,
+        _ message: FrameMessage,
         for connection: Int? = nil,
         ticket: Int,
         of sender: SimSender

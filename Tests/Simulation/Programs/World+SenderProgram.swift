@@ -82,9 +82,11 @@ extension World {
         )
         return FrameMessage(
             jpeg: Content.bytes(identity, pool: pool),
-            bufferSize: BufferSize(width: 64, height: 64),
-            timestamp: offer.timestamp,
-            sequence: sequence
+            info: FrameInfo(
+                bufferSize: BufferSize(width: 64, height: 64),
+                timestamp: offer.timestamp,
+                sequence: sequence
+            )
         )
     }
 

@@ -153,13 +153,13 @@ extension World {
         }
     }
 
-    func submit(_ message: FrameSubmission, for connection: Int, of sender: SimSender) {
+    func submit(_ message: FrameMessage, for connection: Int, of sender: SimSender) {
         sender.ticket += 1
         let ticket = sender.ticket
         sender.submitted[ticket] = 0
         // What waits for a buffer from now on is another frame.
         (sender.bufferWaitSince, sender.bufferWaitEnd) = (nil, .max)
-        if case .shared(let shared) = message {
+        if let shared = message.shared {
             sender.submitsShared = true
             let isOwn = shared.owner == UInt64(sender.index) + 1
             check(.integrity, isOwn, "uploader \(sender.index) sends an image in the buffer of another")
@@ -168,7 +168,7 @@ extension World {
         }
         do {
             try submit(message, for: connection, ticket: ticket, of: sender)
-            if case .shared = message, sender.lane.queueCount > 0, random.chance(20) { declineForPeer(of: sender) }
+            if message.shared != nil, sender.lane.queueCount > 0, random.chance(20) { declineForPeer(of: sender) }
         } catch {
             sender.submitted[ticket] = nil
             note("  refused: \(error.code)")

@@ -7,7 +7,9 @@ let bytes = [UInt8](repeating: 7, count: 20_000)
 let server = try FrameServer(at: path)
 let connection = SocketConnection(path: path)
 try await connection.open(within: .seconds(10))
-try await connection.send(FrameMessage(jpeg: FrameBytes(copying: bytes.span), bufferSize: .init(width: 4, height: 2)))
+try await connection.send(
+    FrameMessage(jpeg: FrameBytes(copying: bytes.span), info: FrameInfo(bufferSize: .init(width: 4, height: 2)))
+)
 connection.close()
 
 for try await sender in server.connections {

@@ -2,7 +2,10 @@ import FrameWire
 
 // A message as it stands on the wire, taken apart again.
 let message =
-    FrameHeader(contentLength: 10, bufferSize: BufferSize(width: 562, height: 1218), orientation: .right).encoded()
+    FrameHeader(
+        contentLength: 10,
+        info: FrameInfo(bufferSize: BufferSize(width: 562, height: 1218), orientation: .right)
+    ).encoded()
     + [UInt8](0..<10)
 
 var decoder = FrameMessageDecoder()
